@@ -1,0 +1,123 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// A request method. The set is open; names are case-sensitive.
+public struct HTTPMethod: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    /// The name on the wire.
+    public let rawValue: String
+
+    /// A method of this name.
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// GET
+    public static let get = HTTPMethod(rawValue: "GET")
+    /// HEAD
+    public static let head = HTTPMethod(rawValue: "HEAD")
+    /// POST
+    public static let post = HTTPMethod(rawValue: "POST")
+    /// PUT
+    public static let put = HTTPMethod(rawValue: "PUT")
+    /// PATCH
+    public static let patch = HTTPMethod(rawValue: "PATCH")
+    /// DELETE
+    public static let delete = HTTPMethod(rawValue: "DELETE")
+
+    /// The name on the wire.
+    public var description: String { rawValue }
+}
+
+/// What a transport does with a 3xx answer.
+public enum RedirectPolicy: Sendable, Equatable {
+    /// The 3xx answer is the answer. What token endpoints need: a followed redirect would carry the credentials along.
+    case none
+    /// Follows at most this many, never from https to http, and without `Authorization` once the origin changes.
+    case follow(limit: Int)
+}
+
+/// A request: values only. Sending it is the work of an ``HTTPTransport``.
+///
+/// Its descriptions name the method and where it goes, never the query, the fields or the body.
+public struct HTTPRequest: Sendable, Equatable {
+    /// The method.
+    public var method: HTTPMethod
+    /// Where the request goes. Sent as it stands, byte for byte.
+    public var url: URL
+    /// The header fields.
+    public var fields: HTTPFields
+    /// The content, or nil for none.
+    public var body: Data?
+    /// The time for the whole exchange, from the call to the last byte.
+    public var timeout: Duration = .seconds(30)
+    /// The time for reaching the server: name look-up, connection, TLS.
+    public var connectTimeout: Duration = .seconds(10)
+    /// The most bytes that the answer's content may have, after decompression.
+    public var maximumResponseSize = 1 << 20
+    /// What happens with a 3xx answer.
+    public var redirects: RedirectPolicy = .none
+
+    /// A request of this method to this address.
+    public init(_ method: HTTPMethod = .get, _ url: URL, fields: HTTPFields = [:], body: Data? = nil) {
+        self.method = method
+        self.url = url
+        self.fields = fields
+        self.body = body
+    }
+}
+
+extension HTTPRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The method and the address without its query.
+    public var description: String { "\(method) \(url.addressWithoutQuery)" }
+    /// The same as ``description``.
+    public var debugDescription: String { description }
+    /// The method and the address without its query.
+    public var customMirror: Mirror { Mirror(self, children: ["request": description]) }
+}
+
+/// An answer, whole.
+///
+/// Its descriptions give the status and the number of bytes, never the fields or the content.
+public struct HTTPResponse: Sendable, Equatable {
+    /// The status code, 100 to 599.
+    public var status: Int
+    /// The header fields.
+    public var fields: HTTPFields
+    /// The content, decompressed.
+    public var body: Data
+    /// Where the answer came from, after redirects.
+    public var url: URL?
+
+    /// An answer of this status.
+    public init(status: Int, fields: HTTPFields = [:], body: Data = Data(), url: URL? = nil) {
+        self.status = status
+        self.fields = fields
+        self.body = body
+        self.url = url
+    }
+}
+
+extension HTTPResponse: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The status and the number of bytes.
+    public var description: String { "HTTP \(status), \(body.count) bytes" }
+    /// The same as ``description``.
+    public var debugDescription: String { description }
+    /// The status and the number of bytes.
+    public var customMirror: Mirror { Mirror(self, children: ["response": description]) }
+}
+
+extension URL {
+    /// Scheme, host, port and path: what may be shown of an address whose query can hold secrets.
+    public var addressWithoutQuery: String {
+        String(absoluteString.prefix { $0 != "?" && $0 != "#" })
+    }
+
+    /// Whether the host is this machine: 127.0.0.0/8, `[::1]` or `localhost`.
+    public var isLoopback: Bool {
+        guard let host = host(percentEncoded: false)?.lowercased() else { return false }
+        if host == "localhost" || host == "::1" || host == "[::1]" { return true }
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+    }
+}

@@ -1,0 +1,163 @@
+/// A JSON value, as RFC 8259 defines it.
+///
+/// The order of an object's members and the digits of a number are kept, so that what was read can be written again.
+public enum JSONValue: Sendable, Equatable {
+    /// `null`
+    case null
+    /// `true` or `false`
+    case bool(Bool)
+    /// A number, as its digits.
+    case number(JSONNumber)
+    /// A string.
+    case string(String)
+    /// An array.
+    case array([JSONValue])
+    /// An object.
+    case object(JSONObject)
+}
+
+/// A number as it was written. Large identifiers keep all their digits.
+public struct JSONNumber: Sendable, Equatable, Hashable {
+    /// The digits, a valid JSON number.
+    public let literal: String
+
+    init(validLiteral: String) { literal = validLiteral }
+
+    /// A whole number.
+    public init(_ value: Int64) { literal = String(value) }
+
+    /// A number; nil for infinities and "not a number", which JSON does not have.
+    public init?(_ value: Double) {
+        guard value.isFinite else { return nil }
+        literal = value == value.rounded() && abs(value) < 1e15 ? String(Int64(value)) : "\(value)"
+    }
+
+    /// The value as a whole number, when it is written as one and fits in 64 bits.
+    public var int64: Int64? { Int64(literal) }
+
+    /// The nearest double; nil when the number is too large for one.
+    public var double: Double? {
+        guard let value = Double(literal), value.isFinite else { return nil }
+        return value
+    }
+}
+
+/// An object: its members in order. Names are compared byte by byte, without Unicode normalisation.
+public struct JSONObject: Sendable, Equatable, ExpressibleByDictionaryLiteral {
+    /// One name and its value.
+    public struct Member: Sendable, Equatable {
+        /// The name.
+        public var name: String
+        /// The value.
+        public var value: JSONValue
+
+        /// A member.
+        public init(name: String, value: JSONValue) {
+            self.name = name
+            self.value = value
+        }
+
+        /// Names are compared byte by byte.
+        public static func == (left: Member, right: Member) -> Bool {
+            left.name.utf8.elementsEqual(right.name.utf8) && left.value == right.value
+        }
+    }
+
+    /// The members in the order read, duplicates included.
+    public private(set) var members: [Member]
+
+    /// An object with these members.
+    public init(_ members: [Member] = []) { self.members = members }
+
+    /// An object with these members.
+    public init(dictionaryLiteral elements: (String, JSONValue)...) {
+        members = elements.map { Member(name: $0.0, value: $0.1) }
+    }
+
+    /// The last member of this name. Setting replaces it in its place or appends it; nil removes every member of the name.
+    public subscript(name: String) -> JSONValue? {
+        get { members.last { $0.name.utf8.elementsEqual(name.utf8) }?.value }
+        set {
+            guard let newValue else {
+                members.removeAll { $0.name.utf8.elementsEqual(name.utf8) }
+                return
+            }
+            if let index = members.lastIndex(where: { $0.name.utf8.elementsEqual(name.utf8) }) {
+                members[index].value = newValue
+            } else {
+                members.append(Member(name: name, value: newValue))
+            }
+        }
+    }
+
+    /// Adds a member at the end without looking for one of the same name.
+    public mutating func append(_ name: String, _ value: JSONValue) {
+        members.append(Member(name: name, value: value))
+    }
+
+    /// The names that occur more than once. Where a member matters for security, an object that repeats it is refused
+    /// (RFC 8259 section 4 leaves open which one counts).
+    public var duplicatedNames: [String] {
+        guard members.count > 1 else { return [] }
+        var seen = Set<[UInt8]>(minimumCapacity: members.count)
+        var found: [String] = []
+        for member in members where !seen.insert(Array(member.name.utf8)).inserted { found.append(member.name) }
+        return found
+    }
+}
+
+extension JSONValue {
+    /// The string, if this is one.
+    public var string: String? {
+        if case .string(let value) = self { value } else { nil }
+    }
+    /// The truth value, if this is one.
+    public var bool: Bool? {
+        if case .bool(let value) = self { value } else { nil }
+    }
+    /// The number, if this is one.
+    public var number: JSONNumber? {
+        if case .number(let value) = self { value } else { nil }
+    }
+    /// The elements, if this is an array.
+    public var array: [JSONValue]? {
+        if case .array(let value) = self { value } else { nil }
+    }
+    /// The object, if this is one.
+    public var object: JSONObject? {
+        if case .object(let value) = self { value } else { nil }
+    }
+    /// Whether this is `null`.
+    public var isNull: Bool { self == .null }
+
+    /// What kind of value this is, in a word for messages: "a string", "an object".
+    public var kind: String {
+        switch self {
+        case .null: "null"
+        case .bool: "a truth value"
+        case .number: "a number"
+        case .string: "a string"
+        case .array: "an array"
+        case .object: "an object"
+        }
+    }
+}
+
+extension JSONValue: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
+    ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral, ExpressibleByNilLiteral
+{
+    /// A string.
+    public init(stringLiteral value: String) { self = .string(value) }
+    /// A truth value.
+    public init(booleanLiteral value: Bool) { self = .bool(value) }
+    /// A whole number.
+    public init(integerLiteral value: Int64) { self = .number(JSONNumber(value)) }
+    /// An array.
+    public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+    /// An object.
+    public init(dictionaryLiteral elements: (String, JSONValue)...) {
+        self = .object(JSONObject(elements.map { JSONObject.Member(name: $0.0, value: $0.1) }))
+    }
+    /// `null`
+    public init(nilLiteral: ()) { self = .null }
+}
