@@ -4,6 +4,9 @@ import PackageDescription
 let package = Package(
     name: "directory",
     platforms: [.macOS(.v15), .iOS(.v18)],
+    products: [
+        .library(name: "OAuth2", targets: ["OAuth2"])
+    ],
     targets: [
         .systemLibrary(
             name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
@@ -13,6 +16,8 @@ let package = Package(
             name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
         .target(name: "StrictJSON"),
         .target(name: "HTTPTransport", dependencies: ["CCurl"]),
+        .target(name: "JOSE", dependencies: ["COpenSSL", "StrictJSON"]),
+        .target(name: "OAuth2", dependencies: ["HTTPTransport", "JOSE", "StrictJSON"]),
         .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"]),
     ],
     swiftLanguageModes: [.v6]

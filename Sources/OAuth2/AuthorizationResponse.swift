@@ -1,0 +1,86 @@
+import JOSE
+
+/// The redirect that ends the person's part of a sign-in.
+///
+/// [RFC 6749 section 4.1.2](https://www.rfc-editor.org/rfc/rfc6749#section-4.1.2),
+/// [RFC 9207](https://www.rfc-editor.org/rfc/rfc9207)
+public struct AuthorizationResponse: Sendable {
+    /// The longest address that is read, in bytes.
+    public static let maximumSize = 64 * 1024
+
+    private let address: String
+    private let parameters: [FormEncoding.Pair]
+
+    /// Reads a redirect as it was received. Only the query counts: codes do not come in fragments.
+    ///
+    /// - Throws: ``OAuth2Error/redirect(_:)`` when it is too large or its percent-encoding is broken.
+    public init(redirect address: String) throws(OAuth2Error) {
+        guard address.utf8.count <= Self.maximumSize else { throw .redirect(.tooLarge) }
+        let beforeFragment = address.prefix { $0 != "#" }
+        let query = beforeFragment.firstIndex(of: "?").map { beforeFragment[beforeFragment.index(after: $0)...] } ?? ""
+        guard let parameters = FormEncoding.decode(query) else { throw .redirect(.malformed) }
+        self.address = String(beforeFragment)
+        self.parameters = parameters
+    }
+
+    /// The state, which finds the sign-in; nil when it is missing, empty or there twice.
+    public var state: String? {
+        let values = parameters.filter { $0.name == "state" }
+        return values.count == 1 ? nonEmpty(values[0].value) : nil
+    }
+
+    private func nonEmpty(_ text: String?) -> String? { text?.isEmpty == false ? text : nil }
+
+    private func value(_ name: String) -> String? { nonEmpty(parameters.first { $0.name == name }?.value) }
+
+    /// The code, if this is the answer to that sign-in.
+    ///
+    /// - Throws: ``OAuth2Error/redirect(_:)`` when it is not, in which case the sign-in keeps waiting;
+    ///   ``OAuth2Error/provider(_:)`` when the provider refused, which ends the sign-in.
+    public func code(for pending: PendingAuthorization) throws(OAuth2Error) -> Secret {
+        guard pending.redirectURI.matches(address) else { throw .redirect(.redirectURIMismatch) }
+        for name in ["state", "code", "iss", "error"] where parameters.filter({ $0.name == name }).count > 1 {
+            throw .redirect(.duplicateParameter)
+        }
+        guard let state = value("state") else { throw .redirect(.stateMissing) }
+        guard equalInConstantTime(Array(state.utf8), Array(pending.state.utf8)) else { throw .redirect(.stateMismatch) }
+        if let issuer = value("iss") {
+            // Compared as strings, byte by byte: no normalisation of host, port or slash (RFC 9207 section 2.4).
+            guard let expected = pending.issuer, Self.sameIssuer(issuer, expected) else {
+                throw .redirect(.issuerMismatch)
+            }
+        } else if pending.expectsIssuer {
+            throw .redirect(.issuerMissing)
+        }
+        if let error = value("error") {
+            throw .provider(
+                ProviderError(
+                    code: ErrorCode(rawValue: error), explanation: value("error_description"), uri: value("error_uri")))
+        }
+        guard value("id_token") == nil else { throw .redirect(.unexpectedParameter) }
+        guard let code = value("code") else { throw .redirect(.codeMissing) }
+        guard code.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else { throw .redirect(.malformed) }
+        return Secret(code)
+    }
+
+    /// Entra's shared tenants announce an issuer with a `{tenantid}` in it and send the tenant's own.
+    static func sameIssuer(_ issuer: String, _ expected: String) -> Bool {
+        guard let hole = expected.firstRange(of: "{tenantid}") else { return issuer.utf8.elementsEqual(expected.utf8) }
+        let head = expected[..<hole.lowerBound], tail = expected[hole.upperBound...]
+        guard issuer.hasPrefix(head), issuer.hasSuffix(tail), issuer.utf8.count > head.utf8.count + tail.utf8.count
+        else {
+            return false
+        }
+        let tenant = issuer.utf8.dropFirst(head.utf8.count).dropLast(tail.utf8.count)
+        return tenant.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x7A).contains($0 | 0x20) || $0 == 0x2D }
+    }
+}
+
+extension AuthorizationResponse: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The address without its query.
+    public var description: String { String(address.prefix { $0 != "?" }) }
+    /// The same as ``description``.
+    public var debugDescription: String { description }
+    /// The address without its query.
+    public var customMirror: Mirror { Mirror(self, children: ["redirect": description]) }
+}

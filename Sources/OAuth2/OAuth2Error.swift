@@ -1,0 +1,151 @@
+/// An error code of a provider. The set is open: unknown codes are kept as they came.
+public struct ErrorCode: RawRepresentable, Hashable, Sendable, Codable {
+    /// The code on the wire.
+    public let rawValue: String
+
+    /// A code.
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// The request is malformed.
+    public static let invalidRequest = ErrorCode(rawValue: "invalid_request")
+    /// The client is unknown or did not authenticate.
+    public static let invalidClient = ErrorCode(rawValue: "invalid_client")
+    /// The code or the refresh token is invalid, expired, revoked or another client's.
+    public static let invalidGrant = ErrorCode(rawValue: "invalid_grant")
+    /// The client may not use this grant.
+    public static let unauthorizedClient = ErrorCode(rawValue: "unauthorized_client")
+    /// The provider does not know this grant.
+    public static let unsupportedGrantType = ErrorCode(rawValue: "unsupported_grant_type")
+    /// The scope is unknown or too wide.
+    public static let invalidScope = ErrorCode(rawValue: "invalid_scope")
+    /// The person, or the provider, said no.
+    public static let accessDenied = ErrorCode(rawValue: "access_denied")
+    /// The provider had an unexpected condition.
+    public static let serverError = ErrorCode(rawValue: "server_error")
+    /// The provider is overloaded or in maintenance.
+    public static let temporarilyUnavailable = ErrorCode(rawValue: "temporarily_unavailable")
+    /// A person has to act (OpenID Connect Core 3.1.2.6).
+    public static let interactionRequired = ErrorCode(rawValue: "interaction_required")
+    /// A person has to log in.
+    public static let loginRequired = ErrorCode(rawValue: "login_required")
+    /// A person has to consent.
+    public static let consentRequired = ErrorCode(rawValue: "consent_required")
+    /// A person has to choose an account.
+    public static let accountSelectionRequired = ErrorCode(rawValue: "account_selection_required")
+    /// The access token is expired or revoked (RFC 6750).
+    public static let invalidToken = ErrorCode(rawValue: "invalid_token")
+
+    /// Whether the remedy is that the person signs in again.
+    public var needsInteraction: Bool {
+        [.invalidGrant, .interactionRequired, .loginRequired, .consentRequired, .accountSelectionRequired].contains(
+            self)
+    }
+
+    /// Whether the same request may succeed later.
+    public var isTransient: Bool { self == .serverError || self == .temporarilyUnavailable }
+}
+
+/// An error answer of a provider, from its token endpoint or in a redirect.
+///
+/// [RFC 6749 sections 4.1.2.1 and 5.2](https://www.rfc-editor.org/rfc/rfc6749#section-5.2)
+public struct ProviderError: Error, Sendable, Equatable {
+    /// The code.
+    public var code: ErrorCode
+    /// The provider's words. Hostile text: make control characters visible before showing it.
+    public var explanation: String?
+    /// Where the provider explains the error. Never open it unasked.
+    public var uri: String?
+    /// The HTTP status, when it came as an answer.
+    public var status: Int?
+    /// The provider's identifier of the request, for its support.
+    public var correlationID: String?
+
+    /// An error of this code.
+    public init(
+        code: ErrorCode, explanation: String? = nil, uri: String? = nil, status: Int? = nil,
+        correlationID: String? = nil
+    ) {
+        self.code = code
+        self.explanation = explanation
+        self.uri = uri
+        self.status = status
+        self.correlationID = correlationID
+    }
+}
+
+/// Why a protocol step failed.
+public enum OAuth2Error: Error, Sendable, Equatable {
+    /// The provider answered with an error.
+    case provider(ProviderError)
+    /// The provider answered with this HTTP status and no OAuth error; seconds to wait, when it said so.
+    case http(status: Int, retryAfter: Int?)
+    /// The answer is not what the specification asks for: the offending member or a word for the fault, and the sentence.
+    case invalidResponse(member: String, reason: String)
+    /// The token's type is one that this client does not know how to use.
+    case unsupportedTokenType(String)
+    /// The redirect is not the answer to this sign-in.
+    case redirect(RedirectRejection)
+    /// The ID token is not valid.
+    case idToken(IDTokenRejection)
+    /// The settings or the call do not allow this step.
+    case configuration(String)
+}
+
+/// Why a redirect was not taken.
+public enum RedirectRejection: String, Error, Sendable, Equatable {
+    /// Another address than the redirect URI of the sign-in.
+    case redirectURIMismatch = "redirect_uri_mismatch"
+    /// A broken percent-encoding, or characters that no code has.
+    case malformed
+    /// Larger than 64 KiB.
+    case tooLarge = "too_large"
+    /// A parameter stands twice.
+    case duplicateParameter = "duplicate_parameter"
+    /// No state.
+    case stateMissing = "state_missing"
+    /// The state of no pending sign-in.
+    case stateMismatch = "state_mismatch"
+    /// The issuer is another one (RFC 9207).
+    case issuerMismatch = "iss_mismatch"
+    /// The provider promises its issuer and did not send it (RFC 9207).
+    case issuerMissing = "iss_missing"
+    /// Neither a code nor an error.
+    case codeMissing = "code_missing"
+    /// A token where only a code may stand.
+    case unexpectedParameter = "unexpected_parameter"
+    /// The sign-in is finished, cancelled or too old.
+    case noPendingRequest = "no_pending_request"
+
+    /// What is wrong, in a sentence.
+    public var explanation: String {
+        switch self {
+        case .redirectURIMismatch: "the address is not the redirect URI of this sign-in"
+        case .malformed: "the address is not well-formed"
+        case .tooLarge: "the address is too long"
+        case .duplicateParameter: "a parameter stands twice"
+        case .stateMissing: "the state is missing"
+        case .stateMismatch: "the state belongs to no sign-in that is waiting"
+        case .issuerMismatch: "it comes from another issuer than the one asked"
+        case .issuerMissing: "the issuer is missing although this provider promises it"
+        case .codeMissing: "there is neither a code nor an error"
+        case .unexpectedParameter: "there is a token, which was not asked for"
+        case .noPendingRequest: "no sign-in is waiting for it"
+        }
+    }
+}
+
+extension OAuth2Error: CustomStringConvertible {
+    /// What happened, in a line; without secrets, without the provider's free text.
+    public var description: String {
+        switch self {
+        case .provider(let error): "the provider answered \(error.code.rawValue.debugDescription)"
+        case .http(let status, _): "the provider answered with HTTP status \(status)"
+        case .invalidResponse(_, let reason): "the provider's answer is not usable: \(reason)"
+        case .unsupportedTokenType(let type):
+            "the token's type \(type.debugDescription) is not one that this client can use"
+        case .redirect(let rejection): "the redirect was not taken: \(rejection.explanation)"
+        case .idToken(let rejection): "the ID token was refused: \(rejection.explanation)"
+        case .configuration(let reason): reason
+        }
+    }
+}

@@ -1,0 +1,27 @@
+import JOSE
+
+/// A code verifier and its S256 challenge. A new one for every authorization request; "plain" does not exist here.
+///
+/// [RFC 7636](https://www.rfc-editor.org/rfc/rfc7636)
+public struct CodeVerifier: Sendable, Equatable {
+    /// The verifier, sent with the code.
+    public let secret: Secret
+
+    /// A verifier from 32 random bytes (section 4.1).
+    public init(random: [UInt8]) { secret = Secret(Base64URL.encode(random)) }
+
+    /// A given verifier, or nil unless it has 43 to 128 unreserved characters.
+    public init?(_ text: String) {
+        let isUnreserved = text.utf8.allSatisfy { byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: true
+            default: false
+            }
+        }
+        guard isUnreserved, (43...128).contains(text.utf8.count) else { return nil }
+        secret = Secret(text)
+    }
+
+    /// The challenge, sent with the authorization request: BASE64URL(SHA256(verifier)), section 4.2.
+    public var challenge: String { Base64URL.encode(SHA2.sha256.digest(Array(secret.value.utf8))) }
+}

@@ -1,0 +1,154 @@
+import HTTPTransport
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A request to the token endpoint, and to the endpoints that authenticate the client the same way.
+///
+/// [RFC 6749 sections 2.3 and 3.2](https://www.rfc-editor.org/rfc/rfc6749#section-3.2)
+public struct TokenRequest: Sendable {
+    /// What is exchanged for tokens.
+    public enum Grant: Sendable, Equatable {
+        /// The code of a finished sign-in (section 4.1.3).
+        case authorizationCode(Secret, PendingAuthorization)
+        /// A refresh token; a narrower scope may be asked for (section 6).
+        case refreshToken(Secret, scope: Scope?)
+
+        /// The name on the wire.
+        public var name: String {
+            switch self {
+            case .authorizationCode: "authorization_code"
+            case .refreshToken: "refresh_token"
+            }
+        }
+    }
+
+    /// Which method carries the request. GET is legacy: it puts secrets into addresses, and exists because NXOAuth2's
+    /// settings had it.
+    public enum Method: String, Sendable, Equatable, Codable {
+        /// A form in the body.
+        case post = "POST"
+        /// The same parameters in the query.
+        case get = "GET"
+    }
+
+    /// The request to send. A 3xx answer is not followed.
+    public let request: HTTPRequest
+
+    /// Builds the request.
+    ///
+    /// - Parameters:
+    ///   - parameters: further parameters of the provider; protocol parameters are refused.
+    ///   - headers: further header fields of the provider.
+    /// - Throws: ``OAuth2Error/configuration(_:)``.
+    public init(
+        _ grant: Grant, server: AuthorizationServer, client: Client, method: Method = .post,
+        parameters: [String: String] = [:], headers: [String: String] = [:]
+    ) throws(OAuth2Error) {
+        guard let endpoint = server.tokenEndpoint else {
+            throw .configuration(server.unusable["token_endpoint"] ?? "the provider has no token endpoint")
+        }
+        var pairs: [FormEncoding.Pair] = [("grant_type", grant.name)]
+        switch grant {
+        case .authorizationCode(let code, let pending):
+            pairs += [
+                ("code", code.value), ("redirect_uri", pending.redirectURI.text),
+                ("code_verifier", pending.verifier.secret.value),
+            ]
+        case .refreshToken(let token, let scope):
+            pairs.append(("refresh_token", token.value))
+            if let scope, !scope.isEmpty { pairs.append(("scope", scope.text)) }
+        }
+        pairs += try ExtraParameters.checked(parameters, besides: Set(pairs.map(\.name)))
+        request = try Self.authenticated(pairs, endpoint: endpoint, client: client, method: method, headers: headers)
+    }
+
+    /// A form request in the client's name.
+    static func authenticated(
+        _ pairs: [FormEncoding.Pair], endpoint: URL, client: Client, method: Method = .post,
+        headers: [String: String] = [:]
+    ) throws(OAuth2Error) -> HTTPRequest {
+        var pairs = pairs
+        var fields: HTTPFields = ["Accept": "application/json"]
+        for (name, value) in headers.sorted(by: { $0.key < $1.key }) { fields[name] = value }
+        func basic(_ id: String, _ secret: String) {
+            fields["Authorization"] = "Basic " + Data("\(id):\(secret)".utf8).base64EncodedString()
+        }
+        switch client.authentication {
+        case .none: pairs.append(("client_id", client.id))
+        case .secretBasic(let secret): basic(FormEncoding.encode(client.id), FormEncoding.encode(secret.value))
+        case .secretBasicRaw(let secret): basic(client.id, secret.value)
+        case .secretPost(let secret): pairs += [("client_id", client.id), ("client_secret", secret.value)]
+        }
+        let form = FormEncoding.encode(pairs)
+        switch method {
+        case .post:
+            fields["Content-Type"] = "application/x-www-form-urlencoded"
+            return HTTPRequest(.post, endpoint, fields: fields, body: Data(form.utf8))
+        case .get:
+            let text = endpoint.absoluteString
+            let separator = text.contains("?") ? "&" : "?"
+            guard let url = URL(string: text + separator + form, encodingInvalidCharacters: false) else {
+                throw .configuration("the token endpoint is no valid address")
+            }
+            return HTTPRequest(.get, url, fields: fields)
+        }
+    }
+}
+
+/// Asks the provider to forget a token.
+///
+/// [RFC 7009](https://www.rfc-editor.org/rfc/rfc7009)
+public struct RevocationRequest: Sendable {
+    /// The request to send.
+    public let request: HTTPRequest
+
+    /// What kind of token it is, as a hint to the provider.
+    public enum Hint: String, Sendable {
+        /// An access token.
+        case accessToken = "access_token"
+        /// A refresh token.
+        case refreshToken = "refresh_token"
+    }
+
+    /// Builds the request; nil when the provider offers no revocation.
+    ///
+    /// - Parameter bearer: an access token for providers that want one from public clients.
+    public init?(
+        _ token: Secret, hint: Hint, server: AuthorizationServer, client: Client, bearer: Secret? = nil
+    ) throws(OAuth2Error) {
+        guard let endpoint = server.revocationEndpoint else { return nil }
+        var request = try TokenRequest.authenticated(
+            [("token", token.value), ("token_type_hint", hint.rawValue)], endpoint: endpoint, client: client)
+        if let bearer, request.fields["Authorization"] == nil {
+            request.fields["Authorization"] = "Bearer " + bearer.value
+        }
+        self.request = request
+    }
+
+    /// Reads the answer: it returns when the token is gone, and throws why it is not known to be.
+    public static func read(_ response: HTTPResponse) throws(OAuth2Error) {
+        guard !(200...299).contains(response.status) else { return }
+        throw TokenResponse.failure(response)
+    }
+}
+
+/// The address that ends the browser's session at the provider.
+///
+/// OpenID Connect RP-Initiated Logout 1.0 section 2
+public enum EndSessionRequest {
+    /// The address, or nil when the provider offers none. It carries the ID token: personal, so show it to nobody else.
+    public static func url(server: AuthorizationServer, client: Client, idToken: Secret?, state: String? = nil) -> URL?
+    {
+        guard let endpoint = server.endSessionEndpoint else { return nil }
+        var pairs: [FormEncoding.Pair] = []
+        if let idToken { pairs.append(("id_token_hint", idToken.value)) }
+        pairs.append(("client_id", client.id))
+        if let state { pairs.append(("state", state)) }
+        let text = endpoint.absoluteString
+        return URL(string: text + (text.contains("?") ? "&" : "?") + FormEncoding.encode(pairs))
+    }
+}
