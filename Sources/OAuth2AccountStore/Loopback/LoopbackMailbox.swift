@@ -1,5 +1,3 @@
-import Synchronization
-
 #if canImport(Darwin)
     import Darwin
 #elseif canImport(Musl)
@@ -19,16 +17,16 @@ final class LoopbackMailbox: Sendable {
     private struct State {
         var deliveries: [Delivery] = []
         var isClosing = false
+        var portIsFree = false
         var isFinished = false
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
-    private let state = Mutex(State())
+    private let state = LoopbackMonitor(State())
     /// Two ends of a socket pair: a byte in one end wakes the thread, which waits for the other. Sockets and not a pipe,
     /// because a pipe without a reader raises SIGPIPE.
     private let wakeSender: Int32
     let wakeReceiver: Int32
-    private let released = LoopbackLatch()
 
     init() throws(LoopbackError) {
         (wakeSender, wakeReceiver) = try LoopbackSocket.pair()
@@ -55,7 +53,7 @@ final class LoopbackMailbox: Sendable {
             return !state.isClosing
         }
         if first { wake() }
-        released.wait()
+        state.wait(until: \.portIsFree)
     }
 
     func finished() async {
@@ -79,54 +77,57 @@ final class LoopbackMailbox: Sendable {
         }
     }
 
-    func portIsFree() { released.open() }
+    func portIsFree() { state.withLock { $0.portIsFree = true } }
 
     func finish() {
         let waiting = state.withLock { state in
             defer { state.waiting = [] }
             state.isClosing = true
+            state.portIsFree = true
             state.isFinished = true
             state.deliveries = []
             return state.waiting
         }
-        released.open()
         for continuation in waiting { continuation.resume() }
     }
 }
 
-/// A door that opens once.
+/// A value behind a lock, and a way to wait until it is as wanted.
 ///
-/// Sendable: the memory behind the pointers is set up in `init`, only touched through pthread calls that hold the mutex,
-/// and freed when nobody refers to the latch any more.
-private final class LoopbackLatch: @unchecked Sendable {
+/// Sendable: the value is only touched while the mutex is held. A pthread mutex rather than `Mutex`, which has no condition
+/// to wait for.
+private final class LoopbackMonitor<Value: Sendable>: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-    private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
-    private var isOpen = false
+    private let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+    private var value: Value
 
-    init() {
+    init(_ value: Value) {
+        self.value = value
         mutex.initialize(to: pthread_mutex_t())
-        condition.initialize(to: pthread_cond_t())
+        changed.initialize(to: pthread_cond_t())
         pthread_mutex_init(mutex, nil)
-        pthread_cond_init(condition, nil)
+        pthread_cond_init(changed, nil)
     }
 
     deinit {
-        pthread_cond_destroy(condition)
+        pthread_cond_destroy(changed)
         pthread_mutex_destroy(mutex)
-        condition.deallocate()
+        changed.deallocate()
         mutex.deallocate()
     }
 
-    func open() {
+    func withLock<Result>(_ change: (inout Value) -> Result) -> Result {
         pthread_mutex_lock(mutex)
-        isOpen = true
-        pthread_cond_broadcast(condition)
-        pthread_mutex_unlock(mutex)
+        defer {
+            pthread_cond_broadcast(changed)
+            pthread_mutex_unlock(mutex)
+        }
+        return change(&value)
     }
 
-    func wait() {
+    func wait(until isWanted: (Value) -> Bool) {
         pthread_mutex_lock(mutex)
-        while !isOpen { pthread_cond_wait(condition, mutex) }
+        while !isWanted(value) { pthread_cond_wait(changed, mutex) }
         pthread_mutex_unlock(mutex)
     }
 }
