@@ -22,6 +22,8 @@ public enum JOSEError: Error, Sendable, Equatable {
     case invalidKey(String)
     /// The key is of a type, `use`, `key_ops` or `alg` that does not allow what was asked.
     case unfitKey(String)
+    /// The text is not a JWK Set, or it holds more keys than are read.
+    case keySet(String)
     /// The sealed bytes cannot be opened: another key, other authenticated data, or changed bytes.
     case unsealing
     /// libcrypto failed at something that does not depend on the input, such as producing random bytes.
@@ -43,6 +45,7 @@ extension JOSEError: CustomStringConvertible {
         case .weakKey(let what): "The key is refused: \(what)."
         case .invalidKey(let what): "The key cannot be read: \(what)."
         case .unfitKey(let what): "The key may not be used for this: \(what)."
+        case .keySet(let what): "The key set is refused: \(what)."
         case .unsealing: "The sealed bytes cannot be opened: they were changed, or sealed with another key."
         case .cryptography(let what): "libcrypto failed: \(what). Check the OpenSSL installation and its configuration."
         }

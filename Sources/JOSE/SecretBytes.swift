@@ -27,3 +27,8 @@ final class SecretBytes: @unchecked Sendable {
         body(UnsafeBufferPointer(start: start, count: count))
     }
 }
+
+extension SecretBytes: CustomStringConvertible, CustomReflectable {
+    var description: String { "SecretBytes(hidden)" }
+    var customMirror: Mirror { Mirror(self, children: []) }
+}
