@@ -80,7 +80,7 @@ extension JWK {
         guard x.count == count, y.count == count, d?.count ?? count == count else {
             throw .invalidKey("x, y and d of \(curve.rawValue) have \(count) bytes each")
         }
-        let numbers = d.map { [(name: OSSL_PKEY_PARAM_PRIV_KEY, bytes: $0)] } ?? []
+        let numbers = d.map { [(name: ParameterName.privateKey, bytes: $0)] } ?? []
         guard
             let handle = KeyHandle.make(
                 "EC", isPrivate: d != nil, group: curve.rawValue, point: [4] + x + y, numbers: numbers),
@@ -103,13 +103,13 @@ extension JWK {
         }
         guard let modulus = BigNumber(n), modulus.isOdd else { throw .invalidKey("n of RSA is odd") }
         guard !hasROCAFingerprint(modulus) else { throw .weakKey("it was made by a device with the ROCA fault") }
-        var numbers = [(name: OSSL_PKEY_PARAM_RSA_N, bytes: n), (name: OSSL_PKEY_PARAM_RSA_E, bytes: e)]
+        var numbers = [(name: ParameterName.modulus, bytes: n), (name: ParameterName.publicExponent, bytes: e)]
         let d = try members.privateNumber("d", atMost: n.count)
         if let d {
             guard members.object["oth"] == nil else {
                 throw .invalidKey("RSA keys of more than two primes are not read")
             }
-            numbers.append((OSSL_PKEY_PARAM_RSA_D, d))
+            numbers.append((.privateExponent, d))
             numbers += try members.remainderNumbers(atMost: n.count)
         }
         guard let handle = KeyHandle.make("RSA", isPrivate: d != nil, numbers: numbers) else { throw unreadable() }
@@ -189,12 +189,12 @@ private struct Members {
     }
 
     /// The five members that make signing fast: all of them or none (RFC 7518 section 6.3.2).
-    func remainderNumbers(atMost count: Int) throws(JOSEError) -> [(name: String, bytes: [UInt8])] {
-        var numbers: [(name: String, bytes: [UInt8])] = []
-        for (member, name) in JWK.remainderMembers {
+    func remainderNumbers(atMost count: Int) throws(JOSEError) -> [(name: ParameterName, bytes: [UInt8])] {
+        var numbers: [(name: ParameterName, bytes: [UInt8])] = []
+        for (member, name) in ParameterName.remainders {
             if let number = try privateNumber(member, atMost: count) { numbers.append((name, number)) }
         }
-        guard numbers.isEmpty || numbers.count == JWK.remainderMembers.count else {
+        guard numbers.isEmpty || numbers.count == ParameterName.remainders.count else {
             throw .invalidKey("p, q, dp, dq and qi come together or not at all")
         }
         return numbers
@@ -212,12 +212,6 @@ private struct Members {
 }
 
 extension JWK {
-    /// The members of RFC 7518 sections 6.3.2.2 to 6.3.2.6 and libcrypto's names for them, whose macros Swift cannot see.
-    static let remainderMembers = [
-        ("p", "rsa-factor1"), ("q", "rsa-factor2"), ("dp", "rsa-exponent1"), ("dq", "rsa-exponent2"),
-        ("qi", "rsa-coefficient1"),
-    ]
-
     /// Whether the modulus is, modulo each small prime, a power of 65537. Keys of the faulty devices always are, and
     /// of others not one in 10²⁰.
     private static func hasROCAFingerprint(_ modulus: borrowing BigNumber) -> Bool {

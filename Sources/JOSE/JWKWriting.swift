@@ -25,8 +25,8 @@ extension JWK {
                 throw .weakKey("RSA keys have \(rsaBitCounts.lowerBound) to \(rsaBitCounts.upperBound) bits")
             }
             guard let handle = KeyHandle.generate("RSA", bits: Int32(bits)),
-                let n = handle.number(OSSL_PKEY_PARAM_RSA_N),
-                let e = handle.number(OSSL_PKEY_PARAM_RSA_E)
+                let n = handle.number(.modulus),
+                let e = handle.number(.publicExponent)
             else { throw failure() }
             key = JWK(rsa: handle, n: n, e: e, isPrivate: true)
         case .curve(.ed25519):
@@ -37,8 +37,8 @@ extension JWK {
         case .curve(let curve):
             let count = curve.coordinateByteCount
             guard let handle = KeyHandle.generate("EC", group: curve.rawValue),
-                let x = handle.number(OSSL_PKEY_PARAM_EC_PUB_X, count: count),
-                let y = handle.number(OSSL_PKEY_PARAM_EC_PUB_Y, count: count)
+                let x = handle.number(.x, count: count),
+                let y = handle.number(.y, count: count)
             else { throw failure() }
             key = JWK(curve, handle, x: x, y: y, isPrivate: true)
         case .secret(let byteCount):
@@ -100,15 +100,15 @@ extension JWK {
             switch curve {
             case .ed25519: try append("d", handle.raw(isPrivate: true))
             case .some(let curve):
-                try append("d", handle.number(OSSL_PKEY_PARAM_PRIV_KEY, count: curve.coordinateByteCount))
+                try append("d", handle.number(.privateKey, count: curve.coordinateByteCount))
             case nil:
-                try append("d", handle.number(OSSL_PKEY_PARAM_RSA_D))
+                try append("d", handle.number(.privateExponent))
                 // A key that was read without its primes is written without them.
-                guard handle.number(Self.remainderMembers[0].1) != nil else {
+                guard handle.number(.firstPrime) != nil else {
                     ERR_clear_error()
                     break
                 }
-                for (member, name) in Self.remainderMembers { try append(member, handle.number(name)) }
+                for (member, name) in ParameterName.remainders { try append(member, handle.number(name)) }
             }
         }
         return object

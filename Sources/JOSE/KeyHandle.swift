@@ -95,33 +95,21 @@ extension KeyHandle {
     /// A key of named numbers and, for elliptic curves, a group and a point.
     static func make(
         _ type: String, isPrivate: Bool, group: String? = nil, point: [UInt8] = [],
-        numbers: [(name: String, bytes: [UInt8])]
+        numbers: [(name: ParameterName, bytes: [UInt8])]
     ) -> KeyHandle? {
         guard let builder = OSSL_PARAM_BLD_new() else { return nil }
         defer { OSSL_PARAM_BLD_free(builder) }
-        // The builder keeps addresses until the parameters are made: everything it is given lives until then.
+        // The builder keeps addresses until the parameters are made: the numbers live until then.
         var pushed: [OpaquePointer] = []
         defer { pushed.forEach(BN_clear_free) }
         for number in numbers {
             guard let count = Int32(exactly: number.bytes.count), let value = BN_secure_new() else { return nil }
             pushed.append(value)
             guard BN_bin2bn(number.bytes, count, value) != nil,
-                OSSL_PARAM_BLD_push_BN(builder, number.name, value) == 1
+                OSSL_PARAM_BLD_push_BN(builder, number.name.cString, value) == 1
             else { return nil }
         }
-        let parameters = withGroup(group) { name, length in
-            point.withUnsafeBufferPointer { point in
-                guard
-                    length == 0
-                        || OSSL_PARAM_BLD_push_utf8_string(builder, OSSL_PKEY_PARAM_GROUP_NAME, name, length) == 1,
-                    point.isEmpty
-                        || OSSL_PARAM_BLD_push_octet_string(
-                            builder, OSSL_PKEY_PARAM_PUB_KEY, point.baseAddress, point.count) == 1
-                else { return nil as UnsafeMutablePointer<OSSL_PARAM>? }
-                return OSSL_PARAM_BLD_to_param(builder)
-            }
-        }
-        guard let parameters else { return nil }
+        guard let parameters = parameters(builder, group, point) else { return nil }
         defer { OSSL_PARAM_free(parameters) }
         guard let context = EVP_PKEY_CTX_new_from_name(nil, type, nil) else { return nil }
         defer { EVP_PKEY_CTX_free(context) }
@@ -132,11 +120,21 @@ extension KeyHandle {
         return KeyHandle(owning: key)
     }
 
-    private static func withGroup<Result>(
-        _ group: String?, _ body: (UnsafePointer<CChar>?, Int) -> Result
-    ) -> Result {
-        guard let group else { return body(nil, 0) }
-        return group.withCString { body($0, group.utf8.count) }
+    /// The parameters of the numbers that were pushed and of a group and a point, which are copied.
+    private static func parameters(
+        _ builder: OpaquePointer, _ group: String?, _ point: [UInt8]
+    ) -> UnsafeMutablePointer<OSSL_PARAM>? {
+        guard let group else { return OSSL_PARAM_BLD_to_param(builder) }
+        return group.withCString { name in
+            point.withUnsafeBufferPointer { point in
+                guard
+                    OSSL_PARAM_BLD_push_utf8_string(builder, ParameterName.group.cString, name, group.utf8.count) == 1,
+                    OSSL_PARAM_BLD_push_octet_string(
+                        builder, ParameterName.publicKey.cString, point.baseAddress, point.count) == 1
+                else { return nil }
+                return OSSL_PARAM_BLD_to_param(builder)
+            }
+        }
     }
 
     /// An Ed25519 key of its 32 bytes.
@@ -163,10 +161,10 @@ extension KeyHandle {
 
     // MARK: Reading keys
 
-    /// One number of the key, by libcrypto's name for it.
-    func number(_ name: String, count: Int? = nil) -> [UInt8]? {
+    /// One number of the key.
+    func number(_ name: ParameterName, count: Int? = nil) -> [UInt8]? {
         var number: OpaquePointer?
-        guard EVP_PKEY_get_bn_param(pointer, name, &number) == 1, let number else { return nil }
+        guard EVP_PKEY_get_bn_param(pointer, name.cString, &number) == 1, let number else { return nil }
         return BigNumber(owning: number).bytes(count: count)
     }
 
@@ -196,4 +194,28 @@ extension KeyHandle {
         defer { EVP_PKEY_CTX_free(context) }
         return check(context) == 1
     }
+}
+
+/// libcrypto's name for a part of a key. Parameters keep the address of the name, not the name: it lives for ever.
+struct ParameterName: Sendable {
+    let text: StaticString
+
+    /// Where the name stands, with a zero after it. A literal of the source always has an address.
+    var cString: UnsafePointer<CChar> { UnsafeRawPointer(text.utf8Start).assumingMemoryBound(to: CChar.self) }
+
+    static let group = ParameterName(text: "group")
+    static let publicKey = ParameterName(text: "pub")
+    static let privateKey = ParameterName(text: "priv")
+    static let x = ParameterName(text: "qx")
+    static let y = ParameterName(text: "qy")
+    static let modulus = ParameterName(text: "n")
+    static let publicExponent = ParameterName(text: "e")
+    static let privateExponent = ParameterName(text: "d")
+    static let firstPrime = ParameterName(text: "rsa-factor1")
+
+    /// The members of RFC 7518 sections 6.3.2.2 to 6.3.2.6 and libcrypto's names for them.
+    static let remainders: [(member: String, name: ParameterName)] = [
+        ("p", firstPrime), ("q", ParameterName(text: "rsa-factor2")), ("dp", ParameterName(text: "rsa-exponent1")),
+        ("dq", ParameterName(text: "rsa-exponent2")), ("qi", ParameterName(text: "rsa-coefficient1")),
+    ]
 }

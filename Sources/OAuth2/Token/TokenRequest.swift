@@ -62,7 +62,7 @@ public struct TokenRequest: Sendable {
             pairs.append(("refresh_token", token.value))
             if let scope, !scope.isEmpty { pairs.append(("scope", scope.text)) }
         }
-        pairs += try ExtraParameters.checked(parameters, besides: Set(pairs.map(\.name)))
+        pairs += try RequestParameters.extra(parameters, besides: Set(pairs.map(\.name)))
         request = try Self.authenticated(pairs, endpoint: endpoint, client: client, method: method, headers: headers)
     }
 
@@ -79,7 +79,8 @@ public struct TokenRequest: Sendable {
         }
         switch client.authentication {
         case .none: pairs.append(("client_id", client.id))
-        case .secretBasic(let secret): basic(FormEncoding.encode(client.id), FormEncoding.encode(secret.value))
+        case .secretBasic(let secret):
+            basic(FormEncoding.encodeWithPlus(client.id), FormEncoding.encodeWithPlus(secret.value))
         case .secretBasicRaw(let secret): basic(client.id, secret.value)
         case .secretPost(let secret): pairs += [("client_id", client.id), ("client_secret", secret.value)]
         }
@@ -96,59 +97,5 @@ public struct TokenRequest: Sendable {
             }
             return HTTPRequest(.get, url, fields: fields)
         }
-    }
-}
-
-/// Asks the provider to forget a token.
-///
-/// [RFC 7009](https://www.rfc-editor.org/rfc/rfc7009)
-public struct RevocationRequest: Sendable {
-    /// The request to send.
-    public let request: HTTPRequest
-
-    /// What kind of token it is, as a hint to the provider.
-    public enum Hint: String, Sendable {
-        /// An access token.
-        case accessToken = "access_token"
-        /// A refresh token.
-        case refreshToken = "refresh_token"
-    }
-
-    /// Builds the request; nil when the provider offers no revocation.
-    ///
-    /// - Parameter bearer: an access token for providers that want one from public clients.
-    public init?(
-        _ token: Secret, hint: Hint, server: AuthorizationServer, client: Client, bearer: Secret? = nil
-    ) throws(OAuth2Error) {
-        guard let endpoint = server.revocationEndpoint else { return nil }
-        var request = try TokenRequest.authenticated(
-            [("token", token.value), ("token_type_hint", hint.rawValue)], endpoint: endpoint, client: client)
-        if let bearer, request.fields["Authorization"] == nil {
-            request.fields["Authorization"] = "Bearer " + bearer.value
-        }
-        self.request = request
-    }
-
-    /// Reads the answer: it returns when the token is gone, and throws why it is not known to be.
-    public static func read(_ response: HTTPResponse) throws(OAuth2Error) {
-        guard !(200...299).contains(response.status) else { return }
-        throw TokenResponse.failure(response)
-    }
-}
-
-/// The address that ends the browser's session at the provider.
-///
-/// OpenID Connect RP-Initiated Logout 1.0 section 2
-public enum EndSessionRequest {
-    /// The address, or nil when the provider offers none. It carries the ID token: personal, so show it to nobody else.
-    public static func url(server: AuthorizationServer, client: Client, idToken: Secret?, state: String? = nil) -> URL?
-    {
-        guard let endpoint = server.endSessionEndpoint else { return nil }
-        var pairs: [FormEncoding.Pair] = []
-        if let idToken { pairs.append(("id_token_hint", idToken.value)) }
-        pairs.append(("client_id", client.id))
-        if let state { pairs.append(("state", state)) }
-        let text = endpoint.absoluteString
-        return URL(string: text + (text.contains("?") ? "&" : "?") + FormEncoding.encode(pairs))
     }
 }

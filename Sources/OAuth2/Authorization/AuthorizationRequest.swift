@@ -1,54 +1,11 @@
 import JOSE
+import StrictJSON
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else
     import Foundation
 #endif
-
-/// What a client keeps while the person signs in. One-shot: when its redirect has been taken, it is gone.
-public struct PendingAuthorization: Sendable, Equatable {
-    /// The value that comes back with the redirect and finds this.
-    public let state: String
-    /// The value that comes back in the ID token, when `openid` was asked for.
-    public let nonce: String?
-    /// Proves at the token endpoint that the code is used by the one who asked for it.
-    public let verifier: CodeVerifier
-    /// Where the redirect must arrive.
-    public let redirectURI: RedirectURI
-    /// The issuer that was asked.
-    public let issuer: String?
-    /// Whether the redirect must name the issuer.
-    public let expectsIssuer: Bool
-    /// The scope that was asked for.
-    public let scope: Scope
-    /// The age of the person's log-in that was asked for, in seconds.
-    public let maximumAge: Int?
-
-    /// What is kept for one sign-in.
-    public init(
-        state: String, nonce: String?, verifier: CodeVerifier, redirectURI: RedirectURI, issuer: String?,
-        expectsIssuer: Bool, scope: Scope, maximumAge: Int? = nil
-    ) {
-        self.state = state
-        self.nonce = nonce
-        self.verifier = verifier
-        self.redirectURI = redirectURI
-        self.issuer = issuer
-        self.expectsIssuer = expectsIssuer
-        self.scope = scope
-        self.maximumAge = maximumAge
-    }
-}
-
-extension PendingAuthorization: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The issuer and the scope; no secrets.
-    public var description: String { "sign-in pending at \(issuer ?? "a provider") for \(scope.text)" }
-    /// The same as ``description``.
-    public var debugDescription: String { description }
-    /// The issuer and the scope; no secrets.
-    public var customMirror: Mirror { Mirror(self, children: ["pending": description]) }
-}
 
 /// The request that begins the authorization code grant, as an address for the browser. Always with PKCE S256 and a state,
 /// and with a nonce when `openid` is asked for.
@@ -64,8 +21,16 @@ public struct AuthorizationRequest: Sendable {
         public var loginHint: String?
         /// The greatest age of the person's log-in, in seconds.
         public var maximumAge: Int?
-        /// The `claims` parameter, a JSON object.
+        /// The `claims` parameter, a JSON object (OpenID Connect Core 1.0 section 5.5).
         public var claims: String?
+        /// The authentication context classes that are wanted, the best first: `acr_values`.
+        public var contextClasses: [String] = []
+        /// The resources that the tokens are for: absolute addresses without fragment (RFC 8707).
+        public var resources: [String] = []
+        /// What is asked for beyond a scope: objects with a `type` (RFC 9396).
+        public var authorizationDetails: [JSONObject] = []
+        /// The thumbprint of the key that the tokens will be bound to: `dpop_jkt` (RFC 9449 section 10).
+        public var dpopKeyThumbprint: String?
         /// Further parameters of the provider; protocol parameters are refused.
         public var parameters: [String: String] = [:]
 
@@ -94,40 +59,78 @@ public struct AuthorizationRequest: Sendable {
         server: AuthorizationServer, client: Client, redirectURI: RedirectURI, scope: Scope, options: Options = .init(),
         random: (Int) throws -> [UInt8] = SecureRandom.bytes
     ) throws {
+        let isOpenID = scope.contains("openid")
+        let pending = PendingAuthorization(
+            state: Base64URL.encode(try random(32)), nonce: isOpenID ? Base64URL.encode(try random(32)) : nil,
+            verifier: CodeVerifier(random: try random(32)), redirectURI: redirectURI, issuer: server.issuer,
+            expectsIssuer: server.sendsIssuerInRedirect, scope: scope, maximumAge: options.maximumAge)
+        try self.init(server: server, client: client, pending: pending, options: options)
+    }
+
+    /// Builds the request for what is kept already.
+    ///
+    /// - Throws: ``OAuth2Error/configuration(_:)`` as the other initializer does.
+    public init(
+        server: AuthorizationServer, client: Client, pending: PendingAuthorization, options: Options = .init()
+    ) throws(OAuth2Error) {
+        let pairs =
+            [("client_id", client.id)] + (try Self.pairs(server: server, pending: pending, options: options))
+        url = try Self.adding(pairs, to: Self.endpoint(server))
+        self.pending = pending
+    }
+
+    /// The request for parameters that were pushed to the provider before. It can be used once
+    /// (RFC 9126 section 4).
+    ///
+    /// - Throws: ``OAuth2Error/configuration(_:)`` when the provider has no authorization endpoint.
+    public init(
+        pushed: PushedAuthorizationResponse, server: AuthorizationServer, client: Client, pending: PendingAuthorization
+    ) throws(OAuth2Error) {
+        url = try Self.adding(
+            [("client_id", client.id), ("request_uri", pushed.requestURI)], to: Self.endpoint(server))
+        self.pending = pending
+    }
+
+    private static func endpoint(_ server: AuthorizationServer) throws(OAuth2Error) -> URL {
         guard let endpoint = server.authorizationEndpoint else {
-            throw OAuth2Error.configuration(
+            throw .configuration(
                 server.unusable["authorization_endpoint"] ?? "the provider has no authorization endpoint")
         }
-        if let token = scope.firstInvalidToken {
-            throw OAuth2Error.configuration(
+        return endpoint
+    }
+
+    /// The parameters beside the client's: the same in an address and in a pushed request.
+    static func pairs(
+        server: AuthorizationServer, pending: PendingAuthorization, options: Options
+    ) throws(OAuth2Error) -> [FormEncoding.Pair] {
+        if let token = pending.scope.firstInvalidToken {
+            throw .configuration(
                 "the scope token \(token.debugDescription) has characters that may not be sent; expected printable ASCII "
                     + "without space, quotation mark and backslash")
         }
         if options.prompt.contains("none"), options.prompt.count > 1 {
-            throw OAuth2Error.configuration("prompt=none goes with no other prompt")
+            throw .configuration("prompt=none goes with no other prompt")
         }
-        let isOpenID = scope.contains("openid")
-        let verifier = CodeVerifier(random: try random(32))
-        let pending = PendingAuthorization(
-            state: Base64URL.encode(try random(32)), nonce: isOpenID ? Base64URL.encode(try random(32)) : nil,
-            verifier: verifier, redirectURI: redirectURI, issuer: server.issuer,
-            expectsIssuer: server.sendsIssuerInRedirect, scope: scope, maximumAge: options.maximumAge)
-
-        var pairs: [FormEncoding.Pair] = [
-            ("response_type", "code"), ("client_id", client.id), ("redirect_uri", redirectURI.text),
-        ]
-        if !scope.isEmpty { pairs.append(("scope", scope.text)) }
+        // Falling back to "plain" would give up what PKCE is for (RFC 7636 section 7.2).
+        if let methods = server.codeChallengeMethods, !methods.contains("S256") {
+            throw .configuration("the provider announces that it does not know the code challenge method S256")
+        }
+        var pairs: [FormEncoding.Pair] = [("response_type", "code"), ("redirect_uri", pending.redirectURI.text)]
+        if !pending.scope.isEmpty { pairs.append(("scope", pending.scope.text)) }
         pairs.append(("state", pending.state))
         if let nonce = pending.nonce { pairs.append(("nonce", nonce)) }
-        pairs += [("code_challenge", verifier.challenge), ("code_challenge_method", "S256")]
+        pairs += [("code_challenge", pending.verifier.challenge), ("code_challenge_method", "S256")]
         if !options.prompt.isEmpty { pairs.append(("prompt", options.prompt.joined(separator: " "))) }
         if let hint = options.loginHint, !hint.isEmpty { pairs.append(("login_hint", hint)) }
-        if let age = options.maximumAge { pairs.append(("max_age", String(age))) }
+        if let age = pending.maximumAge { pairs.append(("max_age", String(age))) }
         if let claims = options.claims, !claims.isEmpty { pairs.append(("claims", claims)) }
-        pairs += try ExtraParameters.checked(options.parameters, besides: Set(pairs.map(\.name)))
-
-        url = try Self.adding(pairs, to: endpoint)
-        self.pending = pending
+        if !options.contextClasses.isEmpty {
+            pairs.append(("acr_values", options.contextClasses.joined(separator: " ")))
+        }
+        if let thumbprint = options.dpopKeyThumbprint { pairs.append(("dpop_jkt", thumbprint)) }
+        pairs += try RequestParameters.resources(options.resources)
+        pairs += try RequestParameters.authorizationDetails(options.authorizationDetails)
+        return pairs + (try RequestParameters.extra(options.parameters, besides: Set(pairs.map(\.name))))
     }
 
     /// Adds a query to an endpoint, keeping the endpoint's own and never naming a parameter twice (section 3.1).
@@ -147,21 +150,5 @@ public struct AuthorizationRequest: Sendable {
             throw .configuration("the authorization request is no valid address")
         }
         return url
-    }
-}
-
-/// Parameters that settings or callers add to a request.
-enum ExtraParameters {
-    /// The parameters in a stable order.
-    ///
-    /// - Throws: ``OAuth2Error/configuration(_:)`` for one that the protocol sets itself.
-    static func checked(
-        _ parameters: [String: String], besides used: Set<String>
-    ) throws(OAuth2Error) -> [FormEncoding.Pair] {
-        for name in parameters.keys where used.contains(name) || AuthorizationRequest.protocolParameters.contains(name)
-        {
-            throw .configuration("the parameter \(name.debugDescription) is set by the protocol and cannot be added")
-        }
-        return parameters.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 }

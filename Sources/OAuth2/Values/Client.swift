@@ -12,6 +12,31 @@ public enum ClientAuthentication: Sendable, Equatable {
     case secretPost(Secret)
 }
 
+extension ClientAuthentication {
+    /// Whether it puts the client's identifier into the form.
+    var namesClientInForm: Bool {
+        switch self {
+        case .secretBasic, .secretBasicRaw: false
+        default: true
+        }
+    }
+
+    /// The method to use with a secret at a provider that announces these methods.
+    ///
+    /// A provider that announces nothing takes HTTP Basic (RFC 8414 section 2).
+    ///
+    /// - Throws: ``OAuth2Error/configuration(_:)`` when none of them takes a secret.
+    public static func secret(_ secret: Secret, announced methods: [String]?) throws(OAuth2Error)
+        -> ClientAuthentication
+    {
+        guard let methods else { return .secretBasic(secret) }
+        if methods.contains("client_secret_basic") { return .secretBasic(secret) }
+        if methods.contains("client_secret_post") { return .secretPost(secret) }
+        throw .configuration(
+            "the provider does not take a client secret; it takes " + methods.joined(separator: ", "))
+    }
+}
+
 /// A client as it is registered with a provider.
 public struct Client: Sendable, Equatable {
     /// The client identifier.

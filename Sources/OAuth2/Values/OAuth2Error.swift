@@ -35,6 +35,27 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, Codable {
     /// The access token is expired or revoked (RFC 6750).
     public static let invalidToken = ErrorCode(rawValue: "invalid_token")
 
+    /// The device's code has not been entered yet (RFC 8628).
+    public static let authorizationPending = ErrorCode(rawValue: "authorization_pending")
+    /// The device asks too often (RFC 8628).
+    public static let slowDown = ErrorCode(rawValue: "slow_down")
+    /// The device's code is too old (RFC 8628).
+    public static let expiredToken = ErrorCode(rawValue: "expired_token")
+    /// The resource is unknown or not allowed (RFC 8707).
+    public static let invalidTarget = ErrorCode(rawValue: "invalid_target")
+    /// The authorization details are unknown or not allowed (RFC 9396).
+    public static let invalidAuthorizationDetails = ErrorCode(rawValue: "invalid_authorization_details")
+    /// The provider cannot revoke this kind of token (RFC 7009).
+    public static let unsupportedTokenType = ErrorCode(rawValue: "unsupported_token_type")
+    /// The access token's scope does not reach (RFC 6750).
+    public static let insufficientScope = ErrorCode(rawValue: "insufficient_scope")
+    /// The person must log in with a stronger method or again (RFC 9470).
+    public static let insufficientUserAuthentication = ErrorCode(rawValue: "insufficient_user_authentication")
+    /// The proof needs the nonce that came with this answer (RFC 9449).
+    public static let useDPoPNonce = ErrorCode(rawValue: "use_dpop_nonce")
+    /// The proof is not valid (RFC 9449).
+    public static let invalidDPoPProof = ErrorCode(rawValue: "invalid_dpop_proof")
+
     /// Whether the remedy is that the person signs in again.
     public var needsInteraction: Bool {
         [.invalidGrant, .interactionRequired, .loginRequired, .consentRequired, .accountSelectionRequired].contains(
@@ -59,6 +80,14 @@ public struct ProviderError: Error, Sendable, Equatable {
     public var status: Int?
     /// The provider's identifier of the request, for its support.
     public var correlationID: String?
+    /// The provider's closer reason, such as Entra's `bad_token` or `consent_required`.
+    public var subcode: String?
+    /// The claims that the next sign-in must ask for, as Entra's conditional access sends them: a JSON object.
+    public var claims: String?
+    /// How many seconds to wait between polls of the device grant, when the provider says so with `slow_down`.
+    public var interval: Int?
+    /// How many seconds to wait, when the provider said so in `Retry-After`.
+    public var retryAfter: Int?
 
     /// An error of this code.
     public init(
@@ -71,6 +100,18 @@ public struct ProviderError: Error, Sendable, Equatable {
         self.status = status
         self.correlationID = correlationID
     }
+}
+
+extension ProviderError: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The code and the status, without the provider's free text: that may repeat what was sent.
+    public var description: String {
+        let code = code.rawValue.debugDescription
+        return status.map { "\(code) with HTTP status \($0)" } ?? code
+    }
+    /// The same as ``description``.
+    public var debugDescription: String { description }
+    /// The code and the status.
+    public var customMirror: Mirror { Mirror(self, children: ["error": description]) }
 }
 
 /// Why a protocol step failed.
@@ -89,6 +130,26 @@ public enum OAuth2Error: Error, Sendable, Equatable {
     case idToken(IDTokenRejection)
     /// The settings or the call do not allow this step.
     case configuration(String)
+}
+
+extension OAuth2Error {
+    /// Whether the same request may succeed later: the provider is overloaded, in maintenance or asks to slow down.
+    public var isTransient: Bool {
+        switch self {
+        case .http(let status, _): status == 408 || status == 429 || (500...599).contains(status)
+        case .provider(let error): error.code.isTransient || error.status == 429 || (error.status ?? 0) >= 500
+        default: false
+        }
+    }
+
+    /// How many seconds the provider asks to wait.
+    public var retryAfter: Int? {
+        switch self {
+        case .http(_, let seconds): seconds
+        case .provider(let error): error.retryAfter
+        default: nil
+        }
+    }
 }
 
 /// Why a redirect was not taken.

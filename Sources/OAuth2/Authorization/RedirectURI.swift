@@ -71,6 +71,16 @@ public struct RedirectURI: Sendable, Equatable {
         }
     }
 
+    /// Why this redirect URI works and is still not recommended, in a sentence; nil for the others.
+    public var warning: String? {
+        if text == Self.outOfBand {
+            return "the out-of-band redirect URI is switched off at most providers; use the device grant instead"
+        }
+        // Another program may answer for the name, or it may lead to an address that nobody listens on.
+        if isLoopback, host == "localhost" { return "localhost depends on name resolution; 127.0.0.1 does not" }
+        return nil
+    }
+
     /// Whether the browser comes back to this machine over http.
     public var isLoopback: Bool {
         components.scheme == "http" && ["127.0.0.1", "[::1]", "localhost"].contains(host)

@@ -35,10 +35,21 @@ public struct AuthorizationServer: Sendable, Equatable {
     public var pushedAuthorizationRequestEndpoint: URL?
     /// Whether every redirect carries the issuer (RFC 9207).
     public var sendsIssuerInRedirect = false
-    /// The signature algorithms of its ID tokens; RS256 when it does not say.
+    /// The signature algorithms of its ID tokens; RS256 when it does not say. Never `none`, and none of the HS family: those
+    /// are for clients that registered for them and have a secret.
     public var idTokenSigningAlgorithms: [String] = ["RS256"]
+    /// How code challenges may be made; nil when it does not say, which does not mean that it cannot.
+    public var codeChallengeMethods: [String]?
+    /// Whether authorization requests must be pushed (RFC 9126 section 5).
+    public var requiresPushedAuthorizationRequests = false
+    /// The grants it knows; nil when it does not say.
+    public var grantTypes: [String]?
+    /// Some of its scope tokens; nil when it does not say.
+    public var scopes: [String]?
     /// How clients may authenticate; nil when it does not say.
     public var tokenEndpointAuthenticationMethods: [String]?
+    /// The algorithms of DPoP proofs it takes; nil when it does not take any (RFC 9449 section 5.1).
+    public var dpopSigningAlgorithms: [String]?
     /// The members of the metadata document that cannot be used, and why.
     public var unusable: [String: String] = [:]
 
@@ -75,41 +86,33 @@ public struct AuthorizationServer: Sendable, Equatable {
                 unusable[name] = error.description
             }
         }
+        for (name, path) in Self.listNames {
+            if repeated.contains(name) {
+                throw .invalidResponse(member: name, reason: "the metadata has \(name) twice")
+            }
+            self[keyPath: path] = strings(name, metadata)
+        }
+        _ = strings("response_types_supported", metadata)
+        if let algorithms = strings("id_token_signing_alg_values_supported", metadata) {
+            idTokenSigningAlgorithms = algorithms.filter { $0.lowercased() != "none" && !$0.hasPrefix("HS") }
+        }
         sendsIssuerInRedirect = metadata["authorization_response_iss_parameter_supported"]?.bool ?? false
-        if let algorithms = Self.strings(metadata["id_token_signing_alg_values_supported"]) {
-            idTokenSigningAlgorithms = algorithms.filter { $0.lowercased() != "none" }
-        }
-        tokenEndpointAuthenticationMethods = Self.strings(metadata["token_endpoint_auth_methods_supported"])
+        requiresPushedAuthorizationRequests = metadata["require_pushed_authorization_requests"]?.bool ?? false
     }
 
-    private static func strings(_ value: JSONValue?) -> [String]? {
-        guard let elements = value?.array else { return nil }
+    private static let listNames: [(name: String, path: WritableKeyPath<AuthorizationServer, [String]?> & Sendable)] = [
+        ("token_endpoint_auth_methods_supported", \.tokenEndpointAuthenticationMethods),
+        ("code_challenge_methods_supported", \.codeChallengeMethods), ("grant_types_supported", \.grantTypes),
+        ("scopes_supported", \.scopes), ("dpop_signing_alg_values_supported", \.dpopSigningAlgorithms),
+    ]
+
+    /// The strings of a member; a string in place of an array is no set of its letters.
+    private mutating func strings(_ name: String, _ metadata: JSONObject) -> [String]? {
+        guard let value = metadata[name], !value.isNull else { return nil }
+        guard let elements = value.array else {
+            unusable[name] = "\(name) is \(value.kind); expected an array of strings"
+            return nil
+        }
         return elements.compactMap(\.string)
-    }
-}
-
-/// The rule for every address that secrets are sent to.
-public enum EndpointURL {
-    /// Checks an address: absolute, https, with a host, without user, password, fragment and white space. Plain http is for
-    /// loopback only, and only when allowed.
-    ///
-    /// - Throws: ``OAuth2Error/configuration(_:)`` with the name and what was expected.
-    public static func check(_ text: String, name: String, allowsLoopbackHTTP: Bool) throws(OAuth2Error) -> URL {
-        func refused(_ expected: String) -> OAuth2Error {
-            .configuration("\(name) is \(text.isEmpty ? "empty" : text.debugDescription); expected \(expected)")
-        }
-        guard let url = URL(string: text, encodingInvalidCharacters: false), let scheme = url.scheme?.lowercased(),
-            let host = url.host(percentEncoded: true), !host.isEmpty
-        else { throw refused("an absolute https address") }
-        guard url.user == nil, url.password == nil else { throw refused("an address without user and password") }
-        guard !text.contains("#") else { throw refused("an address without a fragment") }
-        switch scheme {
-        case "https": return url
-        case "http" where url.isLoopback:
-            guard allowsLoopbackHTTP else { throw refused("https; plain http on this machine is not allowed here") }
-            return url
-        case "http": throw refused("https; plain http is only for this machine")
-        default: throw refused("an https address")
-        }
     }
 }

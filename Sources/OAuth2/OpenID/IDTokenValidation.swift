@@ -1,108 +1,6 @@
 import JOSE
 import StrictJSON
 
-/// Why an ID token was refused.
-public enum IDTokenRejection: String, Error, Sendable, Equatable {
-    /// Not a JWT.
-    case malformed
-    /// None came although `openid` was asked for.
-    case missing = "id_token_missing"
-    /// Signed with an algorithm that is not allowed here.
-    case algorithmNotAllowed = "alg_not_allowed"
-    /// A critical header that this client does not know.
-    case criticalUnsupported = "crit_unsupported"
-    /// A token of another kind.
-    case typeMismatch = "typ_mismatch"
-    /// An encrypted or nested token.
-    case contentTypeUnsupported = "cty_unsupported"
-    /// A claim that matters stands twice.
-    case duplicateClaim = "duplicate_claim"
-    /// No issuer.
-    case issuerMissing = "iss_missing"
-    /// Another issuer.
-    case issuerMismatch = "iss_mismatch"
-    /// No subject.
-    case subjectMissing = "sub_missing"
-    /// The subject is not a string.
-    case subjectType = "sub_type"
-    /// The subject is empty, longer than 255 characters or not ASCII.
-    case subjectInvalid = "sub_invalid"
-    /// Another subject than before the refresh.
-    case subjectMismatch = "sub_mismatch"
-    /// No audience.
-    case audienceMissing = "aud_missing"
-    /// The audience is neither a string nor strings.
-    case audienceType = "aud_type"
-    /// Issued for another client.
-    case audienceMismatch = "aud_mismatch"
-    /// Issued for others too, who are not trusted.
-    case audienceUntrusted = "aud_untrusted"
-    /// Authorized for another client.
-    case authorizedPartyMismatch = "azp_mismatch"
-    /// No expiry.
-    case expiryMissing = "exp_missing"
-    /// The expiry is no number.
-    case expiryType = "exp_type"
-    /// Expired.
-    case expired
-    /// No time of issue.
-    case issuedAtMissing = "iat_missing"
-    /// The time of issue is no number.
-    case issuedAtType = "iat_type"
-    /// Issued in the future.
-    case issuedAtInFuture = "iat_in_future"
-    /// Issued too long ago.
-    case issuedAtTooOld = "iat_too_old"
-    /// The earliest time is no number.
-    case notBeforeType = "nbf_type"
-    /// Not valid yet.
-    case notYetValid = "not_yet_valid"
-    /// No nonce although one was sent.
-    case nonceMissing = "nonce_missing"
-    /// Another nonce.
-    case nonceMismatch = "nonce_mismatch"
-    /// A nonce although none was sent.
-    case nonceUnexpected = "nonce_unexpected"
-    /// No time of log-in although a greatest age was asked for.
-    case authenticationTimeMissing = "auth_time_missing"
-    /// The time of log-in is no number.
-    case authenticationTimeType = "auth_time_type"
-    /// The log-in is older than asked for.
-    case authenticationTimeTooOld = "auth_time_too_old"
-    /// The methods of log-in are not strings.
-    case methodsType = "amr_type"
-    /// Issued for another access token.
-    case accessTokenHashMismatch = "at_hash_mismatch"
-    /// No key of the provider verifies it.
-    case keyNotFound = "key_not_found"
-    /// The signature is wrong.
-    case signature
-
-    /// What is wrong, in a sentence.
-    public var explanation: String {
-        switch self {
-        case .expired: "it has expired; if it is fresh, this machine's clock is wrong"
-        case .issuedAtInFuture, .notYetValid: "it is from the future; if it is not, this machine's clock is wrong"
-        case .issuerMismatch: "it comes from another issuer"
-        case .audienceMismatch: "it was issued for another client"
-        case .nonceMismatch, .nonceMissing: "it does not belong to this sign-in (\(rawValue))"
-        case .missing: "the provider sent none although openid was asked for"
-        case .signature, .keyNotFound: "no key of the provider verifies its signature"
-        default: "it fails the check \(rawValue)"
-        }
-    }
-}
-
-/// A validated ID token: who signed in, by whose word.
-public struct IDToken: Sendable, Equatable {
-    /// The issuer.
-    public let issuer: String
-    /// The person's identifier at the issuer. Issuer and subject together are the identity; mail and names are not.
-    public let subject: String
-    /// All claims.
-    public let claims: JSONObject
-}
-
 /// The checks of OpenID Connect Core 1.0 section 3.1.3.7, as a value.
 public struct IDTokenValidation: Sendable {
     /// The issuer; may have Entra's `{tenantid}` in it.
@@ -123,6 +21,13 @@ public struct IDTokenValidation: Sendable {
     public var accessToken: Secret?
     /// The subject that it must have, after a refresh.
     public var expectedSubject: String?
+    /// The ID token of the sign-in, after a refresh: issuer, subject, authorized party, nonce and time of log-in must be
+    /// the same (section 12.2).
+    public var original: IDToken?
+    /// Whether a refresh may change the time of log-in. The specification forbids it; some providers do it.
+    public var allowsChangedAuthenticationTime = false
+    /// The authentication context classes of which the token must have one; empty when any will do.
+    public var requiredContextClasses: [String] = []
     /// How far clocks may be apart, in seconds.
     public var clockSkew: Double = 300
 
@@ -139,7 +44,7 @@ public struct IDTokenValidation: Sendable {
     public func check(header: JSONObject, claims: JSONObject, now: Double) throws(IDTokenRejection) -> IDToken {
         try check(header: header)
         let repeated = claims.duplicatedNames
-        guard repeated.isEmpty || Set(repeated).isDisjoint(with: Self.securityClaims) else { throw .duplicateClaim }
+        guard repeated.isEmpty || Set(repeated).isDisjoint(with: Self.securityClaims) else { throw .claims }
         guard claims["events"] == nil else { throw .typeMismatch }
         let issuer = try checkIssuer(claims)
         let subject = try checkSubject(claims)
@@ -148,7 +53,13 @@ public struct IDTokenValidation: Sendable {
         try checkNonce(claims)
         try checkAuthenticationTime(claims, now: now)
         if let methods = claims["amr"], methods.array?.allSatisfy({ $0.string != nil }) != true { throw .methodsType }
+        if !requiredContextClasses.isEmpty {
+            guard let found = claims["acr"]?.string, requiredContextClasses.contains(found) else {
+                throw .contextClassMismatch
+            }
+        }
         try checkAccessTokenHash(claims, algorithm: header["alg"]?.string ?? "")
+        if let original { try check(claims, issuer: issuer, against: original) }
         return IDToken(issuer: issuer, subject: subject, claims: claims)
     }
 
@@ -181,10 +92,11 @@ public struct IDTokenValidation: Sendable {
     private func checkSubject(_ claims: JSONObject) throws(IDTokenRejection) -> String {
         guard let value = claims["sub"], !value.isNull else { throw .subjectMissing }
         guard let subject = value.string else { throw .subjectType }
-        guard !subject.isEmpty, subject.utf8.count <= 255, subject.utf8.allSatisfy({ $0 < 0x80 }) else {
+        // The specification's limit is 255 characters; longer ones are seen and do no harm.
+        guard !subject.isEmpty, subject.utf8.count <= 1024, subject.utf8.allSatisfy({ $0 < 0x80 }) else {
             throw .subjectInvalid
         }
-        if let expectedSubject, subject != expectedSubject { throw .subjectMismatch }
+        if let expected = expectedSubject ?? original?.subject, subject != expected { throw .subjectMismatch }
         return subject
     }
 
@@ -219,10 +131,23 @@ public struct IDTokenValidation: Sendable {
         }
     }
 
+    /// What a refresh may not change (section 12.2). The audience is this client's, which is checked before.
+    private func check(
+        _ claims: JSONObject, issuer: String, against original: IDToken
+    ) throws(IDTokenRejection) {
+        guard issuer.utf8.elementsEqual(original.issuer.utf8) else { throw .issuerMismatch }
+        guard claims.text("azp") == original.claims.text("azp") else { throw .authorizedPartyMismatch }
+        guard !allowsChangedAuthenticationTime else { return }
+        let before = original.claims["auth_time"]?.number?.double
+        if let now = claims["auth_time"]?.number?.double, let before, now != before { throw .authenticationTimeChanged }
+    }
+
     private func checkNonce(_ claims: JSONObject) throws(IDTokenRejection) {
         let found = claims["nonce"]
         guard let nonce else {
-            if found != nil, found != .null, !allowsUnaskedNonce { throw .nonceUnexpected }
+            guard let found, !found.isNull, !allowsUnaskedNonce else { return }
+            guard let original else { throw .nonceUnexpected }
+            guard found.string == original.claims.text("nonce") else { throw .nonceMismatch }
             return
         }
         guard let found, !found.isNull else { throw .nonceMissing }

@@ -13,17 +13,23 @@ public enum FormEncoding {
 
     /// One name or value, percent-encoded.
     public static func encode(_ text: String) -> String {
-        let digits = Array("0123456789ABCDEF".utf8)
         var output: [UInt8] = []
         output.reserveCapacity(text.utf8.count)
         for byte in text.utf8 {
             switch byte {
             case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: output.append(byte)
-            default: output += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            default: output += percentEncoded(byte).utf8
             }
         }
         return String(decoding: output, as: UTF8.self)
     }
+
+    static func percentEncoded(_ byte: UInt8) -> String {
+        "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+    }
+
+    /// One name or value as RFC 6749 section 2.3.1 wants it in HTTP Basic: the space as `+`.
+    static func encodeWithPlus(_ text: String) -> String { encode(text).replacing("%20", with: "+") }
 
     /// The pairs of a form, or nil when a percent sign stands without its two digits or the bytes are not UTF-8.
     ///

@@ -1,5 +1,4 @@
 import HTTPTransport
-import StrictJSON
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -99,16 +98,7 @@ public struct Discovery: Sendable, Equatable {
         guard response.status == 200 else {
             throw .http(status: response.status, retryAfter: RetryAfter.seconds(response))
         }
-        let value: JSONValue
-        do throws(JSONError) {
-            value = try JSONValue(parsing: response.body)
-        } catch {
-            throw .invalidResponse(member: "not_json", reason: "the metadata at \(url) is not JSON: \(error)")
-        }
-        guard let metadata = value.object else {
-            throw .invalidResponse(
-                member: "not_object", reason: "the metadata at \(url) is \(value.kind), not an object")
-        }
+        let metadata = try JSONBody.object(response, what: "the metadata at \(url)")
         guard !metadata.duplicatedNames.contains("issuer"), let issuer = metadata["issuer"]?.string, !issuer.isEmpty
         else {
             throw .invalidResponse(member: "issuer", reason: "the metadata at \(url) names no issuer")
@@ -139,17 +129,5 @@ public struct Discovery: Sendable, Equatable {
             else { return false }
             return hosts.contains { host == $0 || host.hasSuffix("." + $0) }
         }
-    }
-}
-
-/// How long a server asks to wait.
-public enum RetryAfter {
-    /// The seconds of a `Retry-After` field given as a number, rounded up, at most a day; nil when there is none.
-    /// Fractions and lists are seen in the wild: the first number counts.
-    public static func seconds(_ response: HTTPResponse) -> Int? {
-        guard let text = response.fields["Retry-After"] else { return nil }
-        let number = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
-        guard let value = Double(number), value.isFinite, value >= 0 else { return nil }
-        return Int(min(value, 86_400).rounded(.up))
     }
 }

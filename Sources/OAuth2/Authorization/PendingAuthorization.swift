@@ -1,0 +1,43 @@
+/// What a client keeps while the person signs in. One-shot: when its redirect has been taken, it is gone.
+public struct PendingAuthorization: Sendable, Equatable {
+    /// The value that comes back with the redirect and finds this.
+    public let state: String
+    /// The value that comes back in the ID token, when `openid` was asked for.
+    public let nonce: String?
+    /// Proves at the token endpoint that the code is used by the one who asked for it.
+    public let verifier: CodeVerifier
+    /// Where the redirect must arrive.
+    public let redirectURI: RedirectURI
+    /// The issuer that was asked.
+    public let issuer: String?
+    /// Whether the redirect must name the issuer.
+    public let expectsIssuer: Bool
+    /// The scope that was asked for.
+    public let scope: Scope
+    /// The age of the person's log-in that was asked for, in seconds.
+    public let maximumAge: Int?
+
+    /// What is kept for one sign-in.
+    public init(
+        state: String, nonce: String?, verifier: CodeVerifier, redirectURI: RedirectURI, issuer: String?,
+        expectsIssuer: Bool, scope: Scope, maximumAge: Int? = nil
+    ) {
+        self.state = state
+        self.nonce = nonce
+        self.verifier = verifier
+        self.redirectURI = redirectURI
+        self.issuer = issuer
+        self.expectsIssuer = expectsIssuer
+        self.scope = scope
+        self.maximumAge = maximumAge
+    }
+}
+
+extension PendingAuthorization: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The issuer and the scope; no secrets.
+    public var description: String { "sign-in pending at \(issuer ?? "a provider") for \(scope.text)" }
+    /// The same as ``description``.
+    public var debugDescription: String { description }
+    /// The issuer and the scope; no secrets.
+    public var customMirror: Mirror { Mirror(self, children: ["pending": description]) }
+}

@@ -1,0 +1,20 @@
+import StrictJSON
+
+/// A validated ID token: who signed in, by whose word.
+public struct IDToken: Sendable, Equatable {
+    /// The issuer.
+    public let issuer: String
+    /// The person's identifier at the issuer. Issuer and subject together are the identity; mail and names are not.
+    public let subject: String
+    /// All claims.
+    public let claims: JSONObject
+}
+
+extension IDToken: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The issuer and the subject; no other claims, they are personal.
+    public var description: String { "\(subject.debugDescription) at \(issuer)" }
+    /// The same as ``description``.
+    public var debugDescription: String { description }
+    /// The issuer and the subject.
+    public var customMirror: Mirror { Mirror(self, children: ["idToken": description]) }
+}

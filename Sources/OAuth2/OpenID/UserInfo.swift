@@ -1,0 +1,51 @@
+import HTTPTransport
+import StrictJSON
+
+/// The person's claims from the userinfo endpoint.
+///
+/// OpenID Connect Core 1.0 section 5.3
+public enum UserInfo {
+    /// The request, or nil when the provider has no userinfo endpoint.
+    public static func request(server: AuthorizationServer, accessToken: Secret) -> HTTPRequest? {
+        guard let endpoint = server.userinfoEndpoint else { return nil }
+        return HTTPRequest(
+            .get, endpoint,
+            fields: ["Accept": "application/json", "Authorization": "Bearer " + accessToken.value])
+    }
+
+    /// Reads the answer. The claims are only believed when their subject is the ID token's (section 5.3.2).
+    ///
+    /// Optional claims of the wrong type spoil nothing: they are simply not strings, truth values or numbers. Claims that
+    /// are kept elsewhere (`_claim_sources`) are not fetched.
+    ///
+    /// - Parameter subject: the ID token's subject; nil only where there is no ID token, and then whose claims these are
+    ///   is the access token's word alone.
+    /// - Throws: ``OAuth2Error``
+    public static func read(_ response: HTTPResponse, subject: String?) throws(OAuth2Error) -> JSONObject {
+        guard response.status == 200 else { throw TokenResponse.failure(response) }
+        guard TokenResponse.mediaType(response) != "application/jwt" else {
+            throw .invalidResponse(
+                member: "content_type", reason: "the userinfo answer is a JWT, expected application/json")
+        }
+        let object = try JSONBody.object(response, what: "the userinfo answer")
+        guard !object.duplicatedNames.contains("sub") else {
+            throw .invalidResponse(member: "sub", reason: "the userinfo answer has sub twice")
+        }
+        guard let subject else { return object }
+        guard let found = object.text("sub") else {
+            throw .invalidResponse(member: "sub_missing", reason: "the userinfo answer has no sub")
+        }
+        guard found.utf8.elementsEqual(subject.utf8) else {
+            throw .invalidResponse(member: "sub_mismatch", reason: "the userinfo answer is about another subject")
+        }
+        return object
+    }
+}
+
+extension JSONObject {
+    /// The text of a claim; nil when it is missing, empty or no string.
+    public func text(_ claim: String) -> String? {
+        guard let text = self[claim]?.string, !text.isEmpty else { return nil }
+        return text
+    }
+}

@@ -1,0 +1,100 @@
+import Foundation
+import HTTPTransport
+import StrictJSON
+import Testing
+
+/// One case of a vector file, with the file's defaults laid under it.
+struct VectorCase: Sendable, CustomTestStringConvertible {
+    let id: String
+    let title: String
+    let input: JSONObject
+    let expect: JSONObject
+    let alsoAcceptable: JSONObject?
+
+    var testDescription: String { "\(id) \(title)" }
+
+    /// `expect.outcome`.
+    var outcome: String { expect["outcome"]?.string ?? "" }
+    /// `expect.reason`.
+    var reason: String? { expect["reason"]?.string }
+    /// `input.kind`.
+    var kind: String? { input["kind"]?.string }
+}
+
+/// A file of Tests/OAuth2Tests/Vectors.
+struct VectorFile: Sendable {
+    let defaults: JSONObject
+    let cases: [VectorCase]
+
+    /// Reads a file. `deep` names the members of the defaults that are merged member by member instead of replaced.
+    init(_ name: String, deep: Set<String> = []) {
+        guard let url = Bundle.module.url(forResource: name, withExtension: "json", subdirectory: "Vectors"),
+            let data = try? Data(contentsOf: url), let file = (try? JSONValue(parsing: data))?.object
+        else {
+            Issue.record("the vector file \(name) cannot be read")
+            defaults = [:]
+            cases = []
+            return
+        }
+        let defaults = file["defaults"]?.object ?? [:]
+        self.defaults = defaults
+        cases = (file["cases"]?.array ?? []).compactMap(\.object).map { entry in
+            var input = defaults
+            for member in (entry["input"]?.object ?? [:]).members {
+                var value = member.value
+                if deep.contains(member.name), var merged = defaults[member.name]?.object {
+                    for inner in (value.object ?? [:]).members { merged[inner.name] = inner.value }
+                    value = .object(merged)
+                }
+                input[member.name] = value
+            }
+            return VectorCase(
+                id: entry["id"]?.string ?? "", title: entry["title"]?.string ?? "",
+                input: Self.expanded(.object(input)).object ?? input,
+                expect: entry["expect"]?.object ?? [:], alsoAcceptable: entry["also_acceptable"]?.object)
+        }
+    }
+
+    /// The cases that are not in the list of those left out.
+    func cases(except left: [String: String] = [:], where isWanted: (VectorCase) -> Bool = { _ in true })
+        -> [VectorCase]
+    {
+        let known = Set(cases.map(\.id))
+        for id in left.keys where !known.contains(id) { Issue.record("\(id) is left out and does not exist") }
+        return cases.filter { left[$0.id] == nil && isWanted($0) }
+    }
+
+    /// Replaces `<N x "A">` in every string by N copies of the quoted text.
+    private static func expanded(_ value: JSONValue) -> JSONValue {
+        switch value {
+        case .string(let text):
+            guard let match = text.firstMatch(of: /<(\d+) x "([^"]*)">/), let count = Int(match.1) else { return value }
+            return .string(text.replacing(match.0, with: String(repeating: String(match.2), count: count)))
+        case .array(let elements): return .array(elements.map(expanded))
+        case .object(let object):
+            return .object(JSONObject(object.members.map { .init(name: $0.name, value: expanded($0.value)) }))
+        default: return value
+        }
+    }
+}
+
+extension JSONObject {
+    /// The texts of an array of strings.
+    func texts(_ name: String) -> [String]? { self[name]?.array?.compactMap(\.string) }
+
+    /// A whole number.
+    func int(_ name: String) -> Int? { self[name]?.number?.int64.map(Int.init) }
+
+    /// The answer under the name `http`, or this object itself when it is one.
+    var response: HTTPResponse {
+        let http = self["http"]?.object ?? self
+        var fields = HTTPFields()
+        for member in (http["headers"]?.object ?? [:]).members {
+            fields.append(name: member.name, value: member.value.string ?? "")
+        }
+        if let type = http["content_type"]?.string { fields["Content-Type"] = type }
+        let body =
+            http["body_base64"]?.string.flatMap { Data(base64Encoded: $0) } ?? Data((http["body"]?.string ?? "").utf8)
+        return HTTPResponse(status: http.int("status") ?? 200, fields: fields, body: body)
+    }
+}
