@@ -245,6 +245,27 @@ import Testing
         #expect(NearestWord.distance(Array(left.unicodeScalars), Array(right.unicodeScalars)) == distance)
     }
 
+    @Test func `any words are either understood or explained`() {
+        let words = [
+            "search", "accounts", "list", "help", "--", "-", "", "-o", "-ojson", "--output", "=", "--=", "--output=",
+            "-=",
+            "--limit", "-5", "5", "-d", "-s", "--scope", "ada", "--help=x", "exec", "\u{301}", "-\u{301}", "--quiet",
+        ]
+        var state: UInt64 = 42
+        for _ in 0..<5000 {
+            let line = (0..<5).map { _ in
+                state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+                return words[Int(state >> 33) % words.count]
+            }
+            do throws(UsageError) {
+                let invocation = try sample.parse(arguments: line, environment: [:])
+                #expect(invocation.action != .run || !invocation.path.isEmpty)
+            } catch {
+                #expect(!error.message.isEmpty && error.hint.hasPrefix("directory help"))
+            }
+        }
+    }
+
     @Test func `values do not print`() throws {
         let invocation = try parsed("request POST https://x --data secret")
         var dumped = ""
