@@ -45,7 +45,7 @@ public struct GraphDirectory: Sendable {
         let option = try UserQuery.selectOption(select)
         let path = try Self.path(ofUser: identifierOrName)
         let budget = connection.makeBudget()
-        let permissions = UserQuery.isBasic(select) ? ["User.ReadBasic.All"] : ["User.Read.All"]
+        let permissions = UserQuery.permissions(toRead: select)
         do {
             return try await user(at: "\(path)?\(option)", permissions: permissions, budget: budget)
         } catch let error as DirectoryError where error.kind == .notFound {

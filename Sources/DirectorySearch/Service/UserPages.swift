@@ -145,7 +145,15 @@ public struct Users: AsyncSequence, Sendable {
         /// The next person, or nil after the last.
         ///
         /// - Throws: ``DirectoryError``; what the transport and the authorization throw; `CancellationError`.
-        public mutating func next() async throws -> User? {
+        public mutating func next() async throws -> User? { try await next(isolation: nil) }
+
+        /// The next person, or nil after the last.
+        ///
+        /// Stays with the caller's actor as long as there are people in the page; only fetching and reading a page leaves
+        /// it. A change of threads for each person would take ten times as long as reading them.
+        ///
+        /// - Throws: ``DirectoryError``; what the transport and the authorization throw; `CancellationError`.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws -> User? {
             while index >= users.count {
                 // Let go of the page before the next is fetched: two at once would double the memory.
                 users = []
