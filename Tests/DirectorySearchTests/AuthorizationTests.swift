@@ -92,3 +92,25 @@ private let claims = #"{"access_token":{"nbf":{"essential":true,"value":"1700000
 func `a challenge without readable claims has none`(field: String) {
     #expect(BearerChallenge.claims(in: [field]) == nil)
 }
+
+@Test func `a connection can be looked up when it is needed, once an operation`() async throws {
+    struct NoSuchAccount: Error {}
+    let lookups = Log<Int>()
+    let transport = ScriptedTransport([.page(["1"], next: "\(graph)/users?p=2"), .page(["2"])])
+    let connection = try connection(transport)
+    let directory = GraphDirectory {
+        lookups.append(1)
+        return connection
+    }
+    let users = directory.users(matching: query)
+    #expect(lookups.all.isEmpty)
+    #expect(try await users.collected().count == 2)
+    #expect(lookups.all.count == 1)
+    let empty = try await failure { try await directory.users(matching: .givenName(startsWith: "")).collected() }
+    #expect(empty?.kind == .emptySearch)
+    #expect(lookups.all.count == 1)
+
+    let nowhere = GraphDirectory { throw NoSuchAccount() }
+    await #expect(throws: NoSuchAccount.self) { try await nowhere.users(matching: query).collected() }
+    await #expect(throws: NoSuchAccount.self) { try await nowhere.me() }
+}

@@ -35,7 +35,7 @@ import Testing
 @Test func `a failure of the second question is not called unknown`() async throws {
     let transport = ScriptedTransport([.failure(404), .failure(403)])
     let error = try await failure { try await GraphDirectory(connection: try connection(transport)).user("a@x") }
-    #expect(error?.kind == .notPermitted(permissions: ["User.Read.All"]))
+    #expect(error?.kind == .notPermitted(permissions: ["User.ReadBasic.All", "User.Read.All"]))
 }
 
 @Test(arguments: ["87d349ed-44d7-43e1-9a83-5f2406dee5bd", String(repeating: "a", count: 120) + "@x"])

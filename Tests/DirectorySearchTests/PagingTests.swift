@@ -205,3 +205,12 @@ func `an address to which no token should go is refused`(address: String) throws
     #expect(try await directory.users(matching: query).collected().count == 2)
     #expect(transport.addresses[0] == "http://127.0.0.1:8080/v1.0/\(firstTarget)")
 }
+
+@MainActor @Test func `people can be read on an actor`() async throws {
+    let transport = ScriptedTransport([.page(["1", "2"], next: "\(graph)/users?p=2"), .page(["3"])])
+    let directory = GraphDirectory(connection: try connection(transport))
+    var iterator = directory.users(matching: query).makeAsyncIterator()
+    var identifiers: [String?] = []
+    while let user = try await iterator.next(isolation: MainActor.shared) { identifiers.append(user.id) }
+    #expect(identifiers == ["1", "2", "3"])
+}

@@ -20,8 +20,8 @@ public struct DirectoryError: Error, Sendable, Equatable {
         /// The access token was refused, also after it was renewed. With `claims`, a JSON object, when the service demands
         /// that the next sign-in request carries them (OpenID Connect Core, section 5.5).
         case signInNeeded(claims: String?)
-        /// The person or the program lacks a permission. One of these is enough unless the service says otherwise, the
-        /// least first; empty when the reason is another, such as a licence.
+        /// The person or the program lacks a permission: one of these, the least first. Empty when the reason is another,
+        /// such as a licence.
         case notPermitted(permissions: [String])
         /// There is no such person, or no such address.
         case notFound
@@ -130,8 +130,9 @@ extension DirectoryError: CustomStringConvertible {
         case .invalidAddress: "correct the directory's address in the settings"
         case .signInNeeded: "sign in again"
         case .notPermitted(let permissions):
-            permissions.first.map { "ask an administrator to grant \($0), then sign in with it" }
-                ?? "ask an administrator of the directory"
+            permissions.isEmpty
+                ? "ask an administrator of the directory"
+                : "ask an administrator to grant \(permissions.joined(separator: " or ")), then sign in with it"
         case .notFound: "check the spelling, and that it is the right directory"
         case .throttled, .unavailable:
             retryAt.map { "come back at \($0.formatted(.iso8601))" } ?? "try again later"

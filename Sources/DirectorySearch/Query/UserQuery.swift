@@ -73,14 +73,21 @@ extension UserQuery {
         return "users?" + options.joined(separator: "&")
     }
 
-    /// What the signed-in person or the program must be granted for this, the least first.
-    var permissions: [String] {
-        if select.contains("signInActivity") { return ["AuditLog.Read.All", "User.Read.All"] }
-        return Self.isBasic(select) && filter?.looksBeyondBasicProperties != true
-            ? ["User.ReadBasic.All"] : ["User.Read.All"]
+    /// The permissions of which one must be granted for this, the least first.
+    ///
+    /// With `User.ReadBasic.All` the service answers, but leaves out what is not in ``basicProperties``. To filter by
+    /// anything else it is not enough.
+    public var permissions: [String] {
+        if select.contains("signInActivity") { return ["AuditLog.Read.All"] }
+        if filter?.looksBeyondBasicProperties == true { return ["User.Read.All"] }
+        return Self.permissions(toRead: select)
     }
 
-    static func isBasic(_ select: [String]) -> Bool { select.allSatisfy(UserProperty.basic.contains) }
+    /// The permissions of which one is needed to read these properties of other people.
+    static func permissions(toRead select: [String]) -> [String] {
+        select.allSatisfy(UserProperty.basic.contains)
+            ? ["User.ReadBasic.All"] : ["User.ReadBasic.All", "User.Read.All"]
+    }
 
     /// `$select=…`, each name checked.
     static func selectOption(_ select: [String]) throws(DirectoryError) -> String {

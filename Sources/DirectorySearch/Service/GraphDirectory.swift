@@ -8,11 +8,17 @@ import StrictJSON
 /// }
 /// ```
 public struct GraphDirectory: Sendable {
-    /// How requests get to the service.
-    public var connection: GraphConnection
+    /// Gives the connection, at the beginning of each operation.
+    let connect: @Sendable () async throws -> GraphConnection
 
     /// The directory behind this connection.
-    public init(connection: GraphConnection) { self.connection = connection }
+    public init(connection: GraphConnection) { connect = { connection } }
+
+    /// The directory behind a connection that is looked up when it is first needed, at the beginning of each operation:
+    /// for an account whose settings are read then. What it throws is given to the caller as it is.
+    public init(connecting connect: @escaping @Sendable () async throws -> GraphConnection) {
+        self.connect = connect
+    }
 
     /// The people of a query. Nothing is sent before the first is asked for.
     public func users(matching query: UserQuery) -> Users { Users(pages: pages(matching: query)) }
@@ -21,7 +27,7 @@ public struct GraphDirectory: Sendable {
     public func users(matching filter: UserFilter) -> Users { users(matching: UserQuery(filter)) }
 
     /// The people of a query, page by page.
-    public func pages(matching query: UserQuery) -> UserPages { UserPages(connection: connection, query: query) }
+    public func pages(matching query: UserQuery) -> UserPages { UserPages(connect: connect, query: query) }
 
     /// The people to whom a filter applies, page by page.
     public func pages(matching filter: UserFilter) -> UserPages { pages(matching: UserQuery(filter)) }
@@ -31,7 +37,9 @@ public struct GraphDirectory: Sendable {
     /// - Throws: ``DirectoryError``; what the transport and the authorization throw; `CancellationError`.
     public func me(select: [String] = UserQuery.defaultProperties) async throws -> User {
         let option = try UserQuery.selectOption(select)
-        return try await user(at: "me?\(option)", permissions: ["User.Read"], budget: connection.makeBudget())
+        let connection = try await connect()
+        return try await user(
+            at: "me?\(option)", permissions: ["User.Read"], connection: connection, budget: connection.makeBudget())
     }
 
     /// One person, by identifier or sign-in name, or, where neither exists and the text has an `@`, by mail address.
@@ -44,29 +52,35 @@ public struct GraphDirectory: Sendable {
     ) async throws -> User {
         let option = try UserQuery.selectOption(select)
         let path = try Self.path(ofUser: identifierOrName)
+        let connection = try await connect()
         let budget = connection.makeBudget()
-        let permissions = UserQuery.isBasic(select) ? ["User.ReadBasic.All"] : ["User.Read.All"]
+        let permissions = UserQuery.permissions(toRead: select)
         do {
-            return try await user(at: "\(path)?\(option)", permissions: permissions, budget: budget)
+            return try await user(
+                at: "\(path)?\(option)", permissions: permissions, connection: connection, budget: budget)
         } catch let error as DirectoryError where error.kind == .notFound {
-            guard let user = try await user(withMail: identifierOrName, select, budget) else { throw error }
+            guard let user = try await user(withMail: identifierOrName, select, connection, budget) else { throw error }
             return user
         }
     }
 
     /// The one person with this mail address; nil when there is none, or the text cannot be such an address.
-    private func user(withMail mail: String, _ select: [String], _ budget: RetryBudget) async throws -> User? {
+    private func user(
+        withMail mail: String, _ select: [String], _ connection: GraphConnection, _ budget: RetryBudget
+    ) async throws -> User? {
         // Graph takes at most 120 characters in a default `eq`.
         guard mail.contains("@"), mail.utf8.count <= 120 else { return nil }
         let query = UserQuery(.property(.mail, equals: mail), select: select, limit: 2)
-        var pages = UserPages.Iterator(connection: connection, query: query, budget: budget)
+        var pages = UserPages.Iterator(connect: { connection }, query: query, budget: budget)
         var found: [User] = []
         while found.count < 2, let page = try await pages.next() { found += page.users }
         guard found.count < 2 else { throw DirectoryError(.ambiguous) }
         return found.first
     }
 
-    private func user(at target: String, permissions: [String], budget: RetryBudget) async throws -> User {
+    private func user(
+        at target: String, permissions: [String], connection: GraphConnection, budget: RetryBudget
+    ) async throws -> User {
         let question = GraphConnection.Question(
             address: "\(connection.base)/\(target)", permissions: permissions)
         let answer = try await connection.answer(to: question, budget: budget)
