@@ -1,3 +1,5 @@
+import JOSE
+
 /// Why an ID token was refused.
 public enum IDTokenRejection: String, Error, Sendable, Equatable {
     /// Not a JWT.
@@ -80,6 +82,11 @@ public enum IDTokenRejection: String, Error, Sendable, Equatable {
     case keyNotFound = "key_not_found"
     /// The signature is wrong.
     case signature
+    /// The client secret is too short for the algorithm, or the key too weak.
+    case weakKey = "weak_key"
+
+    /// Whether the provider may have new keys: fetch its key set again, once, and validate once more.
+    public var suggestsNewKeys: Bool { self == .keyNotFound || self == .signature }
 
     /// What is wrong, in a sentence.
     public var explanation: String {
@@ -91,7 +98,24 @@ public enum IDTokenRejection: String, Error, Sendable, Equatable {
         case .nonceMismatch, .nonceMissing: "it does not belong to this sign-in (\(rawValue))"
         case .missing: "the provider sent none although openid was asked for"
         case .signature, .keyNotFound: "no key of the provider verifies its signature"
+        case .weakKey: "the client secret is too short to verify its signature"
         default: "it fails the check \(rawValue)"
         }
+    }
+}
+
+extension IDTokenRejection {
+    init(_ error: JOSEError) {
+        self =
+            switch error {
+            case .malformed: .malformed
+            case .header: .header
+            case .claims: .claims
+            case .algorithmNotAllowed: .algorithmNotAllowed
+            case .criticalUnsupported: .criticalUnsupported
+            case .weakKey: .weakKey
+            case .keyNotFound, .unfitKey, .invalidKey, .keySet: .keyNotFound
+            default: .signature
+            }
     }
 }

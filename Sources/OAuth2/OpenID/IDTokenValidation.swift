@@ -37,6 +37,28 @@ public struct IDTokenValidation: Sendable {
         self.clientID = clientID
     }
 
+    /// Validates a token: signature, header and claims.
+    ///
+    /// - Parameters:
+    ///   - keys: the provider's key set. When the rejection ``IDTokenRejection/suggestsNewKeys``, fetch it again once.
+    ///   - clientSecret: the secret of a confidential client that registered for HS256, HS384 or HS512; nothing else is
+    ///     verified with it, and those algorithms with nothing else.
+    ///   - now: seconds since 1970.
+    /// - Throws: ``IDTokenRejection``
+    public func validate(
+        _ token: Secret, keys: JWKSet, clientSecret: Secret? = nil, now: Double
+    ) throws(IDTokenRejection) -> IDToken {
+        let verified: JWT.Verified
+        do throws(JOSEError) {
+            let allowed = Set(algorithms.compactMap(JWSAlgorithm.init(name:)))
+            verified = try JWT(parsing: token.value).verified(
+                with: keys, secret: clientSecret.map { Array($0.value.utf8) }, algorithms: allowed)
+        } catch {
+            throw IDTokenRejection(error)
+        }
+        return try check(header: verified.header, claims: verified.claims.members, now: now)
+    }
+
     /// Checks header and claims; the signature is another step.
     ///
     /// - Parameter now: seconds since 1970.
@@ -85,7 +107,7 @@ public struct IDTokenValidation: Sendable {
             guard let tenant = claims["tid"]?.string, !tenant.isEmpty else { throw .issuerMismatch }
             expected = issuer.replacing("{tenantid}", with: tenant)
         }
-        guard found.utf8.elementsEqual(expected.utf8) else { throw .issuerMismatch }
+        guard identical(found, expected) else { throw .issuerMismatch }
         return found
     }
 
@@ -96,7 +118,7 @@ public struct IDTokenValidation: Sendable {
         guard !subject.isEmpty, subject.utf8.count <= 1024, subject.utf8.allSatisfy({ $0 < 0x80 }) else {
             throw .subjectInvalid
         }
-        if let expected = expectedSubject ?? original?.subject, subject != expected { throw .subjectMismatch }
+        if let expected = expectedSubject ?? original?.subject, !identical(subject, expected) { throw .subjectMismatch }
         return subject
     }
 
@@ -110,12 +132,15 @@ public struct IDTokenValidation: Sendable {
             guard audience.count == elements.count else { throw .audienceType }
         default: throw .audienceType
         }
-        guard audience.contains(clientID) else { throw .audienceMismatch }
+        guard audience.contains(where: { identical($0, clientID) }) else { throw .audienceMismatch }
         if let party = claims["azp"], !party.isNull {
-            guard party.string == clientID else { throw .authorizedPartyMismatch }
+            guard let name = party.string, identical(name, clientID) else { throw .authorizedPartyMismatch }
             return
         }
-        guard audience.allSatisfy({ $0 == clientID || trustedAudiences.contains($0) }) else { throw .audienceUntrusted }
+        let isTrusted = audience.allSatisfy { one in
+            identical(one, clientID) || trustedAudiences.contains { identical($0, one) }
+        }
+        guard isTrusted else { throw .audienceUntrusted }
     }
 
     private func checkTimes(_ claims: JSONObject, now: Double) throws(IDTokenRejection) {
@@ -135,7 +160,7 @@ public struct IDTokenValidation: Sendable {
     private func check(
         _ claims: JSONObject, issuer: String, against original: IDToken
     ) throws(IDTokenRejection) {
-        guard issuer.utf8.elementsEqual(original.issuer.utf8) else { throw .issuerMismatch }
+        guard identical(issuer, original.issuer) else { throw .issuerMismatch }
         guard claims.text("azp") == original.claims.text("azp") else { throw .authorizedPartyMismatch }
         guard !allowsChangedAuthenticationTime else { return }
         let before = original.claims["auth_time"]?.number?.double

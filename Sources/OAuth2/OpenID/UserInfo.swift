@@ -22,7 +22,13 @@ public enum UserInfo {
     ///   is the access token's word alone.
     /// - Throws: ``OAuth2Error``
     public static func read(_ response: HTTPResponse, subject: String?) throws(OAuth2Error) -> JSONObject {
-        guard response.status == 200 else { throw TokenResponse.failure(response) }
+        guard response.status == 200 else {
+            let challenges = AuthenticationChallenge.challenges(in: response.fields)
+            if let error = challenges.lazy.compactMap({ $0.error(status: response.status) }).first {
+                throw .provider(error)
+            }
+            throw TokenResponse.failure(response)
+        }
         guard TokenResponse.mediaType(response) != "application/jwt" else {
             throw .invalidResponse(
                 member: "content_type", reason: "the userinfo answer is a JWT, expected application/json")

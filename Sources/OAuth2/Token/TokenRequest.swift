@@ -83,6 +83,13 @@ public struct TokenRequest: Sendable {
             basic(FormEncoding.encodeWithPlus(client.id), FormEncoding.encodeWithPlus(secret.value))
         case .secretBasicRaw(let secret): basic(client.id, secret.value)
         case .secretPost(let secret): pairs += [("client_id", client.id), ("client_secret", secret.value)]
+        case .assertion(let assertion):
+            pairs += [
+                ("client_id", client.id), ("client_assertion_type", ClientAssertion.type),
+                ("client_assertion", assertion.value),
+            ]
+        case .secretJWT, .privateKeyJWT:
+            throw .configuration("the client assertion is missing; prepare the client for each request")
         }
         let form = FormEncoding.encode(pairs)
         switch method {

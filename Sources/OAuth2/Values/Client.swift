@@ -10,9 +10,38 @@ public enum ClientAuthentication: Sendable, Equatable {
     case secretBasicRaw(Secret)
     /// Identifier and secret in the body.
     case secretPost(Secret)
+    /// A JWT signed with the secret, new for every request (OpenID Connect Core 1.0 section 9). See ``Client/prepared(for:audience:now:random:)``.
+    case secretJWT(Secret)
+    /// A JWT signed with the client's private key, new for every request. See ``Client/prepared(for:audience:now:random:)``.
+    case privateKeyJWT(ClientKey)
+    /// A JWT that was signed for this one request (RFC 7523 section 2.2).
+    case assertion(Secret)
 }
 
 extension ClientAuthentication {
+    /// The method of this registered name, as settings and metadata spell it. HTTP Basic and the form without a secret
+    /// are a public client.
+    ///
+    /// - Throws: ``OAuth2Error/configuration(_:)`` for another name, or when the method lacks its secret or key.
+    public init(method: String, secret: Secret? = nil, key: ClientKey? = nil) throws(OAuth2Error) {
+        switch (method, secret, key) {
+        case ("none", _, _), ("client_secret_basic", nil, _), ("client_secret_post", nil, _): self = .none
+        case ("client_secret_basic", let secret?, _): self = .secretBasic(secret)
+        case ("client_secret_post", let secret?, _): self = .secretPost(secret)
+        case ("client_secret_jwt", let secret?, _): self = .secretJWT(secret)
+        case ("private_key_jwt", _, let key?): self = .privateKeyJWT(key)
+        case ("client_secret_jwt", _, _): throw .configuration("client_secret_jwt needs a client secret")
+        case ("private_key_jwt", _, _): throw .configuration("private_key_jwt needs the client's private key")
+        default:
+            throw .configuration(
+                "the client authentication method \(method.debugDescription) is not known; expected none, "
+                    + "client_secret_basic, client_secret_post, client_secret_jwt or private_key_jwt")
+        }
+    }
+
+    /// Whether the client proves who it is.
+    var isConfidential: Bool { self != .none }
+
     /// Whether it puts the client's identifier into the form.
     var namesClientInForm: Bool {
         switch self {

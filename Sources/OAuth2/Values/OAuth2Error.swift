@@ -51,6 +51,8 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, Codable {
     public static let insufficientScope = ErrorCode(rawValue: "insufficient_scope")
     /// The person must log in with a stronger method or again (RFC 9470).
     public static let insufficientUserAuthentication = ErrorCode(rawValue: "insufficient_user_authentication")
+    /// The access token lacks claims that the resource wants; how Entra asks for conditional access.
+    public static let insufficientClaims = ErrorCode(rawValue: "insufficient_claims")
     /// The proof needs the nonce that came with this answer (RFC 9449).
     public static let useDPoPNonce = ErrorCode(rawValue: "use_dpop_nonce")
     /// The proof is not valid (RFC 9449).

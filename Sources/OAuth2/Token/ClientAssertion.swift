@@ -1,0 +1,101 @@
+import JOSE
+import StrictJSON
+
+/// The private key that a client signs its assertions with, and the algorithm.
+public struct ClientKey: Sendable, Equatable {
+    /// The private key. Its `kid` goes into the assertions.
+    public let key: JWK
+    /// The algorithm.
+    public let algorithm: JWSAlgorithm
+
+    /// A key for signing.
+    ///
+    /// - Throws: ``OAuth2Error/configuration(_:)`` when the key cannot sign with the algorithm: it is public, of another type,
+    ///   or symmetric.
+    public init(_ key: JWK, algorithm: JWSAlgorithm) throws(OAuth2Error) {
+        guard key.isPrivate, !algorithm.isSymmetric, key.canSign(with: algorithm) else {
+            throw .configuration(
+                "the client's key cannot sign with \(algorithm); expected a private key for that algorithm")
+        }
+        self.key = key
+        self.algorithm = algorithm
+    }
+
+    /// The same public key and algorithm.
+    public static func == (left: ClientKey, right: ClientKey) -> Bool {
+        left.algorithm == right.algorithm && left.key.publicJSON == right.key.publicJSON
+    }
+}
+
+/// A JWT with which a client proves who it is.
+///
+/// [RFC 7523 section 3](https://www.rfc-editor.org/rfc/rfc7523#section-3), OpenID Connect Core 1.0 section 9
+public enum ClientAssertion {
+    /// The value of `client_assertion_type`.
+    public static let type = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+    /// How long an assertion can be used, in seconds.
+    public static let lifetime: Int64 = 60
+
+    /// Signs an assertion. Every request, a repeated one too, needs a new one.
+    ///
+    /// - Parameters:
+    ///   - audience: the provider's issuer; some older providers want the address of their token endpoint.
+    ///   - now: seconds since 1970.
+    ///   - random: gives that many unpredictable bytes.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` when the secret is shorter than the digest or the key does not fit; what
+    ///   `random` throws.
+    public static func sign(
+        clientID: String, audience: String, key: JWK, algorithm: JWSAlgorithm, now: Double,
+        random: (Int) throws -> [UInt8] = SecureRandom.bytes
+    ) throws -> Secret {
+        guard now.isFinite, abs(now) < 1e15 else { throw OAuth2Error.configuration("the time is out of range") }
+        let issuedAt = Int64(now)
+        let claims: JSONObject = [
+            "iss": .string(clientID), "sub": .string(clientID), "aud": .string(audience),
+            "jti": .string(Base64URL.encode(try random(16))), "iat": .number(JSONNumber(issuedAt)),
+            "exp": .number(JSONNumber(issuedAt + lifetime)),
+        ]
+        do {
+            return Secret(try JWT.sign(claims, with: key, algorithm: algorithm))
+        } catch {
+            throw OAuth2Error.configuration("the client assertion cannot be signed: \(error)")
+        }
+    }
+}
+
+extension Client {
+    /// This client with an assertion signed for one request, if it authenticates with a JWT; else itself.
+    ///
+    /// - Parameters:
+    ///   - audience: what the assertion is for; the provider's issuer when nil, which is what the specifications settled
+    ///     on. Some older providers want the address of the endpoint.
+    ///   - now: seconds since 1970.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` when it cannot be signed, or the provider has no issuer; what `random`
+    ///   throws.
+    public func prepared(
+        for server: AuthorizationServer, audience: String? = nil, now: Double,
+        random: (Int) throws -> [UInt8] = SecureRandom.bytes
+    ) throws -> Client {
+        let key: JWK
+        let algorithm: JWSAlgorithm
+        switch authentication {
+        case .secretJWT(let secret):
+            guard secret.value.utf8.count >= SHA2.sha256.byteCount, let symmetric = try? JWK(secret: secret.value.utf8)
+            else {
+                throw OAuth2Error.configuration(
+                    "the client secret is too short for client_secret_jwt; HS256 needs 32 bytes (RFC 7518 section 3.2)")
+            }
+            (key, algorithm) = (symmetric, .hs256)
+        case .privateKeyJWT(let own): (key, algorithm) = (own.key, own.algorithm)
+        default: return self
+        }
+        guard let audience = audience ?? server.issuer ?? server.tokenEndpoint?.absoluteString else {
+            throw OAuth2Error.configuration("the provider has no issuer to address the client assertion to")
+        }
+        var client = self
+        client.authentication = .assertion(
+            try ClientAssertion.sign(
+                clientID: id, audience: audience, key: key, algorithm: algorithm, now: now, random: random))
+        return client
+    }
+}
