@@ -1,0 +1,139 @@
+import COpenSSL
+
+/// A 256-bit key that seals records with AES-GCM. It never prints, and its memory is wiped after the last use.
+///
+/// Nonces are random. One key may seal 2³² records before two equal nonces become likely enough to matter.
+///
+/// [NIST SP 800-38D](https://csrc.nist.gov/pubs/sp/800/38/d/final)
+public struct SealingKey: Sendable {
+    /// The length of a key in bytes.
+    public static let byteCount = 32
+    /// How many bytes a sealed text is longer than the plain text: a 12-byte nonce and a 16-byte tag.
+    public static let overhead = nonceCount + tagCount
+    /// The longest plain text in bytes.
+    public static let maximumPlaintextByteCount = 1 << 30
+
+    private static let nonceCount = 12
+    private static let tagCount = 16
+    private let secret: SecretBytes
+
+    /// A key of exactly these 32 bytes.
+    ///
+    /// - Throws: ``JOSEError/invalidKey(_:)`` for any other length.
+    public init(_ bytes: some Collection<UInt8>) throws(JOSEError) {
+        guard bytes.count == Self.byteCount else {
+            throw .invalidKey("a sealing key has \(Self.byteCount) bytes, this has \(bytes.count)")
+        }
+        secret = SecretBytes(bytes)
+    }
+
+    /// A new random key.
+    ///
+    /// - Throws: ``JOSEError/cryptography(_:)`` when there are no random bytes.
+    public static func random() throws(JOSEError) -> SealingKey { try SealingKey(SecureRandom.bytes(byteCount)) }
+
+    /// The 32 bytes, to be kept in a keyring. They are a secret.
+    public var bytes: [UInt8] { secret.bytes }
+
+    /// The sealed text: nonce (12 bytes), ciphertext (as long as the plain text), tag (16 bytes).
+    ///
+    /// - Parameters:
+    ///   - plaintext: What to hide, at most ``maximumPlaintextByteCount`` bytes.
+    ///   - authenticated: What is not hidden and must be the same on opening, such as the record's name.
+    /// - Throws: ``JOSEError/cryptography(_:)`` when there are no random bytes, or the plain text is too long.
+    public func seal(
+        _ plaintext: some Collection<UInt8>, authenticating authenticated: [UInt8] = []
+    ) throws(JOSEError) -> [UInt8] {
+        let nonce = try SecureRandom.bytes(Self.nonceCount)
+        let plaintext = Array(plaintext)
+        guard let sealed = seal(plaintext, nonce, authenticated) else {
+            ERR_clear_error()
+            throw .cryptography("AES-256-GCM could not seal \(plaintext.count) bytes")
+        }
+        return sealed
+    }
+
+    /// The plain text of what ``seal(_:authenticating:)`` gave, with the same authenticated data.
+    ///
+    /// - Throws: ``JOSEError/unsealing`` when the key or the authenticated data are others, or a byte was changed.
+    public func open(
+        _ sealed: some Collection<UInt8>, authenticating authenticated: [UInt8] = []
+    ) throws(JOSEError) -> [UInt8] {
+        let sealed = Array(sealed)
+        guard sealed.count >= Self.overhead, sealed.count - Self.overhead <= Self.maximumPlaintextByteCount else {
+            throw .unsealing
+        }
+        guard let plaintext = open(sealed, authenticated) else {
+            ERR_clear_error()
+            throw .unsealing
+        }
+        return plaintext
+    }
+
+    // A cipher that was fetched never changes and may be used from every thread; it is never freed.
+    nonisolated(unsafe) private static let cipher = EVP_CIPHER_fetch(nil, "AES-256-GCM", nil)
+
+    private func seal(_ plaintext: [UInt8], _ nonce: [UInt8], _ authenticated: [UInt8]) -> [UInt8]? {
+        guard plaintext.count <= Self.maximumPlaintextByteCount, let length = Int32(exactly: plaintext.count),
+            let authenticatedLength = Int32(exactly: authenticated.count), let context = EVP_CIPHER_CTX_new()
+        else { return nil }
+        defer { EVP_CIPHER_CTX_free(context) }
+        guard secret.withBytes({ EVP_EncryptInit_ex2(context, Self.cipher, $0.baseAddress, nonce, nil) }) == 1 else {
+            return nil
+        }
+        var count: Int32 = 0
+        guard authenticated.isEmpty || EVP_EncryptUpdate(context, nil, &count, authenticated, authenticatedLength) == 1
+        else { return nil }
+        var succeeded = false
+        let sealed = [UInt8](unsafeUninitializedCapacity: plaintext.count + Self.overhead) { output, written in
+            guard let start = output.baseAddress else { return }
+            for (index, byte) in nonce.enumerated() { start[index] = byte }
+            let text = start + Self.nonceCount
+            let tag = text + plaintext.count
+            succeeded =
+                (plaintext.isEmpty || EVP_EncryptUpdate(context, text, &count, plaintext, length) == 1)
+                && EVP_EncryptFinal_ex(context, tag, &count) == 1 && count == 0
+                && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, Int32(Self.tagCount), tag) == 1
+            written = succeeded ? plaintext.count + Self.overhead : 0
+        }
+        return succeeded ? sealed : nil
+    }
+
+    private func open(_ sealed: [UInt8], _ authenticated: [UInt8]) -> [UInt8]? {
+        let count = sealed.count - Self.overhead
+        guard let length = Int32(exactly: count), let authenticatedLength = Int32(exactly: authenticated.count),
+            let context = EVP_CIPHER_CTX_new()
+        else { return nil }
+        defer { EVP_CIPHER_CTX_free(context) }
+        var tag = Array(sealed.suffix(Self.tagCount))
+        var ignored: Int32 = 0
+        guard secret.withBytes({ EVP_DecryptInit_ex2(context, Self.cipher, $0.baseAddress, sealed, nil) }) == 1,
+            EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, Int32(Self.tagCount), &tag) == 1,
+            authenticated.isEmpty
+                || EVP_DecryptUpdate(context, nil, &ignored, authenticated, authenticatedLength) == 1
+        else { return nil }
+        var succeeded = false
+        // One byte more than needed, so that the end of the text has an address even when the text is empty.
+        let plaintext = [UInt8](unsafeUninitializedCapacity: count + 1) { output, written in
+            guard let start = output.baseAddress else { return }
+            let updated = sealed.withUnsafeBufferPointer { sealed in
+                guard count > 0 else { return true }
+                guard let source = sealed.baseAddress else { return false }
+                return EVP_DecryptUpdate(context, start, &ignored, source + Self.nonceCount, length) == 1
+            }
+            // Only the last step compares the tag: until it succeeds, the text is nobody's.
+            succeeded = updated && EVP_DecryptFinal_ex(context, start + count, &ignored) == 1
+            if succeeded { written = count } else { OPENSSL_cleanse(start, count) }
+        }
+        return succeeded ? plaintext : nil
+    }
+}
+
+extension SealingKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Says that this is a key, and nothing about it.
+    public var description: String { "SealingKey(hidden)" }
+    /// The same as ``description``.
+    public var debugDescription: String { description }
+    /// No children.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,92 @@
+/// Base64 with the URL-safe alphabet and without padding, as JOSE uses it everywhere.
+///
+/// [RFC 4648 section 5](https://www.rfc-editor.org/rfc/rfc4648#section-5),
+/// [RFC 7515 section 2](https://www.rfc-editor.org/rfc/rfc7515#section-2)
+public enum Base64URL {
+    /// The text of these bytes, without padding.
+    public static func encode(_ bytes: some Collection<UInt8>) -> String {
+        let encoded = bytes.withContiguousStorageIfAvailable { encode(buffer: $0) }
+        return encoded ?? Array(bytes).withUnsafeBufferPointer { encode(buffer: $0) }
+    }
+
+    /// The bytes of this text; nil unless it is the one canonical encoding of them.
+    ///
+    /// Padding, white space, line breaks, the other alphabet (`+` and `/`) and non-zero bits after the last byte are all
+    /// refused: with them, one signature would have many spellings.
+    public static func decode(_ text: some StringProtocol) -> [UInt8]? {
+        let decoded: [UInt8]?? = text.utf8.withContiguousStorageIfAvailable { decode(buffer: $0) }
+        return decoded ?? Array(text.utf8).withUnsafeBufferPointer { decode(buffer: $0) }
+    }
+
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+
+    /// The value of each byte in the alphabet; 0xFF for those outside.
+    private static let values: [UInt8] = {
+        var values = [UInt8](repeating: 0xFF, count: 256)
+        for (value, letter) in alphabet.enumerated() { values[Int(letter)] = UInt8(value) }
+        return values
+    }()
+
+    private static func encode(buffer bytes: UnsafeBufferPointer<UInt8>) -> String {
+        let (groups, rest) = bytes.count.quotientAndRemainder(dividingBy: 3)
+        let count = groups * 4 + (rest == 0 ? 0 : rest + 1)
+        return alphabet.withUnsafeBufferPointer { alphabet in
+            String(unsafeUninitializedCapacity: count) { output in
+                var target = 0
+                var source = 0
+                for _ in 0..<groups {
+                    let bits = UInt32(bytes[source]) << 16 | UInt32(bytes[source + 1]) << 8 | UInt32(bytes[source + 2])
+                    output[target] = alphabet[Int(bits >> 18)]
+                    output[target + 1] = alphabet[Int(bits >> 12 & 63)]
+                    output[target + 2] = alphabet[Int(bits >> 6 & 63)]
+                    output[target + 3] = alphabet[Int(bits & 63)]
+                    source += 3
+                    target += 4
+                }
+                if rest > 0 {
+                    let bits = UInt32(bytes[source]) << 16 | (rest == 2 ? UInt32(bytes[source + 1]) << 8 : 0)
+                    output[target] = alphabet[Int(bits >> 18)]
+                    output[target + 1] = alphabet[Int(bits >> 12 & 63)]
+                    if rest == 2 { output[target + 2] = alphabet[Int(bits >> 6 & 63)] }
+                }
+                return count
+            }
+        }
+    }
+
+    private static func decode(buffer text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
+        let (groups, rest) = text.count.quotientAndRemainder(dividingBy: 4)
+        guard rest != 1 else { return nil }
+        let count = groups * 3 + (rest == 0 ? 0 : rest - 1)
+        var canonical = true
+        let bytes = values.withUnsafeBufferPointer { values in
+            [UInt8](unsafeUninitializedCapacity: count) { output, written in
+                // Every value of the alphabet is under 64: a set high bit anywhere betrays a foreign character.
+                var seen: UInt8 = 0
+                var source = 0
+                var target = 0
+                for _ in 0..<groups {
+                    let first = values[Int(text[source])], second = values[Int(text[source + 1])]
+                    let third = values[Int(text[source + 2])], fourth = values[Int(text[source + 3])]
+                    seen |= first | second | third | fourth
+                    output[target] = first << 2 | second >> 4
+                    output[target + 1] = second << 4 | third >> 2
+                    output[target + 2] = third << 6 | fourth
+                    source += 4
+                    target += 3
+                }
+                if rest > 0 {
+                    let first = values[Int(text[source])], second = values[Int(text[source + 1])]
+                    let third = rest == 3 ? values[Int(text[source + 2])] : 0
+                    seen |= first | second | third
+                    output[target] = first << 2 | second >> 4
+                    if rest == 3 { output[target + 1] = second << 4 | third >> 2 }
+                    canonical = rest == 3 ? third & 0b11 == 0 : second & 0b1111 == 0
+                }
+                canonical = canonical && seen & 0x80 == 0
+                written = count
+            }
+        }
+        return canonical ? bytes : nil
+    }
+}

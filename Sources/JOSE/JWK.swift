@@ -1,0 +1,207 @@
+import StrictJSON
+
+/// A JSON Web Key: a public key, a key pair, or a shared secret, with what it may be used for.
+///
+/// The key is kept in libcrypto's form, so that reading it costs once and verifying is fast. Private members never print.
+/// Members that say nothing about the key or its use, such as `x5c`, are not kept.
+///
+/// [RFC 7517](https://www.rfc-editor.org/rfc/rfc7517), [RFC 7518 section 6](https://www.rfc-editor.org/rfc/rfc7518#section-6)
+public struct JWK: Sendable {
+    /// The family of a key, `kty`.
+    public enum KeyType: String, Sendable, Hashable, CaseIterable {
+        /// RSA of 2048 to 8192 bits.
+        case rsa = "RSA"
+        /// An elliptic curve over a prime field: P-256, P-384 or P-521.
+        case ec = "EC"
+        /// An octet key pair: Ed25519.
+        case okp = "OKP"
+        /// A shared secret.
+        case symmetric = "oct"
+    }
+
+    /// The curve of a key, `crv`.
+    public enum Curve: String, Sendable, Hashable, CaseIterable {
+        /// NIST P-256, also called secp256r1.
+        case p256 = "P-256"
+        /// NIST P-384, also called secp384r1.
+        case p384 = "P-384"
+        /// NIST P-521, also called secp521r1.
+        case p521 = "P-521"
+        /// Ed25519, for signatures only.
+        case ed25519 = "Ed25519"
+
+        /// The length of a coordinate, and of a private key, in bytes.
+        var coordinateByteCount: Int {
+            switch self {
+            case .p256, .ed25519: 32
+            case .p384: 48
+            case .p521: 66
+            }
+        }
+    }
+
+    enum Material: Sendable {
+        case pair(KeyHandle)
+        case secret(SecretBytes)
+    }
+
+    /// The sizes of RSA keys that are read and made, in bits. Smaller ones can be broken, larger ones waste time.
+    public static let rsaBitCounts = 2048...8192
+
+    /// The key's family.
+    public let type: KeyType
+    /// The key's curve; nil for RSA and secrets.
+    public let curve: Curve?
+    /// Whether the key signs. True for a secret as well.
+    public let isPrivate: Bool
+    /// The name of the key in its set, `kid`. Not a secret and not to be trusted: it only helps to find the key.
+    public var keyID: String?
+    /// What the key is for, `use`: `sig` or `enc`. Only nil and `sig` let it sign and verify.
+    public var use: String?
+    /// What the key may do, `key_ops`. Nil allows everything; a list must name `verify` or `sign`.
+    public var keyOperations: [String]?
+    /// The one algorithm that the key may be used with, `alg`. May be one that this module does not know.
+    public var algorithm: String?
+
+    let material: Material
+    /// The public members of the key itself, such as `n` and `e`, in the order of RFC 7518. Empty for secrets.
+    let publicMembers: JSONObject
+
+    init(
+        type: KeyType, curve: Curve?, isPrivate: Bool, material: Material, publicMembers: JSONObject,
+        keyID: String? = nil, use: String? = nil, keyOperations: [String]? = nil, algorithm: String? = nil
+    ) {
+        self.type = type
+        self.curve = curve
+        self.isPrivate = isPrivate
+        self.material = material
+        self.publicMembers = publicMembers
+        self.keyID = keyID
+        self.use = use
+        self.keyOperations = keyOperations
+        self.algorithm = algorithm
+    }
+
+    /// The size of the key in bits: the modulus, the curve's field, or the secret.
+    public var bitCount: Int {
+        switch material {
+        case .pair(let handle): handle.bitCount
+        case .secret(let secret): secret.count * 8
+        }
+    }
+
+    /// The key without its private half, for others to verify with. Nil for a secret, which has no public half.
+    ///
+    /// `key_ops` follows: `sign` becomes `verify`.
+    public var publicKey: JWK? {
+        guard type != .symmetric else { return nil }
+        guard isPrivate else { return self }
+        var members = publicMembers
+        members.append("kty", .string(type.rawValue))
+        guard var key = try? JWK(members) else { return nil }
+        key.keyID = keyID
+        key.use = use
+        key.keyOperations = keyOperations.map { operations in
+            operations.contains("sign") || operations.contains("verify") ? ["verify"] : []
+        }
+        key.algorithm = algorithm
+        return key
+    }
+}
+
+// MARK: - What a key may do
+
+extension JWK {
+    /// Whether the key may verify signatures of this algorithm: its type, curve, `use`, `key_ops`, `alg` and, for a
+    /// secret, its length allow it.
+    public func canVerify(_ algorithm: JWSAlgorithm) -> Bool { obstacle(to: "verify", algorithm) == nil }
+
+    /// Whether the key has a private half and may sign with this algorithm.
+    public func canSign(with algorithm: JWSAlgorithm) -> Bool {
+        isPrivate && obstacle(to: "sign", algorithm) == nil
+    }
+
+    /// Why the key may not be used; nil when it may.
+    func obstacle(to operation: String, _ algorithm: JWSAlgorithm) -> JOSEError? {
+        guard type == algorithm.keyType else {
+            return .unfitKey("\(algorithm) takes a key of type \(algorithm.keyType.rawValue), this is \(type.rawValue)")
+        }
+        guard algorithm.curve == curve else {
+            return .unfitKey("\(algorithm) takes another curve than \(curve?.rawValue ?? "none")")
+        }
+        if let use, !sameBytes(use, "sig") { return .unfitKey("its use is not sig") }
+        if let keyOperations, !keyOperations.contains(where: { sameBytes($0, operation) }) {
+            return .unfitKey("its key_ops do not name \(operation)")
+        }
+        if let own = self.algorithm, !sameBytes(own, algorithm.rawValue) {
+            return .unfitKey("its alg is not \(algorithm)")
+        }
+        // RFC 7518 section 3.2: a secret is at least as long as the digest.
+        if type == .symmetric, bitCount < algorithm.digest.byteCount * 8 {
+            return .weakKey("\(algorithm) takes a secret of at least \(algorithm.digest.byteCount) bytes")
+        }
+        return nil
+    }
+
+    /// Whether these bytes are this key's signature of the content, in the form of RFC 7518 section 3.
+    ///
+    /// - Throws: ``JOSEError/unfitKey(_:)`` or ``JOSEError/weakKey(_:)`` when the key may not verify with the algorithm.
+    public func isSignature(
+        _ signature: [UInt8], of content: [UInt8], using algorithm: JWSAlgorithm
+    ) throws(JOSEError) -> Bool {
+        if let obstacle = obstacle(to: "verify", algorithm) { throw obstacle }
+        switch material {
+        case .pair(let handle):
+            return handle.isSignature(signature, of: content, algorithm)
+        case .secret(let secret):
+            guard let code = secret.authenticationCode(of: content, algorithm.digest) else {
+                throw .cryptography("HMAC is not available")
+            }
+            return equalInConstantTime(code, signature)
+        }
+    }
+
+    /// This key's signature of the content, in the form of RFC 7518 section 3: for ECDSA, R and S side by side.
+    ///
+    /// - Throws: ``JOSEError/unfitKey(_:)`` or ``JOSEError/weakKey(_:)`` when the key may not sign with the algorithm.
+    public func signature(of content: [UInt8], using algorithm: JWSAlgorithm) throws(JOSEError) -> [UInt8] {
+        guard isPrivate else { throw .unfitKey("it is a public key, and signing takes the private one") }
+        if let obstacle = obstacle(to: "sign", algorithm) { throw obstacle }
+        let signature: [UInt8]? =
+            switch material {
+            case .pair(let handle): handle.signature(of: content, algorithm)
+            case .secret(let secret): secret.authenticationCode(of: content, algorithm.digest)
+            }
+        guard let signature else { throw .cryptography("\(algorithm) could not sign") }
+        return signature
+    }
+}
+
+// MARK: - Thumbprint and text
+
+extension JWK {
+    /// The thumbprint: the digest of the members that make the key, in base64url. For a secret, treat it as a secret.
+    ///
+    /// [RFC 7638](https://www.rfc-editor.org/rfc/rfc7638), [RFC 8037 section 2](https://www.rfc-editor.org/rfc/rfc8037#section-2)
+    public func thumbprint(_ digest: SHA2 = .sha256) -> String {
+        var members = publicMembers.members
+        members.append(.init(name: "kty", value: .string(type.rawValue)))
+        if case .secret(let secret) = material {
+            members.append(.init(name: "k", value: .string(Base64URL.encode(secret.bytes))))
+        }
+        members.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+        return Base64URL.encode(digest.digest(JSONValue.object(JSONObject(members)).serialized()))
+    }
+}
+
+extension JWK: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The key's type and size, and nothing that identifies it.
+    public var description: String {
+        let kind = isPrivate && type != .symmetric ? ", private" : ""
+        return "JWK(\(curve?.rawValue ?? type.rawValue), \(bitCount) bits\(kind))"
+    }
+    /// The same as ``description``.
+    public var debugDescription: String { description }
+    /// No children.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,234 @@
+import COpenSSL
+public import StrictJSON
+
+extension JWK {
+    /// Reads one key.
+    ///
+    /// Required members must be there and well formed, a point must lie on its curve, RSA has 2048 to 8192 bits and an odd
+    /// exponent of 3 to 2³² − 1, and a private half must belong to its public half. RSA keys with the ROCA weakness
+    /// (CVE-2017-15361) are refused. Leading zero octets of RSA numbers, which some providers send, are dropped.
+    ///
+    /// - Throws: ``JOSEError/invalidKey(_:)`` or ``JOSEError/weakKey(_:)``.
+    public init(_ object: JSONObject) throws(JOSEError) {
+        guard object.duplicatedNames.isEmpty else { throw .invalidKey("a member stands twice") }
+        let members = Members(object: object)
+        let type = try members.required("kty")
+        switch KeyType.allCases.first(where: { sameBytes($0.rawValue, type) }) {
+        case .rsa: self = try Self.rsa(members)
+        case .ec: self = try Self.ellipticCurve(members)
+        case .okp: self = try Self.octetKeyPair(members)
+        case .symmetric: self = try Self.symmetric(members)
+        case nil: throw .invalidKey("kty is none of RSA, EC, OKP and oct")
+        }
+        keyID = try members.string("kid")
+        use = try members.string("use")
+        algorithm = try members.string("alg")
+        keyOperations = try members.operations()
+    }
+
+    /// Reads one key from JSON text. Private members make it a key pair.
+    ///
+    /// - Throws: ``JOSEError/invalidKey(_:)`` or ``JOSEError/weakKey(_:)``.
+    public init(parsing bytes: some Sequence<UInt8>) throws(JOSEError) {
+        guard case .object(let object)? = try? JSONValue(parsing: bytes, options: .init(refusesDuplicates: true)) else {
+            throw .invalidKey("it is not a JSON object")
+        }
+        try self.init(object)
+    }
+
+    /// A shared secret, such as a client secret, as a key.
+    ///
+    /// - Throws: ``JOSEError/weakKey(_:)`` when it is empty, ``JOSEError/invalidKey(_:)`` when it is over 64 KiB.
+    public init(secret: some Collection<UInt8>) throws(JOSEError) {
+        guard !secret.isEmpty else { throw .weakKey("the secret is empty") }
+        guard secret.count <= 1 << 16 else { throw .invalidKey("a secret has at most 65,536 bytes") }
+        self.init(
+            type: .symmetric, curve: nil, isPrivate: true, material: .secret(SecretBytes(secret)), publicMembers: [:])
+    }
+
+    private static func symmetric(_ members: Members) throws(JOSEError) -> JWK {
+        try JWK(secret: members.requiredBytes("k"))
+    }
+
+    private static func octetKeyPair(_ members: Members) throws(JOSEError) -> JWK {
+        guard sameBytes(try members.required("crv"), Curve.ed25519.rawValue) else {
+            throw .invalidKey("Ed25519 is the only curve of OKP that signs here")
+        }
+        let point = try members.requiredBytes("x")
+        guard point.count == 32 else { throw .invalidKey("x of Ed25519 has 32 bytes, this has \(point.count)") }
+        var handle = KeyHandle.ed25519(publicKey: point)
+        let secret = try members.bytes("d")
+        if let secret {
+            guard secret.count == 32 else { throw .invalidKey("d of Ed25519 has 32 bytes, this has \(secret.count)") }
+            handle = KeyHandle.ed25519(privateKey: secret)
+            guard handle?.raw(isPrivate: false) == point else { throw .invalidKey("d does not belong to x") }
+        }
+        guard let handle else { throw unreadable() }
+        return JWK(okp: handle, point: point, isPrivate: secret != nil)
+    }
+
+    private static func ellipticCurve(_ members: Members) throws(JOSEError) -> JWK {
+        let name = try members.required("crv")
+        guard let curve = Curve.allCases.first(where: { sameBytes($0.rawValue, name) }), curve != .ed25519 else {
+            throw .invalidKey("crv of EC is none of P-256, P-384 and P-521")
+        }
+        let count = curve.coordinateByteCount
+        let x = try members.requiredBytes("x")
+        let y = try members.requiredBytes("y")
+        let d = try members.bytes("d")
+        // RFC 7518 sections 6.2.1.2, 6.2.1.3 and 6.2.2.1: always the full length, leading zeros included.
+        guard x.count == count, y.count == count, d?.count ?? count == count else {
+            throw .invalidKey("x, y and d of \(curve.rawValue) have \(count) bytes each")
+        }
+        let numbers = d.map { [(name: ParameterName.privateKey, bytes: $0)] } ?? []
+        guard
+            let handle = KeyHandle.make(
+                "EC", isPrivate: d != nil, group: curve.rawValue, point: [4] + x + y, numbers: numbers),
+            handle.hasValidPublicKey
+        else { throw unreadable("the point is not on \(curve.rawValue)") }
+        guard d == nil || handle.isConsistentPair else { throw unreadable("d does not belong to x and y") }
+        return JWK(curve, handle, x: x, y: y, isPrivate: d != nil)
+    }
+
+    private static func rsa(_ members: Members) throws(JOSEError) -> JWK {
+        let n = try members.requiredNumber("n")
+        let e = try members.requiredNumber("e")
+        let bits = n.isEmpty ? 0 : n.count * 8 - n[0].leadingZeroBitCount
+        guard rsaBitCounts.contains(bits) else {
+            throw .weakKey(
+                "RSA keys have \(rsaBitCounts.lowerBound) to \(rsaBitCounts.upperBound) bits, this has \(bits)")
+        }
+        guard (1...4).contains(e.count), e[e.count - 1] & 1 == 1, e != [1] else {
+            throw .weakKey("e of RSA is odd and from 3 to 2³² − 1")
+        }
+        guard let modulus = BigNumber(n), modulus.isOdd else { throw .invalidKey("n of RSA is odd") }
+        guard !hasROCAFingerprint(modulus) else { throw .weakKey("it was made by a device with the ROCA fault") }
+        var numbers = [(name: ParameterName.modulus, bytes: n), (name: ParameterName.publicExponent, bytes: e)]
+        let d = try members.privateNumber("d", atMost: n.count)
+        if let d {
+            guard members.object["oth"] == nil else {
+                throw .invalidKey("RSA keys of more than two primes are not read")
+            }
+            numbers.append((.privateExponent, d))
+            numbers += try members.remainderNumbers(atMost: n.count)
+        }
+        guard let handle = KeyHandle.make("RSA", isPrivate: d != nil, numbers: numbers) else { throw unreadable() }
+        if d != nil {
+            // The full test of an RSA pair takes a tenth of a second. One signature shows a wrong d or prime as well.
+            let probe: [UInt8] = Array("probe".utf8)
+            guard let signature = handle.signature(of: probe, .rs256),
+                handle.isSignature(signature, of: probe, .rs256)
+            else { throw unreadable("d does not belong to n and e") }
+        }
+        return JWK(rsa: handle, n: n, e: e, isPrivate: d != nil)
+    }
+
+    private static func unreadable(_ reason: String = "libcrypto refuses it") -> JOSEError {
+        ERR_clear_error()
+        return .invalidKey(reason)
+    }
+
+    init(rsa handle: KeyHandle, n: [UInt8], e: [UInt8], isPrivate: Bool) {
+        self.init(
+            type: .rsa, curve: nil, isPrivate: isPrivate, material: .pair(handle),
+            publicMembers: ["n": .string(Base64URL.encode(n)), "e": .string(Base64URL.encode(e))])
+    }
+
+    init(_ curve: Curve, _ handle: KeyHandle, x: [UInt8], y: [UInt8], isPrivate: Bool) {
+        self.init(
+            type: .ec, curve: curve, isPrivate: isPrivate, material: .pair(handle),
+            publicMembers: [
+                "crv": .string(curve.rawValue), "x": .string(Base64URL.encode(x)), "y": .string(Base64URL.encode(y)),
+            ])
+    }
+
+    init(okp handle: KeyHandle, point: [UInt8], isPrivate: Bool) {
+        self.init(
+            type: .okp, curve: .ed25519, isPrivate: isPrivate, material: .pair(handle),
+            publicMembers: ["crv": .string(Curve.ed25519.rawValue), "x": .string(Base64URL.encode(point))])
+    }
+}
+
+/// The members of a JWK, read with the types that they must have.
+private struct Members {
+    let object: JSONObject
+
+    func string(_ name: String) throws(JOSEError) -> String? {
+        guard let value = object[name] else { return nil }
+        guard let string = value.string else { throw .invalidKey("\(name) is \(value.kind), not a string") }
+        return string
+    }
+
+    func required(_ name: String) throws(JOSEError) -> String {
+        guard let string = try string(name) else { throw .invalidKey("\(name) is missing") }
+        return string
+    }
+
+    func bytes(_ name: String) throws(JOSEError) -> [UInt8]? {
+        guard let text = try string(name) else { return nil }
+        guard text.utf8.count <= 1 << 17, let bytes = Base64URL.decode(text) else {
+            throw .invalidKey("\(name) is not base64url without padding")
+        }
+        return bytes
+    }
+
+    func requiredBytes(_ name: String) throws(JOSEError) -> [UInt8] {
+        guard let bytes = try bytes(name) else { throw .invalidKey("\(name) is missing") }
+        return bytes
+    }
+
+    func requiredNumber(_ name: String) throws(JOSEError) -> [UInt8] {
+        Array(try requiredBytes(name).drop { $0 == 0 })
+    }
+
+    func privateNumber(_ name: String, atMost count: Int) throws(JOSEError) -> [UInt8]? {
+        guard let bytes = try bytes(name) else { return nil }
+        let number = Array(bytes.drop { $0 == 0 })
+        guard !number.isEmpty, number.count <= count else { throw .invalidKey("\(name) is zero or larger than n") }
+        return number
+    }
+
+    /// The five members that make signing fast: all of them or none (RFC 7518 section 6.3.2).
+    func remainderNumbers(atMost count: Int) throws(JOSEError) -> [(name: ParameterName, bytes: [UInt8])] {
+        var numbers: [(name: ParameterName, bytes: [UInt8])] = []
+        for (member, name) in ParameterName.remainders {
+            if let number = try privateNumber(member, atMost: count) { numbers.append((name, number)) }
+        }
+        guard numbers.isEmpty || numbers.count == ParameterName.remainders.count else {
+            throw .invalidKey("p, q, dp, dq and qi come together or not at all")
+        }
+        return numbers
+    }
+
+    func operations() throws(JOSEError) -> [String]? {
+        guard let value = object["key_ops"] else { return nil }
+        guard let elements = value.array else { throw .invalidKey("key_ops is \(value.kind), not an array") }
+        let operations = elements.compactMap(\.string)
+        guard operations.count == elements.count, Set(operations).count == operations.count else {
+            throw .invalidKey("key_ops holds something other than different strings")
+        }
+        return operations
+    }
+}
+
+extension JWK {
+    /// Whether the modulus is, modulo each small prime, a power of 65537. Keys of the faulty devices always are, and
+    /// of others not one in 10²⁰.
+    private static func hasROCAFingerprint(_ modulus: borrowing BigNumber) -> Bool {
+        for (prime, powers) in rocaPowers where !powers.contains(modulus.remainder(dividingBy: prime)) { return false }
+        return true
+    }
+
+    /// The odd primes up to 167 and, for each, the powers of 65537 modulo it.
+    private static let rocaPowers: [(prime: UInt, powers: Set<UInt>)] = {
+        let primes = stride(from: UInt(3), through: 167, by: 2).filter { candidate in
+            !stride(from: UInt(3), to: candidate, by: 2).contains { candidate % $0 == 0 }
+        }
+        return primes.map { prime in
+            var powers: Set<UInt> = []
+            var power: UInt = 1
+            while powers.insert(power).inserted { power = power * 65537 % prime }
+            return (prime, powers)
+        }
+    }()
+}

@@ -1,0 +1,116 @@
+import COpenSSL
+public import StrictJSON
+
+extension JWK {
+    /// What kind of key to make.
+    public enum Generation: Sendable, Hashable {
+        /// RSA of so many bits, 2048 to 8192, with the exponent 65537. 2048 bits take a tenth of a second or so.
+        case rsa(bits: Int)
+        /// A key pair on this curve.
+        case curve(Curve)
+        /// So many random bytes, 32 to 65,536.
+        case secret(byteCount: Int)
+    }
+
+    /// Makes a new key.
+    ///
+    /// - Throws: ``JOSEError/weakKey(_:)`` for sizes out of range, ``JOSEError/cryptography(_:)`` when libcrypto fails.
+    public static func generate(
+        _ generation: Generation, keyID: String? = nil, algorithm: JWSAlgorithm? = nil
+    ) throws(JOSEError) -> JWK {
+        var key: JWK
+        switch generation {
+        case .rsa(let bits):
+            guard rsaBitCounts.contains(bits) else {
+                throw .weakKey("RSA keys have \(rsaBitCounts.lowerBound) to \(rsaBitCounts.upperBound) bits")
+            }
+            guard let handle = KeyHandle.generate("RSA", bits: Int32(bits)),
+                let n = handle.number(.modulus),
+                let e = handle.number(.publicExponent)
+            else { throw failure() }
+            key = JWK(rsa: handle, n: n, e: e, isPrivate: true)
+        case .curve(.ed25519):
+            guard let handle = KeyHandle.generate("ED25519"), let point = handle.raw(isPrivate: false) else {
+                throw failure()
+            }
+            key = JWK(okp: handle, point: point, isPrivate: true)
+        case .curve(let curve):
+            let count = curve.coordinateByteCount
+            guard let handle = KeyHandle.generate("EC", group: curve.rawValue),
+                let x = handle.number(.x, count: count),
+                let y = handle.number(.y, count: count)
+            else { throw failure() }
+            key = JWK(curve, handle, x: x, y: y, isPrivate: true)
+        case .secret(let byteCount):
+            guard (32...65536).contains(byteCount) else { throw .weakKey("secrets have 32 to 65,536 bytes") }
+            key = try JWK(secret: SecureRandom.bytes(byteCount))
+        }
+        key.keyID = keyID
+        key.use = "sig"
+        key.algorithm = algorithm?.rawValue
+        return key
+    }
+
+    /// Makes a new key that fits the algorithm: RSA of 2048 bits, the algorithm's curve, or a secret as long as its digest.
+    ///
+    /// - Throws: ``JOSEError/cryptography(_:)`` when libcrypto fails.
+    public static func generate(for algorithm: JWSAlgorithm, keyID: String? = nil) throws(JOSEError) -> JWK {
+        let generation: Generation =
+            switch algorithm.keyType {
+            case .rsa: .rsa(bits: 2048)
+            case .symmetric: .secret(byteCount: algorithm.digest.byteCount)
+            case .ec, .okp: .curve(algorithm.curve ?? .p256)
+            }
+        return try generate(generation, keyID: keyID, algorithm: algorithm)
+    }
+
+    private static func failure() -> JOSEError {
+        ERR_clear_error()
+        return .cryptography("the key could not be made")
+    }
+
+    /// The members that everybody may see. For a secret, which has none of its own, only its type and its uses.
+    public var publicJSON: JSONObject {
+        var object: JSONObject = ["kty": .string(type.rawValue)]
+        for member in publicMembers.members { object.append(member.name, member.value) }
+        if let keyID { object.append("kid", .string(keyID)) }
+        if let use { object.append("use", .string(use)) }
+        if let keyOperations { object.append("key_ops", .array(keyOperations.map(JSONValue.string))) }
+        if let algorithm { object.append("alg", .string(algorithm)) }
+        return object
+    }
+
+    /// All members, the private ones included: a secret. The same as ``publicJSON`` for a public key.
+    ///
+    /// - Throws: ``JOSEError/cryptography(_:)`` when libcrypto does not give the private half.
+    public func privateJSON() throws(JOSEError) -> JSONObject {
+        var object = publicJSON
+        guard isPrivate else { return object }
+        func append(_ name: String, _ bytes: [UInt8]?) throws(JOSEError) {
+            guard let bytes else {
+                ERR_clear_error()
+                throw .cryptography("the private half of the key cannot be read")
+            }
+            object.append(name, .string(Base64URL.encode(bytes)))
+        }
+        switch material {
+        case .secret(let secret):
+            try append("k", secret.bytes)
+        case .pair(let handle):
+            switch curve {
+            case .ed25519: try append("d", handle.raw(isPrivate: true))
+            case .some(let curve):
+                try append("d", handle.number(.privateKey, count: curve.coordinateByteCount))
+            case nil:
+                try append("d", handle.number(.privateExponent))
+                // A key that was read without its primes is written without them.
+                guard handle.number(.firstPrime) != nil else {
+                    ERR_clear_error()
+                    break
+                }
+                for (member, name) in ParameterName.remainders { try append(member, handle.number(name)) }
+            }
+        }
+        return object
+    }
+}

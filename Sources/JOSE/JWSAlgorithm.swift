@@ -1,0 +1,92 @@
+/// A signature algorithm. `none` is not one of them.
+///
+/// [RFC 7518 section 3.1](https://www.rfc-editor.org/rfc/rfc7518#section-3.1),
+/// [RFC 8037](https://www.rfc-editor.org/rfc/rfc8037), [RFC 9864](https://www.rfc-editor.org/rfc/rfc9864)
+public enum JWSAlgorithm: String, Sendable, Hashable, CaseIterable {
+    /// RSA, PKCS #1 v1.5 padding, SHA-256.
+    case rs256 = "RS256"
+    /// RSA, PKCS #1 v1.5 padding, SHA-384.
+    case rs384 = "RS384"
+    /// RSA, PKCS #1 v1.5 padding, SHA-512.
+    case rs512 = "RS512"
+    /// RSA, PSS padding with a salt as long as the digest, SHA-256.
+    case ps256 = "PS256"
+    /// RSA, PSS padding with a salt as long as the digest, SHA-384.
+    case ps384 = "PS384"
+    /// RSA, PSS padding with a salt as long as the digest, SHA-512.
+    case ps512 = "PS512"
+    /// ECDSA on P-256 with SHA-256.
+    case es256 = "ES256"
+    /// ECDSA on P-384 with SHA-384.
+    case es384 = "ES384"
+    /// ECDSA on P-521 with SHA-512.
+    case es512 = "ES512"
+    /// Ed25519, under the name of RFC 8037. Ed448 is not supported.
+    case edDSA = "EdDSA"
+    /// Ed25519, under the name of RFC 9864.
+    case ed25519 = "Ed25519"
+    /// HMAC with SHA-256.
+    case hs256 = "HS256"
+    /// HMAC with SHA-384.
+    case hs384 = "HS384"
+    /// HMAC with SHA-512.
+    case hs512 = "HS512"
+
+    /// The algorithm of this registered name, compared byte by byte; nil for `none` and for what is not supported.
+    public init?(name: String) {
+        guard let algorithm = Self.allCases.first(where: { sameBytes($0.rawValue, name) }) else { return nil }
+        self = algorithm
+    }
+
+    /// Whether the same secret signs and verifies.
+    public var isSymmetric: Bool { keyType == .symmetric }
+
+    /// The type of key that the algorithm takes.
+    public var keyType: JWK.KeyType {
+        switch self {
+        case .rs256, .rs384, .rs512, .ps256, .ps384, .ps512: .rsa
+        case .es256, .es384, .es512: .ec
+        case .edDSA, .ed25519: .okp
+        case .hs256, .hs384, .hs512: .symmetric
+        }
+    }
+
+    /// The digest that is signed; for Ed25519, the one that OpenID Connect hashes (`at_hash`) are made with.
+    public var digest: SHA2 {
+        switch self {
+        case .rs256, .ps256, .es256, .hs256: .sha256
+        case .rs384, .ps384, .es384, .hs384: .sha384
+        case .rs512, .ps512, .es512, .hs512, .edDSA, .ed25519: .sha512
+        }
+    }
+
+    /// The curve that the algorithm takes; nil when it takes none.
+    var curve: JWK.Curve? {
+        switch self {
+        case .es256: .p256
+        case .es384: .p384
+        case .es512: .p521
+        case .edDSA, .ed25519: .ed25519
+        default: nil
+        }
+    }
+
+    var usesPSS: Bool {
+        switch self {
+        case .ps256, .ps384, .ps512: true
+        default: false
+        }
+    }
+
+    /// Every algorithm whose signatures anybody can verify with a public key: what an ID token may be signed with.
+    public static let asymmetric: Set<JWSAlgorithm> = Set(allCases.filter { !$0.isSymmetric })
+}
+
+extension JWSAlgorithm: CustomStringConvertible {
+    /// The registered name.
+    public var description: String { rawValue }
+}
+
+/// Whether two texts are the same bytes. Swift's `==` also equates different spellings of one character, among them the
+/// Kelvin sign and the letter K.
+func sameBytes(_ a: String, _ b: String) -> Bool { a.utf8.elementsEqual(b.utf8) }

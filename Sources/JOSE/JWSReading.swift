@@ -1,0 +1,138 @@
+public import StrictJSON
+
+extension JWS {
+    /// Reads the compact form: three parts in base64url, separated by dots.
+    ///
+    /// - Parameters:
+    ///   - text: The JWS, at most ``maximumByteCount`` bytes.
+    ///   - detachedPayload: The content, when it is not in the text (RFC 7515 appendix F). The middle part is empty then.
+    /// - Throws: ``JOSEError/malformed(_:)`` or ``JOSEError/header(_:)``.
+    public init(compact text: String, detachedPayload: [UInt8]? = nil) throws(JOSEError) {
+        guard text.utf8.count <= Self.maximumByteCount else { throw .malformed("it is too long") }
+        let parts = text.utf8.split(
+            separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
+        guard parts.count == 3 else { throw .malformed("the compact form has three parts, separated by dots") }
+        guard !parts[0].isEmpty else { throw .malformed("the first part, the header, is empty") }
+        let (payload, payloadText) = try Self.payload(Substring(parts[1]), detachedPayload)
+        let signature = try Signature(
+            protected: Substring(parts[0]), unprotected: nil, signature: Substring(parts[2]))
+        self.init(payload: payload, payloadText: payloadText, signatures: [signature])
+    }
+
+    /// Reads the JSON form, general or flattened.
+    ///
+    /// - Parameters:
+    ///   - object: The JWS. Members that are not known are ignored.
+    ///   - detachedPayload: The content, when the object has no `payload` (RFC 7515 appendix F).
+    /// - Throws: ``JOSEError/malformed(_:)`` or ``JOSEError/header(_:)``.
+    public init(json object: JSONObject, detachedPayload: [UInt8]? = nil) throws(JOSEError) {
+        guard object.duplicatedNames.isEmpty else { throw .malformed("a member stands twice") }
+        guard let text = try object.text("payload") ?? (detachedPayload == nil ? nil : "") else {
+            throw .malformed("payload is missing")
+        }
+        let (payload, payloadText) = try Self.payload(text[...], detachedPayload)
+        let signatures: [Signature]
+        if let elements = object["signatures"] {
+            guard let elements = elements.array, (1...Self.maximumSignatureCount).contains(elements.count) else {
+                throw .malformed("signatures must be an array of 1 to \(Self.maximumSignatureCount) objects")
+            }
+            for name in ["signature", "protected", "header"] where object[name] != nil {
+                throw .malformed("signatures and \(name) exclude each other")
+            }
+            var read: [Signature] = []
+            for element in elements {
+                guard let element = element.object else { throw .malformed("an element of signatures is no object") }
+                read.append(try Signature(element))
+            }
+            signatures = read
+        } else {
+            signatures = [try Signature(object)]
+        }
+        self.init(payload: payload, payloadText: payloadText, signatures: signatures)
+    }
+
+    /// Reads the JSON form from text of at most ``maximumByteCount`` bytes.
+    ///
+    /// - Throws: ``JOSEError/malformed(_:)`` or ``JOSEError/header(_:)``.
+    public init(parsingJSON bytes: some Collection<UInt8>, detachedPayload: [UInt8]? = nil) throws(JOSEError) {
+        guard bytes.count <= Self.maximumByteCount,
+            let value = try? JSONValue(parsing: bytes, options: .init(refusesDuplicates: true)),
+            let object = value.object
+        else { throw .malformed("it is too long, not a JSON object, or has a member twice") }
+        try self.init(json: object, detachedPayload: detachedPayload)
+    }
+
+    private static func payload(
+        _ text: Substring, _ detached: [UInt8]?
+    ) throws(JOSEError) -> (payload: [UInt8], text: [UInt8]) {
+        if let detached {
+            guard text.isEmpty else { throw .malformed("it has a content, and a detached one was given as well") }
+            return (detached, Array(Base64URL.encode(detached).utf8))
+        }
+        guard let payload = Base64URL.decode(text) else {
+            throw .malformed("the content is not base64url without padding")
+        }
+        return (payload, Array(text.utf8))
+    }
+}
+
+extension JWS.Signature {
+    /// Reads one signature of the JSON form.
+    fileprivate init(_ object: JSONObject) throws(JOSEError) {
+        guard object.duplicatedNames.isEmpty else { throw .malformed("a member stands twice") }
+        guard let signature = try object.text("signature") else { throw .malformed("signature is missing") }
+        let unprotected = object["header"]
+        guard unprotected == nil || unprotected?.object != nil else { throw .header("header is not an object") }
+        try self.init(
+            protected: try object.text("protected")?[...], unprotected: unprotected?.object, signature: signature[...])
+    }
+
+    fileprivate init(protected: Substring?, unprotected: JSONObject?, signature: Substring) throws(JOSEError) {
+        guard let bytes = Base64URL.decode(signature) else {
+            throw .malformed("the signature is not base64url without padding")
+        }
+        self.bytes = bytes
+        unprotectedHeader = unprotected ?? JSONObject()
+        if let protected, !protected.isEmpty {
+            guard let header = Base64URL.decode(protected) else {
+                throw .malformed("the header is not base64url without padding")
+            }
+            guard let object = strictObject(header) else {
+                throw .header("it is not a JSON object in UTF-8 with each member once")
+            }
+            protectedHeader = object
+            protectedText = Array(protected.utf8)
+        } else {
+            protectedHeader = JSONObject()
+            protectedText = []
+        }
+        try check()
+    }
+
+    /// RFC 7515 sections 4 and 7.2.1: names are unique in both headers together, and these members are strings.
+    private func check() throws(JOSEError) {
+        guard header.duplicatedNames.isEmpty else { throw .header("a member stands twice") }
+        for name in ["alg", "kid", "typ", "cty"] {
+            if let value = self[name], value.string == nil { throw .header("\(name) is \(value.kind), not a string") }
+        }
+        guard unprotectedHeader["crit"] == nil else { throw .header("crit is outside the protected header") }
+    }
+}
+
+extension JSONObject {
+    /// The string of this name; nil when there is none.
+    fileprivate func text(_ name: String) throws(JOSEError) -> String? {
+        guard let value = self[name] else { return nil }
+        guard let string = value.string else { throw .malformed("\(name) is \(value.kind), not a string") }
+        return string
+    }
+}
+
+/// The object that these bytes are: JSON in UTF-8 without a byte order mark, no member twice at any depth. Else nil.
+func strictObject(_ bytes: [UInt8]) -> JSONObject? {
+    guard bytes.first == UInt8(ascii: "{") || bytes.first.map({ [0x20, 0x09, 0x0A, 0x0D].contains($0) }) == true,
+        case .object(let object)? = try? JSONValue(
+            parsing: bytes, options: .init(refusesDuplicates: true, maximumDepth: 32))
+    else { return nil }
+    return object
+}

@@ -1,0 +1,221 @@
+import COpenSSL
+import Synchronization
+
+/// A key in libcrypto's form, with verification contexts that were made ready for it.
+///
+/// Sendable is sound: the key is complete before `init` and never changed; libcrypto counts references to it atomically
+/// and lets several threads sign and verify with one key, each with a context of its own. The idle contexts are behind a
+/// lock, and one that was taken out belongs to the taker alone.
+final class KeyHandle: @unchecked Sendable {
+    let pointer: OpaquePointer
+    private let idle = Mutex(IdleContexts())
+
+    /// How many contexts are kept for each algorithm. More callers at once make their own and drop them.
+    private static let maximumIdle = 4
+
+    /// A context crosses from the thread that gave it back to the one that takes it, never shared by both.
+    private struct IdleContexts: @unchecked Sendable {
+        var contexts: [JWSAlgorithm: [OpaquePointer]] = [:]
+    }
+
+    /// Takes over a key.
+    init(owning pointer: OpaquePointer) { self.pointer = pointer }
+
+    deinit {
+        idle.withLock { idle in
+            for contexts in idle.contexts.values { contexts.forEach(EVP_PKEY_CTX_free) }
+        }
+        EVP_PKEY_free(pointer)
+    }
+
+    var bitCount: Int { Int(EVP_PKEY_get_bits(pointer)) }
+
+    /// Runs a verification on a context that is ready for the algorithm, and keeps the context if it succeeded.
+    func verify(_ algorithm: JWSAlgorithm, _ body: (OpaquePointer) -> Bool) -> Bool {
+        let kept = idle.withLock { $0.contexts[algorithm]?.popLast().map { UInt(bitPattern: $0) } }
+        guard let context = kept.flatMap({ OpaquePointer(bitPattern: $0) }) ?? context(algorithm, signing: false) else {
+            return false
+        }
+        guard body(context) else {
+            EVP_PKEY_CTX_free(context)
+            return false
+        }
+        let address = UInt(bitPattern: context)
+        let isKept = idle.withLock { idle in
+            guard idle.contexts[algorithm, default: []].count < Self.maximumIdle,
+                let context = OpaquePointer(bitPattern: address)
+            else { return false }
+            idle.contexts[algorithm, default: []].append(context)
+            return true
+        }
+        if !isKept { EVP_PKEY_CTX_free(context) }
+        return true
+    }
+
+    /// A new context for RSA or ECDSA over a digest; nil when the key does not take the algorithm.
+    func context(_ algorithm: JWSAlgorithm, signing: Bool) -> OpaquePointer? {
+        guard let digest = algorithm.digest.evp, let context = EVP_PKEY_CTX_new_from_pkey(nil, pointer, nil) else {
+            return nil
+        }
+        let isReady =
+            (signing ? EVP_PKEY_sign_init(context) : EVP_PKEY_verify_init(context)) == 1
+            && prepare(context, algorithm, digest)
+        guard isReady else {
+            EVP_PKEY_CTX_free(context)
+            return nil
+        }
+        return context
+    }
+
+    private func prepare(_ context: OpaquePointer, _ algorithm: JWSAlgorithm, _ digest: OpaquePointer) -> Bool {
+        guard algorithm.keyType == .rsa else { return EVP_PKEY_CTX_set_signature_md(context, digest) == 1 }
+        guard algorithm.usesPSS else {
+            return EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PADDING) == 1
+                && EVP_PKEY_CTX_set_signature_md(context, digest) == 1
+        }
+        return EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PSS_PADDING) == 1
+            && EVP_PKEY_CTX_set_signature_md(context, digest) == 1
+            && EVP_PKEY_CTX_set_rsa_mgf1_md(context, digest) == 1
+            && EVP_PKEY_CTX_set_rsa_pss_saltlen(context, Int32(algorithm.digest.byteCount)) == 1
+    }
+}
+
+extension KeyHandle: CustomStringConvertible, CustomReflectable {
+    var description: String { "KeyHandle(hidden)" }
+    var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+// MARK: - Making keys
+
+extension KeyHandle {
+    /// The parts of a key pair that libcrypto imports: what is chosen of all it could hold.
+    private static let publicSelection: Int32 = 0x86  // OSSL_KEYMGMT_SELECT_ALL_PARAMETERS | …_PUBLIC_KEY
+    private static let pairSelection: Int32 = 0x87  // the same and OSSL_KEYMGMT_SELECT_PRIVATE_KEY
+
+    /// A key of named numbers and, for elliptic curves, a group and a point.
+    static func make(
+        _ type: String, isPrivate: Bool, group: String? = nil, point: [UInt8] = [],
+        numbers: [(name: ParameterName, bytes: [UInt8])]
+    ) -> KeyHandle? {
+        guard let builder = OSSL_PARAM_BLD_new() else { return nil }
+        defer { OSSL_PARAM_BLD_free(builder) }
+        // The builder keeps addresses until the parameters are made: the numbers live until then.
+        var pushed: [OpaquePointer] = []
+        defer { pushed.forEach(BN_clear_free) }
+        for number in numbers {
+            guard let count = Int32(exactly: number.bytes.count), let value = BN_secure_new() else { return nil }
+            pushed.append(value)
+            guard BN_bin2bn(number.bytes, count, value) != nil,
+                OSSL_PARAM_BLD_push_BN(builder, number.name.cString, value) == 1
+            else { return nil }
+        }
+        guard let parameters = parameters(builder, group, point) else { return nil }
+        defer { OSSL_PARAM_free(parameters) }
+        guard let context = EVP_PKEY_CTX_new_from_name(nil, type, nil) else { return nil }
+        defer { EVP_PKEY_CTX_free(context) }
+        var key: OpaquePointer?
+        guard EVP_PKEY_fromdata_init(context) == 1,
+            EVP_PKEY_fromdata(context, &key, isPrivate ? pairSelection : publicSelection, parameters) == 1, let key
+        else { return nil }
+        return KeyHandle(owning: key)
+    }
+
+    /// The parameters of the numbers that were pushed and of a group and a point, which are copied.
+    private static func parameters(
+        _ builder: OpaquePointer, _ group: String?, _ point: [UInt8]
+    ) -> UnsafeMutablePointer<OSSL_PARAM>? {
+        guard let group else { return OSSL_PARAM_BLD_to_param(builder) }
+        return group.withCString { name in
+            point.withUnsafeBufferPointer { point in
+                guard
+                    OSSL_PARAM_BLD_push_utf8_string(builder, ParameterName.group.cString, name, group.utf8.count) == 1,
+                    OSSL_PARAM_BLD_push_octet_string(
+                        builder, ParameterName.publicKey.cString, point.baseAddress, point.count) == 1
+                else { return nil }
+                return OSSL_PARAM_BLD_to_param(builder)
+            }
+        }
+    }
+
+    /// An Ed25519 key of its 32 bytes.
+    static func ed25519(publicKey bytes: [UInt8]) -> KeyHandle? {
+        EVP_PKEY_new_raw_public_key_ex(nil, "ED25519", nil, bytes, bytes.count).map(KeyHandle.init(owning:))
+    }
+
+    /// An Ed25519 key pair of the 32 bytes of its private key.
+    static func ed25519(privateKey bytes: [UInt8]) -> KeyHandle? {
+        EVP_PKEY_new_raw_private_key_ex(nil, "ED25519", nil, bytes, bytes.count).map(KeyHandle.init(owning:))
+    }
+
+    /// A new key pair.
+    static func generate(_ type: String, bits: Int32? = nil, group: String? = nil) -> KeyHandle? {
+        guard let context = EVP_PKEY_CTX_new_from_name(nil, type, nil) else { return nil }
+        defer { EVP_PKEY_CTX_free(context) }
+        guard EVP_PKEY_keygen_init(context) == 1 else { return nil }
+        if let bits, EVP_PKEY_CTX_set_rsa_keygen_bits(context, bits) != 1 { return nil }
+        if let group, EVP_PKEY_CTX_set_group_name(context, group) != 1 { return nil }
+        var key: OpaquePointer?
+        guard EVP_PKEY_generate(context, &key) == 1, let key else { return nil }
+        return KeyHandle(owning: key)
+    }
+
+    // MARK: Reading keys
+
+    /// One number of the key.
+    func number(_ name: ParameterName, count: Int? = nil) -> [UInt8]? {
+        var number: OpaquePointer?
+        guard EVP_PKEY_get_bn_param(pointer, name.cString, &number) == 1, let number else { return nil }
+        return BigNumber(owning: number).bytes(count: count)
+    }
+
+    /// The 32 bytes of an Ed25519 public or private key.
+    func raw(isPrivate: Bool) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: 32)
+        var count = bytes.count
+        let answer =
+            isPrivate
+            ? EVP_PKEY_get_raw_private_key(pointer, &bytes, &count)
+            : EVP_PKEY_get_raw_public_key(pointer, &bytes, &count)
+        return answer == 1 && count == 32 ? bytes : nil
+    }
+
+    /// Whether the public key is valid: for an elliptic curve, a point on it that is not at infinity.
+    var hasValidPublicKey: Bool {
+        check { EVP_PKEY_public_check_quick($0) }
+    }
+
+    /// Whether the private key belongs to the public key. Meant for elliptic curves: RSA's test is slow.
+    var isConsistentPair: Bool {
+        check { EVP_PKEY_pairwise_check($0) }
+    }
+
+    private func check(_ check: (OpaquePointer) -> Int32) -> Bool {
+        guard let context = EVP_PKEY_CTX_new_from_pkey(nil, pointer, nil) else { return false }
+        defer { EVP_PKEY_CTX_free(context) }
+        return check(context) == 1
+    }
+}
+
+/// libcrypto's name for a part of a key. Parameters keep the address of the name, not the name: it lives for ever.
+struct ParameterName: Sendable {
+    let text: StaticString
+
+    /// Where the name stands, with a zero after it. A literal of the source always has an address.
+    var cString: UnsafePointer<CChar> { UnsafeRawPointer(text.utf8Start).assumingMemoryBound(to: CChar.self) }
+
+    static let group = ParameterName(text: "group")
+    static let publicKey = ParameterName(text: "pub")
+    static let privateKey = ParameterName(text: "priv")
+    static let x = ParameterName(text: "qx")
+    static let y = ParameterName(text: "qy")
+    static let modulus = ParameterName(text: "n")
+    static let publicExponent = ParameterName(text: "e")
+    static let privateExponent = ParameterName(text: "d")
+    static let firstPrime = ParameterName(text: "rsa-factor1")
+
+    /// The members of RFC 7518 sections 6.3.2.2 to 6.3.2.6 and libcrypto's names for them.
+    static let remainders: [(member: String, name: ParameterName)] = [
+        ("p", firstPrime), ("q", ParameterName(text: "rsa-factor2")), ("dp", ParameterName(text: "rsa-exponent1")),
+        ("dq", ParameterName(text: "rsa-exponent2")), ("qi", ParameterName(text: "rsa-coefficient1")),
+    ]
+}

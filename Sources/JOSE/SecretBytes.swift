@@ -1,0 +1,34 @@
+import COpenSSL
+
+/// Bytes that are wiped from memory when nobody holds them any more, and that never print.
+///
+/// Sendable is sound: the pointer and the count never change after `init`, the bytes are only read until `deinit`, and
+/// `deinit` runs when no other reference exists.
+final class SecretBytes: @unchecked Sendable {
+    private let start: UnsafeMutablePointer<UInt8>
+    let count: Int
+
+    init(_ bytes: some Collection<UInt8>) {
+        count = bytes.count
+        start = .allocate(capacity: max(count, 1))
+        // A collection that lies about its count leaves zeros at worst.
+        start.initialize(repeating: 0, count: count)
+        for (index, byte) in bytes.prefix(count).enumerated() { start[index] = byte }
+    }
+
+    deinit {
+        OPENSSL_cleanse(start, count)
+        start.deallocate()
+    }
+
+    var bytes: [UInt8] { withBytes { Array($0) } }
+
+    func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+        body(UnsafeBufferPointer(start: start, count: count))
+    }
+}
+
+extension SecretBytes: CustomStringConvertible, CustomReflectable {
+    var description: String { "SecretBytes(hidden)" }
+    var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,49 @@
+import COpenSSL
+
+/// Random bytes that nobody can predict: for keys, `state`, `nonce` and code verifiers.
+public enum SecureRandom {
+    /// So many random bytes, from libcrypto's generator, which the kernel seeds.
+    ///
+    /// - Throws: ``JOSEError/cryptography(_:)`` when the generator has no entropy, or the count is not in 0...16 MiB.
+    public static func bytes(_ count: Int) throws(JOSEError) -> [UInt8] {
+        guard count >= 0, count <= 16 << 20, let length = Int32(exactly: count) else {
+            throw .cryptography("0 to 16,777,216 random bytes can be asked for, not \(count)")
+        }
+        guard count > 0 else { return [] }
+        var succeeded = false
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { output, written in
+            succeeded = RAND_bytes(output.baseAddress, length) == 1
+            written = succeeded ? count : 0
+        }
+        guard succeeded else {
+            ERR_clear_error()
+            throw .cryptography("no random bytes")
+        }
+        return bytes
+    }
+}
+
+/// Whether two byte strings are equal, in a time that depends on their lengths alone.
+///
+/// Lengths are compared first and are not secret.
+public func equalInConstantTime(_ a: some Collection<UInt8>, _ b: some Collection<UInt8>) -> Bool {
+    guard a.count == b.count else { return false }
+    let count = a.count
+    guard count > 0 else { return true }
+    let answer = a.withContiguousStorageIfAvailable { left in
+        b.withContiguousStorageIfAvailable { right in
+            equal(left, right, count)
+        }
+    }
+    if case .some(.some(let equal)) = answer { return equal }
+    return Array(a).withUnsafeBufferPointer { left in
+        Array(b).withUnsafeBufferPointer { right in
+            equal(left, right, count)
+        }
+    }
+}
+
+private func equal(_ a: UnsafeBufferPointer<UInt8>, _ b: UnsafeBufferPointer<UInt8>, _ count: Int) -> Bool {
+    guard let left = a.baseAddress, let right = b.baseAddress, a.count == count, b.count == count else { return false }
+    return CRYPTO_memcmp(left, right, count) == 0
+}

@@ -1,0 +1,137 @@
+import COpenSSL
+
+/// Raw signatures in the form of RFC 7518 section 3: no JSON and no rules about what a key is for.
+extension KeyHandle {
+    func isSignature(_ signature: [UInt8], of content: [UInt8], _ algorithm: JWSAlgorithm) -> Bool {
+        let isValid =
+            switch algorithm.keyType {
+            case .rsa: verifyRSA(signature, content, algorithm)
+            case .ec: verifyECDSA(signature, content, algorithm)
+            case .okp: verifyEd25519(signature, content)
+            case .symmetric: false
+            }
+        // A refused signature leaves its reasons in a list that belongs to the thread.
+        if !isValid { ERR_clear_error() }
+        return isValid
+    }
+
+    func signature(of content: [UInt8], _ algorithm: JWSAlgorithm) -> [UInt8]? {
+        let signature: [UInt8]? =
+            switch algorithm.keyType {
+            case .rsa: sign(algorithm.digest.digest(content), algorithm)
+            case .ec: sign(algorithm.digest.digest(content), algorithm).flatMap { Self.fixedLength($0, algorithm) }
+            case .okp: signEd25519(content)
+            case .symmetric: nil
+            }
+        if signature == nil { ERR_clear_error() }
+        return signature
+    }
+
+    private func verifyRSA(_ signature: [UInt8], _ content: [UInt8], _ algorithm: JWSAlgorithm) -> Bool {
+        // RFC 8017 sections 8.1.2 and 8.2.2: exactly as long as the modulus.
+        guard signature.count == (bitCount + 7) / 8 else { return false }
+        return verify(signature, digest: algorithm.digest.digest(content), algorithm)
+    }
+
+    private func verifyECDSA(_ signature: [UInt8], _ content: [UInt8], _ algorithm: JWSAlgorithm) -> Bool {
+        guard let half = algorithm.curve?.coordinateByteCount, signature.count == 2 * half,
+            let encoded = Self.derEncoded(signature, half)
+        else { return false }
+        return verify(encoded, digest: algorithm.digest.digest(content), algorithm)
+    }
+
+    private func verify(_ signature: [UInt8], digest: [UInt8], _ algorithm: JWSAlgorithm) -> Bool {
+        verify(algorithm) { context in
+            // Only 1 is a match: 0 is another signature, and a negative answer is a fault.
+            EVP_PKEY_verify(context, signature, signature.count, digest, digest.count) == 1
+        }
+    }
+
+    private func verifyEd25519(_ signature: [UInt8], _ content: [UInt8]) -> Bool {
+        guard signature.count == 64, let context = EVP_MD_CTX_new() else { return false }
+        defer { EVP_MD_CTX_free(context) }
+        return EVP_DigestVerifyInit_ex(context, nil, nil, nil, nil, pointer, nil) == 1
+            && EVP_DigestVerify(context, signature, signature.count, content, content.count) == 1
+    }
+
+    private func sign(_ digest: [UInt8], _ algorithm: JWSAlgorithm) -> [UInt8]? {
+        guard let context = context(algorithm, signing: true) else { return nil }
+        defer { EVP_PKEY_CTX_free(context) }
+        var count = Int(EVP_PKEY_get_size(pointer))
+        guard count > 0 else { return nil }
+        var signature = [UInt8](repeating: 0, count: count)
+        guard EVP_PKEY_sign(context, &signature, &count, digest, digest.count) == 1 else { return nil }
+        return Array(signature.prefix(count))
+    }
+
+    private func signEd25519(_ content: [UInt8]) -> [UInt8]? {
+        guard let context = EVP_MD_CTX_new() else { return nil }
+        defer { EVP_MD_CTX_free(context) }
+        var signature = [UInt8](repeating: 0, count: 64)
+        var count = signature.count
+        guard EVP_DigestSignInit_ex(context, nil, nil, nil, nil, pointer, nil) == 1,
+            EVP_DigestSign(context, &signature, &count, content, content.count) == 1, count == 64
+        else { return nil }
+        return signature
+    }
+
+    /// R and S as the DER sequence that libcrypto takes (RFC 7518 section 3.4 has them side by side).
+    private static func derEncoded(_ signature: [UInt8], _ half: Int) -> [UInt8]? {
+        guard let pair = ECDSA_SIG_new() else { return nil }
+        defer { ECDSA_SIG_free(pair) }
+        let numbers: (r: OpaquePointer, s: OpaquePointer)? = signature.withUnsafeBufferPointer { bytes in
+            guard let start = bytes.baseAddress, let r = BN_bin2bn(start, Int32(half), nil) else { return nil }
+            guard let s = BN_bin2bn(start + half, Int32(half), nil) else {
+                BN_free(r)
+                return nil
+            }
+            return (r, s)
+        }
+        guard let numbers else { return nil }
+        guard ECDSA_SIG_set0(pair, numbers.r, numbers.s) == 1 else {
+            BN_free(numbers.r)
+            BN_free(numbers.s)
+            return nil
+        }
+        let count = Int(i2d_ECDSA_SIG(pair, nil))
+        guard count > 0 else { return nil }
+        return [UInt8](unsafeUninitializedCapacity: count) { output, written in
+            var end = output.baseAddress
+            written = Int(max(0, i2d_ECDSA_SIG(pair, &end)))
+        }
+    }
+
+    /// R and S side by side, each as long as a coordinate.
+    private static func fixedLength(_ encoded: [UInt8], _ algorithm: JWSAlgorithm) -> [UInt8]? {
+        guard let half = algorithm.curve?.coordinateByteCount else { return nil }
+        let pair = encoded.withUnsafeBufferPointer { bytes in
+            var position = bytes.baseAddress
+            return d2i_ECDSA_SIG(nil, &position, bytes.count)
+        }
+        guard let pair else { return nil }
+        defer { ECDSA_SIG_free(pair) }
+        var r = [UInt8](repeating: 0, count: half)
+        var s = r
+        guard BN_bn2binpad(ECDSA_SIG_get0_r(pair), &r, Int32(half)) == half,
+            BN_bn2binpad(ECDSA_SIG_get0_s(pair), &s, Int32(half)) == half
+        else { return nil }
+        return r + s
+    }
+}
+
+extension SecretBytes {
+    /// The keyed digest of RFC 2104; nil when libcrypto cannot make it.
+    func authenticationCode(of content: [UInt8], _ digest: SHA2) -> [UInt8]? {
+        guard let length = Int32(exactly: count), let algorithm = digest.evp else { return nil }
+        var code = [UInt8](repeating: 0, count: digest.byteCount)
+        var written: UInt32 = 0
+        let succeeded = withBytes { key in
+            HMAC(algorithm, key.baseAddress, length, content, content.count, &code, &written) != nil
+        }
+        guard succeeded, Int(written) == digest.byteCount else {
+            ERR_clear_error()
+            return nil
+        }
+        return code
+    }
+}

@@ -1,0 +1,71 @@
+import Testing
+
+@testable import JOSE
+
+@Suite struct SealingKeyTests {
+    let key: SealingKey
+
+    init() throws { key = try SealingKey([UInt8](0..<32)) }
+
+    @Test(arguments: [0, 1, 15, 16, 17, 100_000])
+    func `what was sealed opens with the same key and the same name`(count: Int) throws {
+        let plaintext = [UInt8](repeating: 0xA5, count: count)
+        let sealed = try key.seal(plaintext, authenticating: "record".bytes)
+        #expect(sealed.count == count + SealingKey.overhead)
+        #expect(try key.open(sealed, authenticating: "record".bytes) == plaintext)
+    }
+
+    /// Test case 16 of the GCM specification that NIST SP 800-38D refers to.
+    @Test func `a published ciphertext opens`() throws {
+        let key = try SealingKey("feffe9928665731c6d6a8f9467308308feffe9928665731c6d6a8f9467308308".hexadecimal)
+        let sealed =
+            "cafebabefacedbaddecaf888522dc1f099567d07f47f37a32a84427d643a8cdcbfe5c0c97598a2bd2555d1aa"
+            + "8cb08e48590dbb3da7b08b1056828838c5f61e6393ba7a0abcc9f662" + "76fc6ece0f4e1768cddf8853bb2d551b"
+        let plaintext =
+            "d9313225f88406e5a55909c5aff5269a86a7a9531534f7da2e4c303d8a318a721c3c0c95956809532fcf0e2449a6b525"
+            + "b16aedf5aa0de657ba637b39"
+        let authenticated = "feedfacedeadbeeffeedfacedeadbeefabaddad2".hexadecimal
+        #expect(try key.open(sealed.hexadecimal, authenticating: authenticated) == plaintext.hexadecimal)
+    }
+
+    @Test func `every changed bit is noticed`() throws {
+        let sealed = try key.seal("secret".bytes, authenticating: "a".bytes)
+        for index in sealed.indices {
+            for bit in 0..<8 {
+                var changed = sealed
+                changed[index] ^= 1 << bit
+                #expect(throws: JOSEError.unsealing) { try key.open(changed, authenticating: "a".bytes) }
+            }
+        }
+    }
+
+    @Test func `another key, another name and a cut text are noticed`() throws {
+        let sealed = try key.seal("secret".bytes, authenticating: "a".bytes)
+        #expect(throws: JOSEError.unsealing) { try key.open(sealed, authenticating: "b".bytes) }
+        #expect(throws: JOSEError.unsealing) { try key.open(sealed) }
+        #expect(throws: JOSEError.unsealing) { try SealingKey.random().open(sealed, authenticating: "a".bytes) }
+        for count in sealed.indices {
+            #expect(throws: JOSEError.unsealing) { try key.open(sealed.prefix(count), authenticating: "a".bytes) }
+        }
+    }
+
+    @Test func `sealing the same text twice gives two texts`() throws {
+        #expect(try key.seal("x".bytes) != key.seal("x".bytes))
+        #expect(try SealingKey.random().bytes != SealingKey.random().bytes)
+    }
+
+    @Test(arguments: [0, 16, 31, 33]) func `a key of another length is refused`(count: Int) {
+        #expect(throws: JOSEError.self) { try SealingKey([UInt8](repeating: 1, count: count)) }
+    }
+
+    @Test func `a key gives its bytes when asked, and to nobody else`() throws {
+        #expect(key.bytes == [UInt8](0..<32))
+        var dumped = ""
+        dump(key, to: &dumped)
+        for text in [dumped, "\(key)", String(reflecting: key), String(reflecting: [key])] {
+            #expect(text.contains("hidden"))
+            #expect(!text.contains("31") && !text.contains("0x"))
+        }
+        #expect(Mirror(reflecting: key).children.isEmpty)
+    }
+}
