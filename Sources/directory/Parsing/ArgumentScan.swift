@@ -1,3 +1,5 @@
+import OAuth2AccountStore
+
 /// Goes through the words of a command line whose command is known.
 struct ArgumentScan {
     /// The options that hold.

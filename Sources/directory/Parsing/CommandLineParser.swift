@@ -1,3 +1,5 @@
+import OAuth2AccountStore
+
 extension CommandSyntax {
     /// Reads a command line.
     ///

@@ -1,3 +1,5 @@
+import OAuth2AccountStore
+
 extension OptionSpec {
     /// What was expected of a value, when `text` is not one; nil when it is.
     func fault(in text: String) -> String? {

@@ -1,3 +1,4 @@
+import OAuth2AccountStore
 import Testing
 
 @testable import directory

@@ -1,10 +1,10 @@
 /// Finds the word that was probably meant.
-enum NearestWord {
+package enum NearestWord {
     /// The nearest of `candidates`, or nil when none is near.
     ///
     /// Near is at most one slip in three letters, where two letters that changed places are one slip, or a beginning of at
     /// least two letters. Letter case does not count. Of several equally near ones the first is taken.
-    static func nearest(to word: String, in candidates: [String]) -> String? {
+    package static func nearest(to word: String, in candidates: [String]) -> String? {
         // The length is looked at first, so that a word of a megabyte costs nothing.
         guard !word.isEmpty, word.utf8.count <= 64 else { return nil }
         let typed = Array(word.lowercased().unicodeScalars)
@@ -24,7 +24,7 @@ enum NearestWord {
 
     /// The number of letters to add, remove, replace or swap with their neighbour (Damerau-Levenshtein in its restricted
     /// form: no letter is changed twice).
-    static func distance(_ left: [Unicode.Scalar], _ right: [Unicode.Scalar]) -> Int {
+    package static func distance(_ left: [Unicode.Scalar], _ right: [Unicode.Scalar]) -> Int {
         guard !left.isEmpty else { return right.count }
         guard !right.isEmpty else { return left.count }
         var beforePrevious: [Int] = []
