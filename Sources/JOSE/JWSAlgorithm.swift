@@ -34,7 +34,7 @@ public enum JWSAlgorithm: String, Sendable, Hashable, CaseIterable {
 
     /// The algorithm of this registered name, compared byte by byte; nil for `none` and for what is not supported.
     public init?(name: String) {
-        guard let algorithm = Self.allCases.first(where: { sameBytes($0.rawValue, name) }) else { return nil }
+        guard let algorithm = Self(rawValue: name), sameBytes(algorithm.rawValue, name) else { return nil }
         self = algorithm
     }
 
