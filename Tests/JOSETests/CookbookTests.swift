@@ -38,7 +38,7 @@ import Testing
         let output = try example.object("output")
         let keys = try (input["key"]?.array ?? [input["key"] ?? .null]).map { try JWK(try #require($0.object)) }
         let names = (input["alg"]?.array ?? [input["alg"] ?? .null]).compactMap(\.string)
-        let algorithms = try names.map { try #require(JWSAlgorithm(name: $0)) }
+        let algorithms = try names.map { try #require(JWSAlgorithm(rawValue: $0)) }
         var forms: [JWS] = []
         // In the section on detached content, no form has the content.
         if let text = output["compact"]?.string {

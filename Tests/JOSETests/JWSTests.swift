@@ -59,7 +59,7 @@ import Testing
             return
         }
         #expect(named == (name.lowercased() == "none" ? "none" : "an algorithm that is not supported"))
-        #expect(JWSAlgorithm(name: name) == nil && JWSAlgorithm(rawValue: "none") == nil)
+        #expect(JWSAlgorithm(rawValue: name) == nil && JWSAlgorithm(rawValue: "none") == nil)
     }
 
     @Test(arguments: [
