@@ -127,7 +127,7 @@ extension JWS.Signature {
     func algorithm(among allowed: Set<JWSAlgorithm>) throws(JOSEError) -> JWSAlgorithm {
         // The name may be anything, so that only names that are known are repeated in the error.
         guard let name = algorithmName else { throw .algorithmNotAllowed("no algorithm") }
-        guard let algorithm = JWSAlgorithm(rawValue: name) else {
+        guard let algorithm = JWSAlgorithm(name: name) else {
             throw .algorithmNotAllowed(name.lowercased() == "none" ? "none" : "an algorithm that is not supported")
         }
         guard allowed.contains(algorithm) else { throw .algorithmNotAllowed(algorithm.rawValue) }
@@ -141,7 +141,7 @@ extension JWS.Signature {
 extension JWS.Signature: CustomStringConvertible, CustomReflectable {
     /// The algorithm if it is a known one, and no part of the token.
     public var description: String {
-        "JWS.Signature(\(algorithmName.flatMap(JWSAlgorithm.init(rawValue:))?.rawValue ?? "unknown algorithm"))"
+        "JWS.Signature(\(algorithmName.flatMap(JWSAlgorithm.init(name:))?.rawValue ?? "unknown algorithm"))"
     }
     /// No children.
     public var customMirror: Mirror { Mirror(self, children: []) }

@@ -32,6 +32,9 @@ public enum JWSAlgorithm: String, Sendable, Hashable, CaseIterable {
     /// HMAC with SHA-512.
     case hs512 = "HS512"
 
+    /// The algorithm of this registered name; nil for `none` and for what is not supported.
+    public init?(name: String) { self.init(rawValue: name) }
+
     /// Whether the same secret signs and verifies.
     public var isSymmetric: Bool { keyType == .symmetric }
 

@@ -44,7 +44,7 @@ public struct JWT: Sendable {
     }
 
     /// The algorithm that the header asks for; nil for `none` and for what is not supported.
-    public var algorithm: JWSAlgorithm? { jws.signatures.first?.algorithmName.flatMap(JWSAlgorithm.init(rawValue:)) }
+    public var algorithm: JWSAlgorithm? { jws.signatures.first?.algorithmName.flatMap(JWSAlgorithm.init(name:)) }
 
     /// The name of the key, `kid`.
     public var keyID: String? { jws.signatures.first?.keyID }

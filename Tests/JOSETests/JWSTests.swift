@@ -59,7 +59,7 @@ import Testing
             return
         }
         #expect(named == (name.lowercased() == "none" ? "none" : "an algorithm that is not supported"))
-        #expect(JWSAlgorithm(rawValue: name) == nil && JWSAlgorithm(rawValue: "none") == nil)
+        #expect(JWSAlgorithm(name: name) == nil && JWSAlgorithm(rawValue: "none") == nil)
     }
 
     @Test(arguments: [

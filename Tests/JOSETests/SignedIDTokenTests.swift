@@ -31,7 +31,7 @@ import Testing
                 id: object["id"]?.string ?? "", title: object["title"]?.string ?? "", token: Self.expanded(token),
                 keys: keys, keysAfterRefetch: value("jwks_after_refetch")?.object,
                 algorithms: Set(
-                    (value("allowed_algs")?.array ?? []).compactMap { $0.string.flatMap(JWSAlgorithm.init(rawValue:)) }),
+                    (value("allowed_algs")?.array ?? []).compactMap { $0.string.flatMap(JWSAlgorithm.init(name:)) }),
                 secret: value("client_secret")?.string?.bytes, reason: expected["reason"]?.string)
         }
     }()
