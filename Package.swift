@@ -39,6 +39,13 @@ let package = Package(
                 "DirectorySearch", "HTTPTransport", "LocalProvider", "OAuth2", "OAuth2AccountStore", "StrictJSON",
             ]),
 
+        // Small complete programs, each run by a test.
+        .executableTarget(
+            name: "SignInAndSearch", dependencies: ["DirectorySearch", "OAuth2AccountStore"],
+            path: "Examples/SignInAndSearch"),
+        .executableTarget(
+            name: "WatchAccounts", dependencies: ["OAuth2AccountStore"], path: "Examples/WatchAccounts"),
+
         // Tests.
         .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"]),
         .testTarget(name: "HTTPTransportTests", dependencies: ["HTTPTransport", "StrictJSON"]),
@@ -52,6 +59,8 @@ let package = Package(
             resources: [.copy("Loopback/LoopbackVectors")]),
         .testTarget(
             name: "DirectorySearchTests", dependencies: ["DirectorySearch", "HTTPTransport", "StrictJSON"]),
+        .testTarget(
+            name: "ExampleTests", dependencies: ["HTTPTransport", "LocalProvider", "SignInAndSearch", "WatchAccounts"]),
         .testTarget(
             name: "DirectoryCommandTests",
             dependencies: ["directory", "LocalProvider", "OAuth2AccountStore", "StrictJSON"]),

@@ -13,6 +13,8 @@ struct World {
     var environment: [String: String]
     /// Reads standard input to its end, at most so many bytes.
     var readInput: @MainActor (_ limit: Int) throws -> [UInt8] = StandardInput.read
+    /// Shows an address to the person; nil: in the user's browser.
+    var openBrowser: (@Sendable (URL) async throws -> Void)?
 }
 
 /// What every command needs: its words, its console, and the store that they lead to.
@@ -48,13 +50,15 @@ struct CommandContext {
         let timeout = invocation.duration("timeout")
         let console = console
         let isDebug = console.options.verbosity >= .debug
-        return Surroundings(environment: world.environment) { typeFile in
+        var surroundings = Surroundings(environment: world.environment) { typeFile in
             let curl = CurlTransport(userAgent: "directory/\(Directory.version)", caFile: typeFile ?? caFile)
             guard timeout != nil || isDebug else { return curl }
             return ObservedTransport(inner: curl, timeout: timeout) { line in
                 if isDebug { await console.debug(line) }
             }
         }
+        if let open = world.openBrowser { surroundings.openBrowser = open }
+        return surroundings
     }
 
     /// Where the accounts are.

@@ -1,0 +1,128 @@
+import Foundation
+import HTTPTransport
+import LocalProvider
+import Testing
+
+@Suite struct ExampleTests {
+    @Test func `SignInAndSearch signs in and prints who is found`() async throws {
+        let provider = try await LocalProvider()
+        defer { provider.close() }
+        let output = try await ExampleProcess(provider).run("SignInAndSearch")
+        let expected = provider.people.filter { $0.givenName?.hasPrefix("Ada") == true && $0.givenName != nil }
+        #expect(!expected.isEmpty)
+        #expect(output.status == 0, "\(output.errors)")
+        #expect(Set(output.lines) == Set(expected.map { "\($0.displayName ?? "") \($0.mail ?? "")" }))
+    }
+
+    @Test func `WatchAccounts shows each event in both ways`() async throws {
+        let provider = try await LocalProvider()
+        defer { provider.close() }
+        let output = try await ExampleProcess(provider).run("WatchAccounts")
+        #expect(output.status == 0, "\(output.errors)")
+        #expect(
+            output.lines == [
+                "notification: local", "notification: local", "added ada@contoso.example",
+                "data of ada@contoso.example is [\"favourite\": \"tea\"]", "removed an account of type local",
+            ])
+    }
+
+    @Test func `every Swift line of the README is in an example that is compiled`() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let readme = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
+        let folder = root.appending(path: "Examples")
+        var lines = Set<String>()
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
+            let source = try String(contentsOf: folder.appending(path: "\(name)/main.swift"), encoding: .utf8)
+            #expect(source.split(separator: "\n", omittingEmptySubsequences: false).count < 62, "\(name)")
+            for line in source.split(separator: "\n") { lines.insert(line.trimmingCharacters(in: .whitespaces)) }
+        }
+        let blocks = readme.components(separatedBy: "```swift\n").dropFirst()
+        #expect(!blocks.isEmpty)
+        for block in blocks {
+            for line in block.components(separatedBy: "```")[0].split(separator: "\n") {
+                let line = line.trimmingCharacters(in: .whitespaces)
+                #expect(line.isEmpty || lines.contains(line), "\(line)")
+            }
+        }
+    }
+}
+
+/// Runs an example as a process of its own. The person's part, the browser, is played by this process: the example's `$BROWSER` is
+/// a script that hands the address over through a named pipe.
+struct ExampleProcess {
+    let provider: LocalProvider
+
+    struct Output {
+        var status: Int32
+        var lines: [String]
+        var errors: String
+    }
+
+    init(_ provider: LocalProvider) { self.provider = provider }
+
+    func run(_ name: String) async throws -> Output {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "example-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let pipe = folder.appending(path: "address").path
+        try #require(mkfifo(pipe, 0o600) == 0)
+        let browser = folder.appending(path: "browser").path
+        try "#!/bin/sh\nprintf '%s' \"$1\" > '\(pipe)'\n".write(toFile: browser, atomically: true, encoding: .utf8)
+        try #require(chmod(browser, 0o700) == 0)
+        let settings = folder.appending(path: "settings.json").path
+        try """
+        {"types": {"local": {"issuer": "\(provider.issuer)", "clientId": "\(provider.clientID)",
+        "redirectUri": "http://127.0.0.1/callback", "graphAPI": "\(provider.graphBase)",
+        "scopes": ["openid", "profile", "offline_access", "User.Read", "User.ReadBasic.All"]}}}
+        """.write(toFile: settings, atomically: true, encoding: .utf8)
+
+        let process = Process()
+        process.executableURL = Self.products.appending(path: name)
+        process.arguments = [settings]
+        process.environment = [
+            "PATH": "/usr/bin:/bin", "HOME": folder.path, "DIRECTORY_STORE": folder.appending(path: "store").path,
+            "BROWSER": browser,
+        ]
+        let out = Pipe()
+        let errors = Pipe()
+        process.standardOutput = out
+        process.standardError = errors
+        let ended = AsyncStream<Int32> { continuation in
+            process.terminationHandler = {
+                continuation.yield($0.terminationStatus)
+                continuation.finish()
+            }
+        }
+        try process.run()
+        // Reading a named pipe waits for its writer: not on a thread of Swift's pool.
+        let address = await onThread { try? String(contentsOfFile: pipe, encoding: .utf8) }
+        if let address, let url = URL(string: address) {
+            _ = try? await Approval().approve(url, transport: CurlTransport())
+        }
+        async let written = onThread { out.fileHandleForReading.readDataToEndOfFile() }
+        async let complaints = onThread { errors.fileHandleForReading.readDataToEndOfFile() }
+        let text = String(decoding: await written, as: UTF8.self)
+        var status: Int32 = -1
+        for await code in ended { status = code }
+        return Output(
+            status: status, lines: text.split(separator: "\n").map(String.init),
+            errors: String(decoding: await complaints, as: UTF8.self))
+    }
+
+    /// Where the build put the examples: beside the tests.
+    private static var products: URL {
+        #if os(macOS)
+            Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL.deletingLastPathComponent()
+                ?? Bundle.main.bundleURL
+        #else
+            URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+        #endif
+    }
+
+    private func onThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(returning: body()) }
+        }
+    }
+}
