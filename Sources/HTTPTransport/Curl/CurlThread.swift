@@ -66,6 +66,15 @@ final class CurlThread: Sendable {
         if mustStart { start() }
     }
 
+    /// Starts the thread if it has not begun.
+    func prepare() {
+        let mustStart = state.withLock { state in
+            defer { state.isStarted = true }
+            return !state.isStarted
+        }
+        if mustStart { start() }
+    }
+
     /// Tells the worker to stop a request.
     func cancel(_ mark: CancellationMark) {
         mark.set()
@@ -92,7 +101,6 @@ final class CurlThread: Sendable {
     }
 
     private func start() {
-        guard CurlLibrary.isReady else { return failAll("libcurl could not be set up.") }
         let context = Unmanaged.passRetained(self)
         let failure = ccurl_start_thread(
             { context in
@@ -120,6 +128,8 @@ final class CurlThread: Sendable {
     // MARK: - On the thread
 
     private func run() {
+        // Here and not where the request came from: OpenSSL's setting up takes milliseconds.
+        guard CurlLibrary.isReady else { return failAll("libcurl could not be set up.") }
         guard let multi = ExitGate.pass({ curl_multi_init() }) else {
             return failAll("There is no memory left for a connection.")
         }

@@ -34,6 +34,12 @@ public final class CurlTransport: HTTPTransport {
 
     deinit { thread.stop() }
 
+    /// Starts the transport's thread and sets libcurl up, which takes a few milliseconds, and returns at once.
+    ///
+    /// Never needed: the first request does the same. A short-lived program calls it early, so that this happens while
+    /// the program reads its settings. Makes no connection.
+    public func prepare() { thread.prepare() }
+
     /// Sends the request and gives the whole answer, whatever its status.
     ///
     /// - Throws: ``HTTPTransportError`` when no answer came; `CancellationError` at once when the task is cancelled, and

@@ -14,7 +14,7 @@ final class CurlWorker {
     private let certificateFailure: HTTPTransportError?
     private var running: [UnsafeMutableRawPointer: CurlTransfer] = [:]
     private var runningPerOrigin: [String: Int] = [:]
-    private var waiting: [Submission] = []
+    private var waiting = WaitingLine()
     private var idleHandles: [UnsafeMutableRawPointer] = []
     private var earliestDeadline: ContinuousClock.Instant?
 
@@ -40,9 +40,8 @@ final class CurlWorker {
 
     /// Ends what still runs. The multi handle stays and is the caller's to free, after this.
     func close() {
-        let left = running.values.map(\.submission) + waiting
+        let left = running.values.map(\.submission) + waiting.remove { _ in true }
         for transfer in running.values { detach(transfer, keepingHandle: false) }
-        waiting = []
         for handle in idleHandles { curl_easy_cleanup(handle) }
         idleHandles = []
         for submission in left {
@@ -102,20 +101,11 @@ final class CurlWorker {
     // MARK: - Starting
 
     private func startWaiting() {
-        guard !waiting.isEmpty, running.count < Self.maximumTransfers else { return }
-        var kept: [Submission] = []
-        for (index, submission) in waiting.enumerated() {
-            if running.count >= Self.maximumTransfers {
-                kept.append(contentsOf: waiting[index...])
-                break
-            }
-            if runningPerOrigin[submission.origin, default: 0] < Self.maximumTransfersPerOrigin {
-                start(submission)
-            } else {
-                kept.append(submission)
-            }
+        while running.count < Self.maximumTransfers,
+            let submission = waiting.next(where: { runningPerOrigin[$0, default: 0] < Self.maximumTransfersPerOrigin })
+        {
+            start(submission)
         }
-        waiting = kept
     }
 
     private func start(_ submission: Submission) {
@@ -159,32 +149,23 @@ final class CurlWorker {
         }
     }
 
-    private func end(_ result: Result<HTTPResponse, any Error>, where ends: (Submission) -> Bool) {
-        for transfer in running.values where ends(transfer.submission) {
-            detach(transfer, keepingHandle: true)
-            transfer.submission.finish(result)
-        }
-        guard waiting.contains(where: ends) else { return }
-        let ended = waiting.filter(ends)
-        waiting.removeAll(where: ends)
-        for submission in ended { submission.finish(result) }
-    }
-
     private func dropCancelled() {
-        end(.failure(CancellationError())) { $0.mark.isSet }
+        end(where: \.mark.isSet) { $0.finish(.failure(CancellationError())) }
     }
 
     private func expire() {
-        guard let earliest = earliestDeadline else { return }
         let now = ContinuousClock.now
-        guard earliest <= now else { return }
-        for transfer in running.values where transfer.submission.deadline <= now {
+        guard let earliest = earliestDeadline, earliest <= now else { return }
+        end(where: { $0.deadline <= now }) { $0.timeOut() }
+        earliestDeadline = [running.values.map(\.submission.deadline).min(), waiting.earliestDeadline]
+            .compactMap { $0 }.min()
+    }
+
+    private func end(where isEnding: (Submission) -> Bool, _ finish: (Submission) -> Void) {
+        for transfer in running.values where isEnding(transfer.submission) {
             detach(transfer, keepingHandle: true)
-            transfer.submission.timeOut()
+            finish(transfer.submission)
         }
-        let late = waiting.filter { $0.deadline <= now }
-        waiting.removeAll { $0.deadline <= now }
-        for submission in late { submission.timeOut() }
-        earliestDeadline = (running.values.map(\.submission.deadline) + waiting.map(\.deadline)).min()
+        waiting.remove(where: isEnding).forEach(finish)
     }
 }

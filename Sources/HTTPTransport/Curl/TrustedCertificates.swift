@@ -14,6 +14,9 @@ struct TrustedCertificates: Sendable {
     /// The PEM text.
     let bytes: [UInt8]
 
+    /// The file of certificates that this libcurl trusts by itself, if it has one.
+    static var systemFile: String? { ccurl_system_certificates().map { String(cString: $0) } }
+
     private static let maximumFileSize = 16 << 20
 
     /// Reads the file and the system's certificates.
@@ -35,9 +38,7 @@ struct TrustedCertificates: Sendable {
         }
         var joined = [UInt8](content)
         joined.append(UInt8(ascii: "\n"))
-        if let system = ccurl_system_certificates().map({ String(cString: $0) }),
-            let content = FileManager.default.contents(atPath: system)
-        {
+        if let system = Self.systemFile, let content = FileManager.default.contents(atPath: system) {
             joined.append(contentsOf: content)
         }
         bytes = joined
