@@ -54,7 +54,10 @@ import Testing
     }
 
     @Test func `a connection that ends during the handshake is lost, not insecure`() async throws {
-        let server = try ScriptedServer { connection, _ in connection.reset() }
+        let server = try ScriptedServer { connection, _ in
+            connection.readSomething()
+            connection.reset()
+        }
         let kind = await failure(trusting, HTTPRequest(.get, url("https://127.0.0.1:\(server.port)/")))?.kind
         #expect(kind == .connectionLost)
     }
@@ -84,15 +87,36 @@ import Testing
         }
     }
 
-    @Test func `the system's certificates stay trusted beside the file`() throws {
-        let file = try Data(contentsOf: url("file://" + certificates.path("ca.pem")))
-        let alone = try #require(TrustedCertificates.certificateCount([UInt8](file)))
-        let joined = try TrustedCertificates(addingFile: certificates.path("ca.pem"))
-        #expect(alone == 1)
-        #expect(joined.bytes.starts(with: file))
-        if let system = TrustedCertificates.systemFile, FileManager.default.isReadableFile(atPath: system) {
-            let count = try #require(TrustedCertificates.certificateCount(joined.bytes))
-            #expect(count > alone)
-        }
+    /// A transport whose system has these certificates in its folder and in its file, and one more file.
+    private func transport(folder: String?, file: String?, adding caFile: String? = nil) throws -> CurlTransport {
+        var system = SystemCertificates(file: file.map(certificates.path), folder: nil)
+        if let folder { system.folder = try certificates.hashedFolder(of: folder) }
+        return CurlTransport(userAgent: "test", caFile: caFile.map(certificates.path), system: system)
+    }
+
+    @Test(
+        arguments: [
+            ("ca", nil, nil), ("ca", "self", nil), (nil, "ca", nil), ("self", "ca", nil), ("self", "self", "ca"),
+            ("self", "ca", "self"),
+            ("ca", "self", "self"), (nil, "ca", "self"), (nil, "self", "ca"), (nil, nil, "ca"),
+        ] as [(String?, String?, String?)])
+    func `the system's folder, its file and the added file are all trusted`(
+        folder: String?, file: String?, added: String?
+    ) async throws {
+        let server = try SecureServer(certificates, "good")
+        let transport = try transport(
+            folder: folder, file: file.map { "\($0).pem" }, adding: added.map { "\($0).pem" })
+        #expect(try await transport.send(HTTPRequest(.get, server.url())).status == 200)
+    }
+
+    @Test func `what none of them has is refused`() async throws {
+        let server = try SecureServer(certificates, "good")
+        let transport = try transport(folder: "self", file: "self.pem", adding: "self.pem")
+        #expect(await failure(transport, HTTPRequest(.get, server.url()))?.kind == .tls)
+    }
+
+    @Test func `the certificates that libcurl was built to use are found`() throws {
+        let system = SystemCertificates()
+        #expect(system.file != nil || system.folder != nil)
     }
 }

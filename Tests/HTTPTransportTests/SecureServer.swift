@@ -40,6 +40,16 @@ final class CertificateFolder: Sendable {
         return path(name)
     }
 
+    /// A folder with this certificate under the name by which OpenSSL looks for it.
+    func hashedFolder(of name: String) throws -> String {
+        let new = folder.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: new, withIntermediateDirectories: true)
+        try FileManager.default.copyItem(
+            at: folder.appending(path: "\(name).pem"), to: new.appending(path: "\(name).pem"))
+        try openssl(["rehash", new.path(percentEncoded: false)])
+        return new.path(percentEncoded: false)
+    }
+
     func openssl(_ arguments: [String]) throws {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
@@ -57,21 +67,17 @@ final class CertificateFolder: Sendable {
 final class SecureServer {
     let port: Int
     private let process = Process()
-    private let input = Pipe()
 
     init(_ certificates: CertificateFolder, _ name: String, options: [String] = []) throws {
-        // The shell ends the server when its input closes: with this object, or with the test process however it ends.
-        process.executableURL = URL(filePath: "/bin/sh")
+        process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments =
-            [
-                "-c", "openssl s_server \"$@\" 2>/dev/null & cat >/dev/null; kill -9 $!", "sh", "-accept",
-                "127.0.0.1:0", "-www",
-                "-cert", "\(name).pem", "-key", "\(name).key",
-            ] + options
+            ["openssl", "s_server", "-accept", "127.0.0.1:0", "-www", "-cert", "\(name).pem", "-key", "\(name).key"]
+            + options
         process.currentDirectoryURL = certificates.folder
         let output = Pipe()
-        process.standardInput = input
+        process.standardInput = FileHandle.nullDevice
         process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
         try process.run()
         var text = ""
         var port: Int?
@@ -87,7 +93,11 @@ final class SecureServer {
         output.fileHandleForReading.readabilityHandler = { if $0.availableData.isEmpty { $0.readabilityHandler = nil } }
     }
 
-    deinit { try? input.fileHandleForWriting.close() }
+    deinit {
+        // Not SIGTERM: a child of a thread that has signals blocked has them blocked as well.
+        kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+    }
 
     func url(_ host: String = "127.0.0.1") -> URL { HTTPTransportTests.url("https://\(host):\(port)/") }
 }

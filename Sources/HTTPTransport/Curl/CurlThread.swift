@@ -52,8 +52,12 @@ final class CurlThread: Sendable {
 
     private let state = Mutex(State())
     private let caFile: String?
+    private let system: SystemCertificates
 
-    init(caFile: String?) { self.caFile = caFile }
+    init(caFile: String?, system: SystemCertificates) {
+        self.caFile = caFile
+        self.system = system
+    }
 
     /// Gives the worker a request. Its continuation is always resumed.
     func submit(_ submission: Submission) {
@@ -134,7 +138,7 @@ final class CurlThread: Sendable {
             return failAll("There is no memory left for a connection.")
         }
         state.withLock { $0.multi = WakeableMulti(handle: multi) }
-        let worker = ExitGate.pass { CurlWorker(multi: multi, caFile: caFile) }
+        let worker = ExitGate.pass { CurlWorker(multi: multi, caFile: caFile, system: system) }
         while true {
             let (submitted, cancelled, isStopped) = state.withLock { state in
                 defer {

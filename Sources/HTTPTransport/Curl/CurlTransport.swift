@@ -26,10 +26,14 @@ public final class CurlTransport: HTTPTransport {
     /// - Parameters:
     ///   - userAgent: The `User-Agent` of requests that have none; empty for none at all.
     ///   - caFile: A PEM file of certificate authorities that are trusted in addition to the system's. It is read at
-    ///     the first request; where it cannot be read or is not PEM, https requests end with `invalidRequest`.
-    public init(userAgent: String = "directory", caFile: String? = nil) {
+    ///     the first request; where it cannot be read or is not PEM, requests end with `invalidRequest`.
+    public convenience init(userAgent: String = "directory", caFile: String? = nil) {
+        self.init(userAgent: userAgent, caFile: caFile, system: SystemCertificates())
+    }
+
+    init(userAgent: String, caFile: String?, system: SystemCertificates) {
         self.userAgent = userAgent
-        thread = CurlThread(caFile: caFile)
+        thread = CurlThread(caFile: caFile, system: system)
     }
 
     deinit { thread.stop() }

@@ -10,32 +10,20 @@ final class CurlWorker {
     private static let maximumKeptConnections = 16
 
     private let multi: UnsafeMutableRawPointer
-    private let certificates: UnsafeMutableBufferPointer<UInt8>?
-    private let certificateFailure: HTTPTransportError?
+    private let certificates: Result<TrustedCertificates, HTTPTransportError>
     private var running: [UnsafeMutableRawPointer: CurlTransfer] = [:]
     private var runningPerOrigin: [String: Int] = [:]
     private var waiting = WaitingLine()
     private var idleHandles: [UnsafeMutableRawPointer] = []
     private var earliestDeadline: ContinuousClock.Instant?
 
-    init(multi: UnsafeMutableRawPointer, caFile: String?) {
+    init(multi: UnsafeMutableRawPointer, caFile: String?, system: SystemCertificates) {
         self.multi = multi
         _ = ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, Self.maximumKeptConnections)
         _ = ccurl_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
-        var joined: UnsafeMutableBufferPointer<UInt8>?
-        var failure: HTTPTransportError?
-        if let caFile {
-            do throws(HTTPTransportError) {
-                let bytes = try TrustedCertificates(addingFile: caFile).bytes
-                let copy = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: bytes.count)
-                _ = copy.initialize(from: bytes)
-                joined = copy
-            } catch {
-                failure = error
-            }
+        certificates = Result { () throws(HTTPTransportError) in
+            try TrustedCertificates(addingFile: caFile, to: system)
         }
-        certificates = joined
-        certificateFailure = failure
     }
 
     /// Ends what still runs. The multi handle stays and is the caller's to free, after this.
@@ -53,17 +41,11 @@ final class CurlWorker {
         }
     }
 
-    deinit { certificates?.deallocate() }
-
     /// Takes new requests and cancellations.
     func accept(_ submissions: [Submission], cancelled: [CancellationMark]) {
         for submission in submissions {
             if submission.mark.isSet {
                 submission.finish(.failure(CancellationError()))
-            } else if let certificateFailure, submission.plan.address.scheme == "https" {
-                var failure = certificateFailure
-                failure.host = submission.plan.shownHost
-                submission.finish(.failure(failure))
             } else {
                 earliestDeadline = min(earliestDeadline ?? submission.deadline, submission.deadline)
                 waiting.append(submission)
@@ -82,9 +64,14 @@ final class CurlWorker {
             guard message.pointee.msg == CURLMSG_DONE, let handle = message.pointee.easy_handle,
                 let transfer = running[handle]
             else { continue }
-            let result = transfer.result(message.pointee.data.result)
+            let code = message.pointee.data.result
+            let result = transfer.result(code)
             detach(transfer, keepingHandle: true)
-            transfer.submission.finish(result)
+            if code == CURLE_PEER_FAILED_VERIFICATION, transfer.extent == .folder {
+                start(transfer.submission, trusting: .everything)
+            } else {
+                transfer.submission.finish(result)
+            }
         }
         expire()
         startWaiting()
@@ -108,15 +95,20 @@ final class CurlWorker {
         }
     }
 
-    private func start(_ submission: Submission) {
-        func fail(_ reason: String) {
-            submission.finish(
-                .failure(HTTPTransportError(.other, host: submission.plan.shownHost, reason: reason)))
+    private func start(_ submission: Submission, trusting extent: TrustedCertificates.Extent? = nil) {
+        func fail(_ kind: HTTPTransportError.Kind, _ reason: String) {
+            submission.finish(.failure(HTTPTransportError(kind, host: submission.plan.shownHost, reason: reason)))
         }
+        let trusted: TrustedCertificates
+        switch certificates {
+        case .success(let certificates): trusted = certificates
+        case .failure(let failure): return fail(failure.kind, failure.reason)
+        }
+        if extent == .everything { trusted.widen() }
         guard let handle = idleHandles.popLast() ?? curl_easy_init() else {
-            return fail("There is no memory left for the request.")
+            return fail(.other, "There is no memory left for the request.")
         }
-        let transfer = CurlTransfer(submission, on: handle, certificates: certificates)
+        let transfer = CurlTransfer(submission, on: handle, certificates: trusted, trusted.extent)
         if let failure = transfer.failedOption {
             let result = transfer.result(failure)
             curl_easy_cleanup(handle)
@@ -124,7 +116,7 @@ final class CurlWorker {
         }
         guard curl_multi_add_handle(multi, handle) == CURLM_OK else {
             curl_easy_cleanup(handle)
-            return fail("libcurl does not take the request.")
+            return fail(.other, "libcurl does not take the request.")
         }
         running[handle] = transfer
         runningPerOrigin[submission.origin, default: 0] += 1
