@@ -47,7 +47,7 @@ public final class CurlTransport: HTTPTransport {
     /// Sends the request and gives the whole answer, whatever its status.
     ///
     /// - Throws: ``HTTPTransportError`` when no answer came; `CancellationError` at once when the task is cancelled, and
-    ///   then the connection is closed.
+    ///   then the connection is closed (with HTTP/2 the stream).
     public func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         try Task.checkCancellation()
         let deadline = ContinuousClock.now.advanced(by: min(max(request.timeout, .zero), .seconds(1_000_000_000)))
