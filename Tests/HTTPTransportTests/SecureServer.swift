@@ -67,6 +67,7 @@ final class CertificateFolder: Sendable {
 final class SecureServer {
     let port: Int
     private let process = Process()
+    private let output: Pipe
 
     init(_ certificates: CertificateFolder, _ name: String, options: [String] = []) throws {
         process.executableURL = URL(filePath: "/usr/bin/env")
@@ -89,8 +90,8 @@ final class SecureServer {
                 .flatMap { $0.split(separator: ":").last }.flatMap { Int($0) }
         }
         self.port = port ?? 0
-        // Read on, so that the server never waits for the pipe.
-        output.fileHandleForReading.readabilityHandler = { if $0.availableData.isEmpty { $0.readabilityHandler = nil } }
+        // What else it writes is a few lines, which the pipe holds.
+        self.output = output
     }
 
     deinit {
