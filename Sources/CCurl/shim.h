@@ -5,8 +5,10 @@
 
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
+#include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
+#include <string.h>
 
 static inline CURLcode ccurl_easy_set_long(CURL *handle, CURLoption option, long value) {
     return curl_easy_setopt(handle, option, value);
@@ -25,15 +27,9 @@ static inline CURLcode ccurl_easy_set_pointer(CURL *handle, CURLoption option, c
 }
 
 typedef size_t (*ccurl_data_callback)(char *bytes, size_t size, size_t count, void *context);
-typedef int (*ccurl_progress_callback)(void *context, curl_off_t downloadTotal, curl_off_t downloaded,
-                                       curl_off_t uploadTotal, curl_off_t uploaded);
 
 static inline CURLcode ccurl_easy_set_data_callback(CURL *handle, CURLoption option, ccurl_data_callback callback) {
     return curl_easy_setopt(handle, option, callback);
-}
-
-static inline CURLcode ccurl_easy_set_progress_callback(CURL *handle, ccurl_progress_callback callback) {
-    return curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, callback);
 }
 
 // Called each time a request is about to be written to a connection. 0 lets it go, 1 stops it.
@@ -94,10 +90,6 @@ static inline CURLcode ccurl_easy_get_long(CURL *handle, CURLINFO info, long *va
     return curl_easy_getinfo(handle, info, value);
 }
 
-static inline CURLcode ccurl_easy_get_pointer(CURL *handle, CURLINFO info, void **value) {
-    return curl_easy_getinfo(handle, info, value);
-}
-
 static inline CURLMcode ccurl_multi_set_long(CURLM *handle, CURLMoption option, long value) {
     return curl_multi_setopt(handle, option, value);
 }
@@ -107,9 +99,28 @@ static inline CURLcode ccurl_global_init(void) {
 }
 
 // The file of trusted certificates that this libcurl was built to read, or NULL.
-static inline const char *ccurl_system_certificates(void) {
+static inline const char *ccurl_system_certificate_file(void) {
     curl_version_info_data *version = curl_version_info(CURLVERSION_NOW);
     return version != NULL && version->age >= CURLVERSION_SEVENTH ? version->cainfo : NULL;
+}
+
+// The folder of trusted certificates that this libcurl was built to search, or NULL.
+static inline const char *ccurl_system_certificate_folder(void) {
+    curl_version_info_data *version = curl_version_info(CURLVERSION_NOW);
+    return version != NULL && version->age >= CURLVERSION_SEVENTH ? version->capath : NULL;
+}
+
+// Whether the folder has a file named by a subject's hash, as OpenSSL looks for: eight hexadecimal digits and ".0".
+static inline int ccurl_has_hashed_certificates(const char *path) {
+    DIR *folder = opendir(path);
+    struct dirent *entry;
+    int found = 0;
+    if (folder == NULL) return 0;
+    while (!found && (entry = readdir(folder)) != NULL) {
+        found = strspn(entry->d_name, "0123456789abcdef") == 8 && strcmp(entry->d_name + 8, ".0") == 0;
+    }
+    (void)closedir(folder);
+    return found;
 }
 
 // Starts a detached thread that takes no signals: they belong to the program's own threads, and a SIGPIPE from a

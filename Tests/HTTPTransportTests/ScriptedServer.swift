@@ -162,6 +162,11 @@ final class Connection: @unchecked Sendable {
         return true
     }
 
+    /// Waits for the first bytes, whatever they are.
+    func readSomething() {
+        _ = fill(until: { $0.isEmpty ? nil : $0.count })
+    }
+
     /// Waits until the other side closes.
     func waitForClose() {
         while fill(until: { _ in nil }) != nil {}

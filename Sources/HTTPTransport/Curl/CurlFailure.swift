@@ -40,7 +40,7 @@ extension CurlTransfer {
         case CURLE_COULDNT_RESOLVE_PROXY, CURLE_PROXY:
             return proxyFailure(words)
         case CURLE_COULDNT_CONNECT:
-            if concernsProxy(words) { return proxyFailure(words) }
+            if concernsProxy { return proxyFailure(words) }
             return HTTPTransportError(.cannotConnect, host: host, reason: "Nothing accepted the connection (\(words)).")
         case CURLE_OPERATION_TIMEDOUT:
             return HTTPTransportError(
@@ -110,11 +110,12 @@ extension CurlTransfer {
         return ccurl_easy_get_long(handle, CURLINFO_HTTP_CONNECTCODE, &status) == CURLE_OK && status >= 300
     }
 
-    /// Whether the words of a failed connection name another host than the one asked: then it was the proxy.
-    private func concernsProxy(_ words: String) -> Bool {
+    /// Whether a connection failed for the proxy's sake: libcurl's words then name another host than the one asked.
+    private var concernsProxy: Bool {
+        let words = errorWords.lowercased()
         let host = submission.plan.address.host.filter { $0 != "[" && $0 != "]" }
-        return !submission.plan.address.isLoopback && words.contains("Failed to connect to")
-            && !words.lowercased().contains(host)
+        guard !submission.plan.address.isLoopback else { return false }
+        return words.contains("unsupported proxy") || (words.contains("failed to connect to") && !words.contains(host))
     }
 
     // MARK: - Words

@@ -52,14 +52,27 @@ final class CurlThread: Sendable {
 
     private let state = Mutex(State())
     private let caFile: String?
+    private let system: SystemCertificates
 
-    init(caFile: String?) { self.caFile = caFile }
+    init(caFile: String?, system: SystemCertificates) {
+        self.caFile = caFile
+        self.system = system
+    }
 
     /// Gives the worker a request. Its continuation is always resumed.
     func submit(_ submission: Submission) {
         let mustStart = state.withLock { state in
             state.submitted.append(submission)
             wake(&state)
+            defer { state.isStarted = true }
+            return !state.isStarted
+        }
+        if mustStart { start() }
+    }
+
+    /// Starts the thread if it has not begun.
+    func prepare() {
+        let mustStart = state.withLock { state in
             defer { state.isStarted = true }
             return !state.isStarted
         }
@@ -92,7 +105,6 @@ final class CurlThread: Sendable {
     }
 
     private func start() {
-        guard CurlLibrary.isReady else { return failAll("libcurl could not be set up.") }
         let context = Unmanaged.passRetained(self)
         let failure = ccurl_start_thread(
             { context in
@@ -120,11 +132,13 @@ final class CurlThread: Sendable {
     // MARK: - On the thread
 
     private func run() {
+        // Here and not where the request came from: OpenSSL's setting up takes milliseconds.
+        guard CurlLibrary.isReady else { return failAll("libcurl could not be set up.") }
         guard let multi = ExitGate.pass({ curl_multi_init() }) else {
             return failAll("There is no memory left for a connection.")
         }
         state.withLock { $0.multi = WakeableMulti(handle: multi) }
-        let worker = ExitGate.pass { CurlWorker(multi: multi, caFile: caFile) }
+        let worker = ExitGate.pass { CurlWorker(multi: multi, caFile: caFile, system: system) }
         while true {
             let (submitted, cancelled, isStopped) = state.withLock { state in
                 defer {

@@ -22,11 +22,15 @@ final class CurlTransfer {
     private let content: UnsafeMutableBufferPointer<UInt8>
     private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
-    /// Sets the handle up. The transfer must outlive the handle's use of it.
-    ///
-    /// `certificates` are read in place and must stay as long.
-    init(_ submission: Submission, on handle: UnsafeMutableRawPointer, certificates: UnsafeMutableBufferPointer<UInt8>?)
-    {
+    /// How many of the trusted certificates are looked through.
+    let extent: TrustedCertificates.Extent
+
+    /// Sets the handle up. The transfer and the certificates must outlive the handle's use of them.
+    init(
+        _ submission: Submission, on handle: UnsafeMutableRawPointer, certificates: TrustedCertificates,
+        _ extent: TrustedCertificates.Extent
+    ) {
+        self.extent = extent
         self.submission = submission
         self.handle = handle
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
@@ -52,7 +56,7 @@ final class CurlTransfer {
 
     // MARK: - Setting up
 
-    private func setOptions(_ certificates: UnsafeMutableBufferPointer<UInt8>?) -> CURLcode? {
+    private func setOptions(_ certificates: TrustedCertificates) -> CURLcode? {
         let plan = submission.plan
         var failure: CURLcode?
         func require(_ code: CURLcode) {
@@ -87,9 +91,7 @@ final class CurlTransfer {
         // machine, and its “loopback” is another one.
         if plan.address.isLoopback { set(CURLOPT_PROXY, "") }
         set(CURLOPT_CONNECTTIMEOUT_MS, plan.connectTimeout.milliseconds)
-        if let certificates {
-            require(ccurl_easy_set_trusted_certificates(handle, certificates.baseAddress, certificates.count))
-        }
+        if plan.address.scheme == "https" { require(certificates.apply(extent, to: handle)) }
         setMethod(set, set, require)
         for line in plan.fieldLines {
             guard let longer = curl_slist_append(fieldList, line) else {

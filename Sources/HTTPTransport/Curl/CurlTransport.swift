@@ -26,18 +26,28 @@ public final class CurlTransport: HTTPTransport {
     /// - Parameters:
     ///   - userAgent: The `User-Agent` of requests that have none; empty for none at all.
     ///   - caFile: A PEM file of certificate authorities that are trusted in addition to the system's. It is read at
-    ///     the first request; where it cannot be read or is not PEM, https requests end with `invalidRequest`.
-    public init(userAgent: String = "directory", caFile: String? = nil) {
+    ///     the first request; where it cannot be read or is not PEM, requests end with `invalidRequest`.
+    public convenience init(userAgent: String = "directory", caFile: String? = nil) {
+        self.init(userAgent: userAgent, caFile: caFile, system: SystemCertificates())
+    }
+
+    init(userAgent: String, caFile: String?, system: SystemCertificates) {
         self.userAgent = userAgent
-        thread = CurlThread(caFile: caFile)
+        thread = CurlThread(caFile: caFile, system: system)
     }
 
     deinit { thread.stop() }
 
+    /// Starts the transport's thread and sets libcurl up, which takes a few milliseconds, and returns at once.
+    ///
+    /// Never needed: the first request does the same. A short-lived program calls it early, so that this happens while
+    /// the program reads its settings. Makes no connection.
+    public func prepare() { thread.prepare() }
+
     /// Sends the request and gives the whole answer, whatever its status.
     ///
     /// - Throws: ``HTTPTransportError`` when no answer came; `CancellationError` at once when the task is cancelled, and
-    ///   then the connection is closed.
+    ///   then the connection is closed (with HTTP/2 the stream).
     public func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         try Task.checkCancellation()
         let deadline = ContinuousClock.now.advanced(by: min(max(request.timeout, .zero), .seconds(1_000_000_000)))

@@ -10,39 +10,26 @@ final class CurlWorker {
     private static let maximumKeptConnections = 16
 
     private let multi: UnsafeMutableRawPointer
-    private let certificates: UnsafeMutableBufferPointer<UInt8>?
-    private let certificateFailure: HTTPTransportError?
+    private let certificates: Result<TrustedCertificates, HTTPTransportError>
     private var running: [UnsafeMutableRawPointer: CurlTransfer] = [:]
     private var runningPerOrigin: [String: Int] = [:]
-    private var waiting: [Submission] = []
+    private var waiting = WaitingLine()
     private var idleHandles: [UnsafeMutableRawPointer] = []
     private var earliestDeadline: ContinuousClock.Instant?
 
-    init(multi: UnsafeMutableRawPointer, caFile: String?) {
+    init(multi: UnsafeMutableRawPointer, caFile: String?, system: SystemCertificates) {
         self.multi = multi
         _ = ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, Self.maximumKeptConnections)
         _ = ccurl_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
-        var joined: UnsafeMutableBufferPointer<UInt8>?
-        var failure: HTTPTransportError?
-        if let caFile {
-            do throws(HTTPTransportError) {
-                let bytes = try TrustedCertificates(addingFile: caFile).bytes
-                let copy = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: bytes.count)
-                _ = copy.initialize(from: bytes)
-                joined = copy
-            } catch {
-                failure = error
-            }
+        certificates = Result { () throws(HTTPTransportError) in
+            try TrustedCertificates(addingFile: caFile, to: system)
         }
-        certificates = joined
-        certificateFailure = failure
     }
 
     /// Ends what still runs. The multi handle stays and is the caller's to free, after this.
     func close() {
-        let left = running.values.map(\.submission) + waiting
+        let left = running.values.map(\.submission) + waiting.remove { _ in true }
         for transfer in running.values { detach(transfer, keepingHandle: false) }
-        waiting = []
         for handle in idleHandles { curl_easy_cleanup(handle) }
         idleHandles = []
         for submission in left {
@@ -54,17 +41,11 @@ final class CurlWorker {
         }
     }
 
-    deinit { certificates?.deallocate() }
-
     /// Takes new requests and cancellations.
     func accept(_ submissions: [Submission], cancelled: [CancellationMark]) {
         for submission in submissions {
             if submission.mark.isSet {
                 submission.finish(.failure(CancellationError()))
-            } else if let certificateFailure, submission.plan.address.scheme == "https" {
-                var failure = certificateFailure
-                failure.host = submission.plan.shownHost
-                submission.finish(.failure(failure))
             } else {
                 earliestDeadline = min(earliestDeadline ?? submission.deadline, submission.deadline)
                 waiting.append(submission)
@@ -83,9 +64,14 @@ final class CurlWorker {
             guard message.pointee.msg == CURLMSG_DONE, let handle = message.pointee.easy_handle,
                 let transfer = running[handle]
             else { continue }
-            let result = transfer.result(message.pointee.data.result)
+            let code = message.pointee.data.result
+            let result = transfer.result(code)
             detach(transfer, keepingHandle: true)
-            transfer.submission.finish(result)
+            if code == CURLE_PEER_FAILED_VERIFICATION, transfer.extent == .folder {
+                start(transfer.submission, trusting: .everything)
+            } else {
+                transfer.submission.finish(result)
+            }
         }
         expire()
         startWaiting()
@@ -102,31 +88,27 @@ final class CurlWorker {
     // MARK: - Starting
 
     private func startWaiting() {
-        guard !waiting.isEmpty, running.count < Self.maximumTransfers else { return }
-        var kept: [Submission] = []
-        for (index, submission) in waiting.enumerated() {
-            if running.count >= Self.maximumTransfers {
-                kept.append(contentsOf: waiting[index...])
-                break
-            }
-            if runningPerOrigin[submission.origin, default: 0] < Self.maximumTransfersPerOrigin {
-                start(submission)
-            } else {
-                kept.append(submission)
-            }
+        while running.count < Self.maximumTransfers,
+            let submission = waiting.next(where: { runningPerOrigin[$0, default: 0] < Self.maximumTransfersPerOrigin })
+        {
+            start(submission)
         }
-        waiting = kept
     }
 
-    private func start(_ submission: Submission) {
-        func fail(_ reason: String) {
-            submission.finish(
-                .failure(HTTPTransportError(.other, host: submission.plan.shownHost, reason: reason)))
+    private func start(_ submission: Submission, trusting extent: TrustedCertificates.Extent? = nil) {
+        func fail(_ kind: HTTPTransportError.Kind, _ reason: String) {
+            submission.finish(.failure(HTTPTransportError(kind, host: submission.plan.shownHost, reason: reason)))
         }
+        let trusted: TrustedCertificates
+        switch certificates {
+        case .success(let certificates): trusted = certificates
+        case .failure(let failure): return fail(failure.kind, failure.reason)
+        }
+        if extent == .everything { trusted.widen() }
         guard let handle = idleHandles.popLast() ?? curl_easy_init() else {
-            return fail("There is no memory left for the request.")
+            return fail(.other, "There is no memory left for the request.")
         }
-        let transfer = CurlTransfer(submission, on: handle, certificates: certificates)
+        let transfer = CurlTransfer(submission, on: handle, certificates: trusted, trusted.extent)
         if let failure = transfer.failedOption {
             let result = transfer.result(failure)
             curl_easy_cleanup(handle)
@@ -134,7 +116,7 @@ final class CurlWorker {
         }
         guard curl_multi_add_handle(multi, handle) == CURLM_OK else {
             curl_easy_cleanup(handle)
-            return fail("libcurl does not take the request.")
+            return fail(.other, "libcurl does not take the request.")
         }
         running[handle] = transfer
         runningPerOrigin[submission.origin, default: 0] += 1
@@ -159,32 +141,23 @@ final class CurlWorker {
         }
     }
 
-    private func end(_ result: Result<HTTPResponse, any Error>, where ends: (Submission) -> Bool) {
-        for transfer in running.values where ends(transfer.submission) {
-            detach(transfer, keepingHandle: true)
-            transfer.submission.finish(result)
-        }
-        guard waiting.contains(where: ends) else { return }
-        let ended = waiting.filter(ends)
-        waiting.removeAll(where: ends)
-        for submission in ended { submission.finish(result) }
-    }
-
     private func dropCancelled() {
-        end(.failure(CancellationError())) { $0.mark.isSet }
+        end(where: \.mark.isSet) { $0.finish(.failure(CancellationError())) }
     }
 
     private func expire() {
-        guard let earliest = earliestDeadline else { return }
         let now = ContinuousClock.now
-        guard earliest <= now else { return }
-        for transfer in running.values where transfer.submission.deadline <= now {
+        guard let earliest = earliestDeadline, earliest <= now else { return }
+        end(where: { $0.deadline <= now }) { $0.timeOut() }
+        earliestDeadline = [running.values.map(\.submission.deadline).min(), waiting.earliestDeadline]
+            .compactMap { $0 }.min()
+    }
+
+    private func end(where isEnding: (Submission) -> Bool, _ finish: (Submission) -> Void) {
+        for transfer in running.values where isEnding(transfer.submission) {
             detach(transfer, keepingHandle: true)
-            transfer.submission.timeOut()
+            finish(transfer.submission)
         }
-        let late = waiting.filter { $0.deadline <= now }
-        waiting.removeAll { $0.deadline <= now }
-        for submission in late { submission.timeOut() }
-        earliestDeadline = (running.values.map(\.submission.deadline) + waiting.map(\.deadline)).min()
+        waiting.remove(where: isEnding).forEach(finish)
     }
 }

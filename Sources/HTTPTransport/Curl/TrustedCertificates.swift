@@ -6,41 +6,103 @@ internal import CCurl
     import Foundation
 #endif
 
-/// The system's trusted certificates and those of one more file, as one PEM text.
+/// Where the system's trusted certificates are: those that libcurl was built to use.
+struct SystemCertificates: Sendable {
+    /// A PEM file with all of them.
+    var file = ccurl_system_certificate_file().map { String(cString: $0) }
+    /// A folder with a file for each, named by OpenSSL's hash.
+    var folder = ccurl_system_certificate_folder().map { String(cString: $0) }
+}
+
+/// What a transport trusts: the system's certificates and those of one more file. Lives on the worker's thread only.
 ///
-/// libcurl takes either a file or a text and each replaces the system's file, so both are joined here. Where the
-/// system also keeps certificates in a folder, libcurl goes on using that.
-struct TrustedCertificates: Sendable {
-    /// The PEM text.
-    let bytes: [UInt8]
+/// Reading the system's file takes OpenSSL about 20 ms for every connection, the folder next to nothing. So the folder
+/// is tried first where there is one, and only a server whose certificate is not trusted by it is asked again with the
+/// file, before anything of the request was sent.
+///
+/// libcurl takes either a file or a text and each replaces the system's file, so for one more file both are joined.
+final class TrustedCertificates {
+    /// How much is looked through.
+    enum Extent {
+        /// The system's folder and the added file.
+        case folder
+        /// The system's folder and file, and the added file.
+        case everything
+    }
+
+    /// What to begin with.
+    private(set) var extent: Extent
+    private let system: SystemCertificates
+    private let added: UnsafeMutableBufferPointer<UInt8>?
+    private var joined: UnsafeMutableBufferPointer<UInt8>?
 
     private static let maximumFileSize = 16 << 20
 
-    /// Reads the file and the system's certificates.
+    /// Reads the added file, if there is one.
     ///
     /// - Throws: ``HTTPTransportError`` of the kind `invalidRequest` for a file that cannot be read or holds no
     ///   certificate.
-    init(addingFile path: String) throws(HTTPTransportError) {
+    init(addingFile path: String?, to system: SystemCertificates) throws(HTTPTransportError) {
+        self.system = system
+        added = try path.map { path throws(HTTPTransportError) in Self.copy(try Self.read(path)) }
+        extent = system.folder.map { ccurl_has_hashed_certificates($0) != 0 } == true ? .folder : .everything
+    }
+
+    deinit {
+        added?.deallocate()
+        joined?.deallocate()
+    }
+
+    /// Begins with everything from now on.
+    func widen() { extent = .everything }
+
+    /// Tells libcurl. This must outlive the handle's use of it.
+    func apply(_ extent: Extent, to handle: UnsafeMutableRawPointer) -> CURLcode {
+        if let folder = system.folder {
+            let code = ccurl_easy_set_string(handle, CURLOPT_CAPATH, folder)
+            guard code == CURLE_OK else { return code }
+        }
+        if let added {
+            let text = extent == .folder ? added : everything(with: added)
+            return ccurl_easy_set_trusted_certificates(handle, text.baseAddress, text.count)
+        }
+        switch extent {
+        case .folder: return ccurl_easy_set_string(handle, CURLOPT_CAINFO, nil)
+        case .everything: return system.file.map { ccurl_easy_set_string(handle, CURLOPT_CAINFO, $0) } ?? CURLE_OK
+        }
+    }
+
+    private func everything(with added: UnsafeMutableBufferPointer<UInt8>) -> UnsafeMutableBufferPointer<UInt8> {
+        if let joined { return joined }
+        var text = Array(added)
+        text.append(UInt8(ascii: "\n"))
+        if let file = system.file, let content = FileManager.default.contents(atPath: file) {
+            text.append(contentsOf: content)
+        }
+        let copy = Self.copy(text)
+        joined = copy
+        return copy
+    }
+
+    private static func copy(_ bytes: [UInt8]) -> UnsafeMutableBufferPointer<UInt8> {
+        let copy = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: bytes.count)
+        _ = copy.initialize(from: bytes)
+        return copy
+    }
+
+    private static func read(_ path: String) throws(HTTPTransportError) -> [UInt8] {
         guard let content = FileManager.default.contents(atPath: path) else {
             throw HTTPTransportError(
                 .invalidRequest, host: "",
                 reason: "The file of trusted certificates \(path) cannot be read; check its path and permissions.")
         }
-        guard content.count <= Self.maximumFileSize, let count = Self.certificateCount([UInt8](content)), count > 0
-        else {
+        guard content.count <= maximumFileSize, let count = certificateCount([UInt8](content)), count > 0 else {
             throw HTTPTransportError(
                 .invalidRequest, host: "",
                 reason: "The file of trusted certificates \(path) is not PEM: it must hold blocks that begin with"
                     + " -----BEGIN CERTIFICATE-----. Convert a DER file with openssl x509 -inform DER.")
         }
-        var joined = [UInt8](content)
-        joined.append(UInt8(ascii: "\n"))
-        if let system = ccurl_system_certificates().map({ String(cString: $0) }),
-            let content = FileManager.default.contents(atPath: system)
-        {
-            joined.append(contentsOf: content)
-        }
-        bytes = joined
+        return [UInt8](content)
     }
 
     /// The number of certificates in a PEM text, or nil where a block is broken.
