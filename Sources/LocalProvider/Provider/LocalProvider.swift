@@ -3,7 +3,7 @@
 #else
     public import Foundation
 #endif
-import JOSE
+public import JOSE
 import OAuth2AccountStore
 
 /// A small OAuth 2.0 and OpenID Connect provider with a Microsoft Graph directory, on this machine only.
@@ -36,6 +36,8 @@ public final class LocalProvider: Sendable {
         public var faults = Faults()
         /// The clients. The first one is the public client of ``LocalProvider/clientID``.
         public var clients = [Self.publicClient, Self.confidentialClient]
+        /// The RSA key to sign ID tokens with; nil makes one at the first sign-in, which takes a tenth of a second or so.
+        public var signingKey: JWK?
         /// Tells the time.
         public var now: @Sendable () -> Date = { Date() }
         /// Gives random bytes.

@@ -44,7 +44,8 @@ final class ProviderCore: Sendable {
     func startMakingKey() -> Task<JWK, any Error> {
         key.withLock { key in
             if let key { return key }
-            let task = Task.detached { try JWK.generate(for: .rs256, keyID: "local-1") }
+            let given = configuration.signingKey
+            let task = Task.detached { try given ?? JWK.generate(for: .rs256, keyID: "local-1") }
             key = task
             return task
         }
