@@ -50,13 +50,17 @@ func `other errors go back to the application with state and issuer`(
 }
 
 @Test(arguments: [
-    ("http://127.0.0.1/callback", true), ("http://127.0.0.1:1/callback", true), ("http://127.0.0.1:65535/callback", true),
+    ("http://127.0.0.1/callback", true), ("http://127.0.0.1:1/callback", true),
+    ("http://127.0.0.1:65535/callback", true),
     ("http://[::1]:8080/callback", true), ("http://localhost:8080/callback", true), ("http://127.0.0.1:5", true),
     ("http://127.0.0.1:5/", true), ("http://127.0.0.1:0/callback", false), ("http://127.0.0.1:65536/callback", false),
-    ("http://127.0.0.1:x/callback", false), ("http://127.0.0.1:5/callback/", false), ("http://127.0.0.1:5/Callback", false),
-    ("http://127.0.0.1:5/callback?x=1", false), ("http://127.0.0.1:5/callback#x", false), ("https://127.0.0.1:5/callback", false),
+    ("http://127.0.0.1:x/callback", false), ("http://127.0.0.1:5/callback/", false),
+    ("http://127.0.0.1:5/Callback", false),
+    ("http://127.0.0.1:5/callback?x=1", false), ("http://127.0.0.1:5/callback#x", false),
+    ("https://127.0.0.1:5/callback", false),
     ("http://127.0.0.2:5/callback", false), ("http://127.0.0.1:5@evil.example/callback", false),
-    ("http://127.0.0.1:/callback", false), ("http://127.0.0.1:5/callback ", false), ("HTTP://127.0.0.1:5/callback", false),
+    ("http://127.0.0.1:/callback", false), ("http://127.0.0.1:5/callback ", false),
+    ("HTTP://127.0.0.1:5/callback", false),
     ("app://callback", true), ("app://callback:5", false), ("app://callback/", false), ("", false),
 ])
 func `of redirect addresses on loopback only the port is free`(uri: String, accepted: Bool) {
@@ -112,7 +116,9 @@ func `of redirect addresses on loopback only the port is free`(uri: String, acce
     let request = try #require(SignInForm(page: page.text)?.fields["request"])
     let form = ["request": request, "decision": "approve"]
     #expect(try await signIn.post("/authorize", form.merging(["upn": "<nobody>"]) { $1 }).status == 200)
-    #expect(try await signIn.post("/authorize", form.merging(["upn": "AOIFE.o'brien@contoso.example"]) { $1 }).status == 303)
+    #expect(
+        try await signIn.post("/authorize", form.merging(["upn": "AOIFE.o'brien@contoso.example"]) { $1 }).status == 303
+    )
 }
 
 @Test func `the hint is the person who is proposed`() async throws {
@@ -127,7 +133,8 @@ func `of redirect addresses on loopback only the port is free`(uri: String, acce
 @Test func `the page can be read by everybody and runs nothing`() async throws {
     let signIn = SignIn(try await provider())
     let hostile = "\"><script>alert(1)</script>"
-    let response = try await transport.send(HTTPRequest(.get, try signIn.url(["login_hint": hostile, "prompt": "login consent"])))
+    let response = try await transport.send(
+        HTTPRequest(.get, try signIn.url(["login_hint": hostile, "prompt": "login consent"])))
     let page = response.text
     #expect(response.status == 200)
     #expect(page.hasPrefix("<!DOCTYPE html>\n<html lang=\"en\">"))

@@ -29,14 +29,16 @@ private func refreshRequest(_ signIn: SignIn, _ token: String) throws -> HTTPReq
     return request
 }
 
-@Test(arguments: [
-    (Faults.Name.tokenHTML, Outcome.status(200), nil), (.tokenHalfJSON, .status(200), nil),
-    (.tokenHuge, .failure(.responseTooLarge), nil), (.tokenNothing, .failure(.connectionLost), nil),
-    (.tokenStall, .failure(.timedOut), nil), (.token500, .status(500), "server_error"), (.token503, .status(503), nil),
-    (.token429, .status(429), "slow_down"), (.tokenInvalidGrant, .status(400), "invalid_grant"),
-    (.tokenInvalidClient, .status(401), "invalid_client"),
-    (.tokenTemporarilyUnavailable, .status(400), "temporarily_unavailable"),
-] as [(Faults.Name, Outcome, String?)])
+@Test(
+    arguments: [
+        (Faults.Name.tokenHTML, Outcome.status(200), nil), (.tokenHalfJSON, .status(200), nil),
+        (.tokenHuge, .failure(.responseTooLarge), nil), (.tokenNothing, .failure(.connectionLost), nil),
+        (.tokenStall, .failure(.timedOut), nil), (.token500, .status(500), "server_error"),
+        (.token503, .status(503), nil),
+        (.token429, .status(429), "slow_down"), (.tokenInvalidGrant, .status(400), "invalid_grant"),
+        (.tokenInvalidClient, .status(401), "invalid_client"),
+        (.tokenTemporarilyUnavailable, .status(400), "temporarily_unavailable"),
+    ] as [(Faults.Name, Outcome, String?)])
 private func `a fault of the token endpoint plays once and harms nothing`(
     name: Faults.Name, expected: Outcome, error: String?
 ) async throws {
@@ -59,15 +61,16 @@ private func `a fault of the token endpoint plays once and harms nothing`(
     #expect(try await signIn.refresh(tokens.refreshToken).status == 200)
 }
 
-@Test(arguments: [
-    (Faults.Name.directory401, Outcome.status(401), "InvalidAuthenticationToken"),
-    (.directory403, .status(403), "Authorization_RequestDenied"),
-    (.directory404, .status(404), "Request_ResourceNotFound"), (.directory429, .status(429), "TooManyRequests"),
-    (.directory503, .status(503), "serviceNotAvailable"), (.directoryHTML, .status(504), nil),
-    (.directoryCut, .failure(.connectionLost), nil), (.directorySlow, .failure(.timedOut), nil),
-    (.directoryForeignNextLink, .status(200), nil), (.directoryNextLinkLoop, .status(200), nil),
-    (.directoryEmptyPage, .status(200), nil),
-] as [(Faults.Name, Outcome, String?)])
+@Test(
+    arguments: [
+        (Faults.Name.directory401, Outcome.status(401), "InvalidAuthenticationToken"),
+        (.directory403, .status(403), "Authorization_RequestDenied"),
+        (.directory404, .status(404), "Request_ResourceNotFound"), (.directory429, .status(429), "TooManyRequests"),
+        (.directory503, .status(503), "serviceNotAvailable"), (.directoryHTML, .status(504), nil),
+        (.directoryCut, .failure(.connectionLost), nil), (.directorySlow, .failure(.timedOut), nil),
+        (.directoryForeignNextLink, .status(200), nil), (.directoryNextLinkLoop, .status(200), nil),
+        (.directoryEmptyPage, .status(200), nil),
+    ] as [(Faults.Name, Outcome, String?)])
 private func `a fault of the directory plays once`(name: Faults.Name, expected: Outcome, code: String?) async throws {
     let signIn = SignIn(try await provider())
     let token = try await signIn.tokens().accessToken

@@ -21,7 +21,8 @@ struct SignIn: Sendable {
     var verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
     var parameters: [String: String]
 
-    init(_ provider: LocalProvider, scope: String = "openid profile email offline_access User.Read User.ReadBasic.All") {
+    init(_ provider: LocalProvider, scope: String = "openid profile email offline_access User.Read User.ReadBasic.All")
+    {
         self.provider = provider
         clientID = provider.clientID
         parameters = [

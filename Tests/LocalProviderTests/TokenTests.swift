@@ -11,7 +11,8 @@ import Testing
 @Test func `a person signs in through a browser, a listener and back`() async throws {
     let provider = try await provider()
     defer { provider.close() }
-    let discovery = try await transport.send(HTTPRequest(.get, provider.issuer.appending(path: ".well-known/openid-configuration")))
+    let discovery = try await transport.send(
+        HTTPRequest(.get, provider.issuer.appending(path: ".well-known/openid-configuration")))
     #expect(discovery.json["issuer"]?.string == provider.issuer.absoluteString)
 
     let (queries, continuation) = AsyncStream<String>.makeStream()
@@ -69,7 +70,8 @@ import Testing
 }
 
 @Test(arguments: [
-    "code_verifier": "wrong-wrong-wrong-wrong-wrong-wrong-wrong-wrong", "redirect_uri": "http://127.0.0.1:49153/callback",
+    "code_verifier": "wrong-wrong-wrong-wrong-wrong-wrong-wrong-wrong",
+    "redirect_uri": "http://127.0.0.1:49153/callback",
 ])
 func `a code is good with its verifier and its redirect address only`(name: String, value: String) async throws {
     let signIn = SignIn(try await provider())
@@ -150,7 +152,8 @@ func `a code is good with its verifier and its redirect address only`(name: Stri
     // The grant keeps its width.
     let wide = try await signIn.refresh(narrow.refreshToken)
     #expect(try await signIn.get("/v1.0/users", token: wide.accessToken).status == 200)
-    #expect(try await signIn.refresh(wide.refreshToken, ["scope": "openid Directory.Read.All"]).error == "invalid_scope")
+    #expect(
+        try await signIn.refresh(wide.refreshToken, ["scope": "openid Directory.Read.All"]).error == "invalid_scope")
 }
 
 @Test func `no refresh token comes without offline_access and no ID token without openid`() async throws {
@@ -190,21 +193,22 @@ func `a code is good with its verifier and its redirect address only`(name: Stri
 
 private let basic = "Basic " + Data("directory-confidential:not-a-secret".utf8).base64EncodedString()
 
-@Test(arguments: [
-    (["client_id": "directory-confidential", "client_secret": "not-a-secret"], nil, 200, nil),
-    (["client_id": ""], basic, 200, nil),
-    (["client_id": "directory-confidential"], basic, 200, nil),
-    (["client_id": "directory-confidential"], nil, 401, "invalid_client"),
-    (["client_id": "directory-confidential", "client_secret": "wrong"], nil, 401, "invalid_client"),
-    (["client_id": "", "client_secret": "not-a-secret"], basic, 400, "invalid_request"),
-    (["client_id": "directory"], basic, 400, "invalid_request"),
-    (["client_id": ""], "Basic !!!", 401, "invalid_client"),
-    (["client_id": ""], "Bearer x", 401, "invalid_client"),
-    (["client_id": "nobody"], nil, 401, "invalid_client"),
-    (["client_id": "directory", "client_secret": "any"], nil, 401, "invalid_client"),
-    (["client_id": "directory"], nil, 400, "unauthorized_client"),
-    (["client_id": ""], nil, 400, "invalid_request"),
-] as [([String: String], String?, Int, String?)])
+@Test(
+    arguments: [
+        (["client_id": "directory-confidential", "client_secret": "not-a-secret"], nil, 200, nil),
+        (["client_id": ""], basic, 200, nil),
+        (["client_id": "directory-confidential"], basic, 200, nil),
+        (["client_id": "directory-confidential"], nil, 401, "invalid_client"),
+        (["client_id": "directory-confidential", "client_secret": "wrong"], nil, 401, "invalid_client"),
+        (["client_id": "", "client_secret": "not-a-secret"], basic, 400, "invalid_request"),
+        (["client_id": "directory"], basic, 400, "invalid_request"),
+        (["client_id": ""], "Basic !!!", 401, "invalid_client"),
+        (["client_id": ""], "Bearer x", 401, "invalid_client"),
+        (["client_id": "nobody"], nil, 401, "invalid_client"),
+        (["client_id": "directory", "client_secret": "any"], nil, 401, "invalid_client"),
+        (["client_id": "directory"], nil, 400, "unauthorized_client"),
+        (["client_id": ""], nil, 400, "invalid_request"),
+    ] as [([String: String], String?, Int, String?)])
 func `clients authenticate in one way`(
     form: [String: String], header: String?, status: Int, error: String?
 ) async throws {
