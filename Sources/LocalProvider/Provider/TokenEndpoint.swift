@@ -117,10 +117,6 @@ extension ProviderCore {
             guard let identifier = state.grants.refreshTokens[token], let grant = state.grants.grants[identifier],
                 grant.authorization.clientID == client.id
             else { return .failure(.invalidGrant("The refresh token is unknown, expired or revoked.")) }
-            guard grant.refreshToken == token else {
-                state.grants.end(identifier)
-                return .failure(Self.reused)
-            }
             return .success((identifier, grant.authorization.scopes))
         }
         let (identifier, granted) = try found.get()
@@ -181,7 +177,7 @@ extension ProviderCore {
             guard var grant = state.grants.grants[identifier] else {
                 return .failure(.invalidGrant("The grant is revoked."))
             }
-            // Looked at again: of two that refresh at once, the second meets a token that is old by now.
+            // In the same step as the new token is noted: of two that refresh at once, one meets a token that is old by now.
             guard presented == nil || grant.refreshToken == presented else {
                 state.grants.end(identifier)
                 return .failure(Self.reused)
