@@ -30,6 +30,8 @@ public final class LocalProvider: Sendable {
         /// Whether each refresh gives a new refresh token and ends the old one. When an old one comes again, everything
         /// that belongs to it ends (RFC 9700 section 4.14.2).
         public var rotatesRefreshTokens = true
+        /// How long a device has to wait between two questions for its tokens, in whole seconds.
+        public var devicePollingInterval: Duration = .seconds(5)
         /// Whether User.ReadBasic.All lets see only names and addresses of other people, as the real service does.
         public var withholdsNonBasicProperties = false
         /// The faults to begin with.

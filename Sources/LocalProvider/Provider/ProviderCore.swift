@@ -99,6 +99,9 @@ final class ProviderCore: Sendable {
         case ("/authorize", .get): return authorize(query: request.query ?? "")
         case ("/authorize", .post): return authorize(post: request)
         case ("/token", .post): return await token(request, &note)
+        case ("/device_authorization", .post): return deviceAuthorization(request)
+        case ("/device", .get): return devicePage(FormFields(parsing: request.query ?? ""))
+        case ("/device", .post): return decideDevice(request)
         case ("/userinfo", .get), ("/userinfo", .post): return userInfo(request)
         case ("/revoke", .post): return revoke(request)
         case ("/logout", .get): return await logout(FormFields(parsing: request.query ?? ""))
@@ -116,6 +119,7 @@ final class ProviderCore: Sendable {
     private static let methods = [
         "/": "GET", "/.well-known/openid-configuration": "GET", "/.well-known/oauth-authorization-server": "GET",
         "/jwks": "GET", "/authorize": "GET, POST", "/token": "POST", "/userinfo": "GET, POST", "/revoke": "POST",
+        "/device_authorization": "POST", "/device": "GET, POST",
         "/logout": "GET, POST",
     ]
 }

@@ -10,10 +10,12 @@ import StrictJSON
 
 // The token endpoint. RFC 6749 sections 3.2, 5 and 6, RFC 7636.
 extension ProviderCore {
+    static let deviceGrantType = "urn:ietf:params:oauth:grant-type:device_code"
+    static let grantTypes = ["authorization_code", "refresh_token", "client_credentials", deviceGrantType]
+
     func token(_ request: LoopbackRequest, _ note: inout Note) async -> LoopbackResponse {
-        let known = ["authorization_code", "refresh_token", "client_credentials"]
         note.grantType = FormFields(parsing: String(decoding: request.body, as: UTF8.self))?["grant_type"]
-            .flatMap { known.contains($0) ? $0 : nil }
+            .flatMap { Self.grantTypes.contains($0) ? $0 : nil }
         if let fault = state.withLock({ $0.faults.take("token-") }) {
             note.fault = fault
             return Self.answer(to: fault)
@@ -25,6 +27,7 @@ extension ProviderCore {
             let grant: String
             switch type {
             case "authorization_code": grant = try redeemCode(form, client)
+            case Self.deviceGrantType: grant = try redeemDeviceCode(form, client)
             case "refresh_token": return try await refresh(form, client)
             case "client_credentials": return try clientCredentials(form, client)
             default:
