@@ -41,6 +41,29 @@ public struct Approval: Sendable {
         try await destination("approve", authorizationURL, transport)
     }
 
+    /// Approves the device of this verification URL, one that has the user code in it (RFC 8628 section 3.3.1).
+    ///
+    /// - Throws: ``ApprovalError`` when the provider shows no form or no device waits with the code, and what the
+    ///   transport throws.
+    public func approveDevice(_ verificationURLComplete: URL, transport: any HTTPTransport) async throws {
+        try await decideDevice("approve", verificationURLComplete, transport)
+    }
+
+    /// Denies the device of this verification URL, one that has the user code in it.
+    ///
+    /// - Throws: As ``approveDevice(_:transport:)``.
+    public func denyDevice(_ verificationURLComplete: URL, transport: any HTTPTransport) async throws {
+        try await decideDevice("deny", verificationURLComplete, transport)
+    }
+
+    private func decideDevice(_ decision: String, _ url: URL, _ transport: any HTTPTransport) async throws {
+        let (_, answer) = try await submit(decision, url, transport)
+        let alert = SignInForm.alert(String(decoding: answer.body, as: UTF8.self))
+        guard answer.status == 200, alert == nil else {
+            throw ApprovalError(reason: "the provider answered \(answer.status)" + (alert.map { ": \($0)" } ?? ""))
+        }
+    }
+
     private func decide(
         _ decision: String, _ authorizationURL: URL, _ transport: any HTTPTransport
     ) async throws -> HTTPResponse {
@@ -51,14 +74,16 @@ public struct Approval: Sendable {
         return try await transport.send(HTTPRequest(.get, destination))
     }
 
-    private func destination(
+    /// Opens the page and sends its form; gives where the form went and the answer, or the answer to the page itself when
+    /// that is a redirect already.
+    private func submit(
         _ decision: String, _ authorizationURL: URL, _ transport: any HTTPTransport
-    ) async throws -> URL {
+    ) async throws -> (URL, HTTPResponse) {
         guard authorizationURL.isLoopback else {
             throw ApprovalError(reason: "the authorization URL is not on this machine")
         }
         let page = try await transport.send(HTTPRequest(.get, authorizationURL))
-        if let location = Self.location(page, from: authorizationURL) { return location }
+        if Self.location(page, from: authorizationURL) != nil { return (authorizationURL, page) }
         guard page.status == 200, let form = SignInForm(page: String(decoding: page.body, as: UTF8.self)),
             let action = URL(string: form.action, relativeTo: authorizationURL)?.absoluteURL, action.isLoopback
         else {
@@ -67,12 +92,18 @@ public struct Approval: Sendable {
                     + (SignInForm.alert(String(decoding: page.body, as: UTF8.self)).map { ": \($0)" } ?? ""))
         }
         var fields = form.fields
-        if let userPrincipalName { fields.append("upn", userPrincipalName) }
-        fields.append("decision", decision)
+        if let userPrincipalName { fields.set("upn", userPrincipalName) }
+        fields.set("decision", decision)
         let post = HTTPRequest(
             .post, action, fields: ["Content-Type": "application/x-www-form-urlencoded"],
             body: Data(fields.encoded.utf8))
-        let answer = try await transport.send(post)
+        return (action, try await transport.send(post))
+    }
+
+    private func destination(
+        _ decision: String, _ authorizationURL: URL, _ transport: any HTTPTransport
+    ) async throws -> URL {
+        let (action, answer) = try await submit(decision, authorizationURL, transport)
         guard let location = Self.location(answer, from: action) else {
             throw ApprovalError(
                 reason: "the provider answered \(answer.status) instead of a redirect"
@@ -111,7 +142,7 @@ struct SignInForm {
             case "input":
                 guard isInForm, let name = tag.attributes["name"] else { continue }
                 let type = tag.attributes["type"] ?? "text"
-                if type == "hidden" || type == "radio" && tag.attributes["checked"] != nil {
+                if type == "hidden" || type == "text" || type == "radio" && tag.attributes["checked"] != nil {
                     fields.append(name, tag.attributes["value"] ?? "")
                 }
             default: continue

@@ -98,8 +98,7 @@ extension ProviderCore {
                 to: pending.redirectURI, state: pending.state,
                 [("error", "access_denied"), ("error_description", "The person said no.")])
         }
-        let name = form["upn"]?.filter { $0 != " " } ?? form["person"] ?? ""
-        guard let person = people.index(signingInAs: name) else {
+        guard let person = people.index(signingInAs: form.personName) else {
             return consentPage(
                 pending, client, handle: handle, problem: "Nobody here has that name. Choose one, or type another.")
         }
@@ -132,4 +131,9 @@ extension ProviderCore {
         let separator = uri.contains("?") ? "&" : "?"
         return LoopbackResponse(status: 303, fields: ["Location": "\(uri)\(separator)\(fields.encoded)"])
     }
+}
+
+extension FormFields {
+    /// The person whom a page's form names: typed, or else chosen.
+    var personName: String { self["upn"]?.filter { $0 != " " } ?? self["person"] ?? "" }
 }

@@ -34,6 +34,12 @@ struct FormFields: Sendable, Equatable {
 
     mutating func append(_ name: String, _ value: String) { fields.append(Field(name: name, value: value)) }
 
+    /// Replaces every field of this name.
+    mutating func set(_ name: String, _ value: String) {
+        fields.removeAll { $0.name == name }
+        append(name, value)
+    }
+
     /// The fields as a query or as form content: everything escaped but unreserved characters.
     var encoded: String {
         fields.map { "\(PercentCoding.encode($0.name))=\(PercentCoding.encode($0.value))" }.joined(separator: "&")

@@ -50,6 +50,7 @@ struct Grants: Sendable {
 
     var pending = Bounded<PendingAuthorization>(limit: 1_000)
     var codes = Bounded<Code>(limit: 1_000)
+    var devices = Bounded<DeviceRequest>(limit: 1_000)
     /// What lives on: grants by their identifier.
     var grants = Bounded<Grant>(limit: 10_000)
     /// Every refresh token ever given, with its grant, so that an old one is known as old.
@@ -66,6 +67,7 @@ struct Grants: Sendable {
         grants.removeAll()
         accessTokens.removeAll()
         codes.removeAll()
+        devices.removeAll()
     }
 }
 
@@ -93,6 +95,10 @@ struct Bounded<Value: Sendable>: Sendable {
             for key in order.prefix(surplus) { values[key] = nil }
             order.removeFirst(surplus)
         }
+    }
+
+    func first(where isWanted: (String, Value) -> Bool) -> (String, Value)? {
+        values.first { isWanted($0.key, $0.value) }.map { ($0.key, $0.value) }
     }
 
     mutating func updateAll(_ update: (inout Value) -> Void) {

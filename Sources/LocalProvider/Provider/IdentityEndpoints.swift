@@ -19,9 +19,11 @@ extension ProviderCore {
             "issuer": .string(issuer), "authorization_endpoint": .string(issuer + "/authorize"),
             "token_endpoint": .string(issuer + "/token"), "userinfo_endpoint": .string(issuer + "/userinfo"),
             "jwks_uri": .string(issuer + "/jwks"), "revocation_endpoint": .string(issuer + "/revoke"),
-            "end_session_endpoint": .string(issuer + "/logout"), "response_types_supported": list(["code"]),
+            "end_session_endpoint": .string(issuer + "/logout"),
+            "device_authorization_endpoint": .string(issuer + "/device_authorization"),
+            "response_types_supported": list(["code"]),
             "response_modes_supported": list(["query"]),
-            "grant_types_supported": list(["authorization_code", "refresh_token", "client_credentials"]),
+            "grant_types_supported": list(Self.grantTypes),
             "code_challenge_methods_supported": list(["S256"]),
             "token_endpoint_auth_methods_supported": list(authentication),
             "revocation_endpoint_auth_methods_supported": list(authentication),
@@ -127,7 +129,9 @@ extension ProviderCore {
             }
             clientID = audience
         }
-        guard let uri = parameters["post_logout_redirect_uri"] else { return signedOutPage() }
+        guard let uri = parameters["post_logout_redirect_uri"] else {
+            return messagePage("Signed out", "You can close this page.")
+        }
         guard let client = configuration.clients.first(where: { $0.id == clientID }), client.accepts(redirectURI: uri)
         else { return errorPage("post_logout_redirect_uri is not registered for the application.") }
         var location = uri

@@ -3,7 +3,7 @@
 #else
     public import Foundation
 #endif
-import JOSE
+public import JOSE
 import OAuth2AccountStore
 
 /// A small OAuth 2.0 and OpenID Connect provider with a Microsoft Graph directory, on this machine only.
@@ -30,12 +30,16 @@ public final class LocalProvider: Sendable {
         /// Whether each refresh gives a new refresh token and ends the old one. When an old one comes again, everything
         /// that belongs to it ends (RFC 9700 section 4.14.2).
         public var rotatesRefreshTokens = true
+        /// How long a device has to wait between two questions for its tokens, in whole seconds.
+        public var devicePollingInterval: Duration = .seconds(5)
         /// Whether User.ReadBasic.All lets see only names and addresses of other people, as the real service does.
         public var withholdsNonBasicProperties = false
         /// The faults to begin with.
         public var faults = Faults()
         /// The clients. The first one is the public client of ``LocalProvider/clientID``.
         public var clients = [Self.publicClient, Self.confidentialClient]
+        /// The RSA key to sign ID tokens with; nil makes one at the first sign-in, which takes a tenth of a second or so.
+        public var signingKey: JWK?
         /// Tells the time.
         public var now: @Sendable () -> Date = { Date() }
         /// Gives random bytes.

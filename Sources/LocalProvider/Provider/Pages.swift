@@ -77,8 +77,8 @@ extension ProviderCore {
             status: status)
     }
 
-    func signedOutPage() -> LoopbackResponse {
-        .html(Self.page("Signed out", "<h1>Signed out</h1>\n<p>You can close this page.</p>"))
+    func messagePage(_ title: String, _ message: String) -> LoopbackResponse {
+        .html(Self.page(title, "<h1>\(Self.escaped(title))</h1>\n<p role=\"status\">\(Self.escaped(message))</p>"))
     }
 
     func welcomePage() -> LoopbackResponse {
@@ -96,45 +96,80 @@ extension ProviderCore {
     func consentPage(
         _ pending: PendingAuthorization, _ client: RegisteredClient, handle: String, problem: String? = nil
     ) -> LoopbackResponse {
-        let hinted = pending.loginHint.flatMap { people.index(signingInAs: $0) }
+        let title = "Sign in to \(client.name)"
+        var content = Self.heading(title, problem)
+        content += "<form method=\"post\" action=\"/authorize\">\n"
+        content += "<input type=\"hidden\" name=\"request\" value=\"\(Self.escaped(handle))\">\n"
+        content += personFields(hint: pending.loginHint) + Self.scopeList(client, pending.scopes) + Self.buttons
+        return Self.formPage(Self.page(title, content))
+    }
+
+    /// Which device, who, and with what when the code is known already.
+    func devicePage(userCode: String?, problem: String?) -> LoopbackResponse {
+        let title = "Sign in on a device"
+        var content = Self.heading(title, problem)
+        content += """
+            <form method="post" action="/device">
+            <p><label for="code">The code that the device shows</label>
+            <input type="text" name="user_code" id="code" value="\(Self.escaped(userCode ?? ""))" autocomplete="off" \
+            autocapitalize="characters" spellcheck="false"></p>
+
+            """
+        content += personFields(hint: nil)
+        let known = state.withLock { $0.grants.devices.first { $1.userCode == userCode } }?.1
+        if let known, let client = configuration.clients.first(where: { $0.id == known.clientID }) {
+            content += Self.scopeList(client, known.scopes)
+        }
+        return Self.formPage(Self.page(title, content + Self.buttons))
+    }
+
+    // MARK: Parts of the forms
+
+    private static func heading(_ title: String, _ problem: String?) -> String {
+        "<h1>\(escaped(title))</h1>\n" + (problem.map { "<p role=\"alert\">\(escaped($0))</p>\n" } ?? "")
+    }
+
+    /// A few people to choose from, the one hinted at first, and a field for everybody else.
+    private func personFields(hint: String?) -> String {
+        let hinted = hint.flatMap { people.index(signingInAs: $0) }
         var offered = [hinted].compactMap { $0 }
         for index in [0, 1, 2, 3, 7] where index < people.all.count && !offered.contains(index) {
             offered.append(index)
         }
-        var content = "<h1>Sign in to \(Self.escaped(client.name))</h1>\n"
-        if let problem { content += "<p role=\"alert\" id=\"problem\">\(Self.escaped(problem))</p>\n" }
-        content += "<form method=\"post\" action=\"/authorize\">\n"
-        content += "<input type=\"hidden\" name=\"request\" value=\"\(Self.escaped(handle))\">\n"
-        content += "<fieldset>\n<legend>Who are you?</legend>\n"
+        var fields = "<fieldset>\n<legend>Who are you?</legend>\n"
         for (number, index) in offered.enumerated() {
             let person = people.all[index]
             let name = Self.escaped(person.displayName ?? person.userPrincipalName)
             let address = Self.escaped(person.userPrincipalName)
             let checked = number == 0 ? " checked" : ""
-            content +=
-                "<div class=\"choice\"><input type=\"radio\" name=\"person\" id=\"p\(number)\" value=\"\(address)\"\(checked)>"
-                + "<label for=\"p\(number)\">\(name) <small>\(address)</small></label></div>\n"
+            fields += """
+                <div class="choice"><input type="radio" name="person" id="p\(number)" value="\(address)"\(checked)>\
+                <label for="p\(number)">\(name) <small>\(address)</small></label></div>
+
+                """
         }
-        let typed = hinted == nil ? pending.loginHint.map(Self.escaped) ?? "" : ""
-        content += """
+        let typed = hinted == nil ? hint.map(Self.escaped) ?? "" : ""
+        return fields + """
             <label for="upn">Somebody else (user principal name)</label>
-            <input type="text" name="upn" id="upn" value="\(typed)" autocomplete="off" autocapitalize="none" spellcheck="false">
+            <input type="text" name="upn" id="upn" value="\(typed)" autocomplete="off" autocapitalize="none" \
+            spellcheck="false">
             </fieldset>
-            <p>\(Self.escaped(client.name)) asks for:</p>
-            <ul>
 
             """
-        for scope in pending.scopes { content += "<li>\(Self.escaped(Self.meaning(of: scope)))</li>\n" }
-        content += """
-            </ul>
-            <div class="buttons">
-            <button type="submit" name="decision" value="approve">Approve</button>
-            <button type="submit" name="decision" value="deny">Deny</button>
-            </div>
-            </form>
-            """
-        return Self.formPage(Self.page("Sign in to \(client.name)", content))
     }
+
+    private static func scopeList(_ client: RegisteredClient, _ scopes: [String]) -> String {
+        "<p>\(escaped(client.name)) asks for:</p>\n<ul>\n"
+            + scopes.map { "<li>\(escaped(meaning(of: $0)))</li>\n" }.joined() + "</ul>\n"
+    }
+
+    private static let buttons = """
+        <div class="buttons">
+        <button type="submit" name="decision" value="approve">Approve</button>
+        <button type="submit" name="decision" value="deny">Deny</button>
+        </div>
+        </form>
+        """
 
     private static func meaning(of scope: String) -> String {
         switch Scopes.permission(scope) {

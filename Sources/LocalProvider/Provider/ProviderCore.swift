@@ -44,7 +44,8 @@ final class ProviderCore: Sendable {
     func startMakingKey() -> Task<JWK, any Error> {
         key.withLock { key in
             if let key { return key }
-            let task = Task.detached { try JWK.generate(for: .rs256, keyID: "local-1") }
+            let given = configuration.signingKey
+            let task = Task.detached { try given ?? JWK.generate(for: .rs256, keyID: "local-1") }
             key = task
             return task
         }
@@ -98,6 +99,9 @@ final class ProviderCore: Sendable {
         case ("/authorize", .get): return authorize(query: request.query ?? "")
         case ("/authorize", .post): return authorize(post: request)
         case ("/token", .post): return await token(request, &note)
+        case ("/device_authorization", .post): return deviceAuthorization(request)
+        case ("/device", .get): return devicePage(FormFields(parsing: request.query ?? ""))
+        case ("/device", .post): return decideDevice(request)
         case ("/userinfo", .get), ("/userinfo", .post): return userInfo(request)
         case ("/revoke", .post): return revoke(request)
         case ("/logout", .get): return await logout(FormFields(parsing: request.query ?? ""))
@@ -115,6 +119,7 @@ final class ProviderCore: Sendable {
     private static let methods = [
         "/": "GET", "/.well-known/openid-configuration": "GET", "/.well-known/oauth-authorization-server": "GET",
         "/jwks": "GET", "/authorize": "GET, POST", "/token": "POST", "/userinfo": "GET, POST", "/revoke": "POST",
+        "/device_authorization": "POST", "/device": "GET, POST",
         "/logout": "GET, POST",
     ]
 }

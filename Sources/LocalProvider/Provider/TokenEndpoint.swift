@@ -10,10 +10,12 @@ import StrictJSON
 
 // The token endpoint. RFC 6749 sections 3.2, 5 and 6, RFC 7636.
 extension ProviderCore {
+    static let deviceGrantType = "urn:ietf:params:oauth:grant-type:device_code"
+    static let grantTypes = ["authorization_code", "refresh_token", "client_credentials", deviceGrantType]
+
     func token(_ request: LoopbackRequest, _ note: inout Note) async -> LoopbackResponse {
-        let known = ["authorization_code", "refresh_token", "client_credentials"]
         note.grantType = FormFields(parsing: String(decoding: request.body, as: UTF8.self))?["grant_type"]
-            .flatMap { known.contains($0) ? $0 : nil }
+            .flatMap { Self.grantTypes.contains($0) ? $0 : nil }
         if let fault = state.withLock({ $0.faults.take("token-") }) {
             note.fault = fault
             return Self.answer(to: fault)
@@ -25,6 +27,7 @@ extension ProviderCore {
             let grant: String
             switch type {
             case "authorization_code": grant = try redeemCode(form, client)
+            case Self.deviceGrantType: grant = try redeemDeviceCode(form, client)
             case "refresh_token": return try await refresh(form, client)
             case "client_credentials": return try clientCredentials(form, client)
             default:
@@ -117,10 +120,6 @@ extension ProviderCore {
             guard let identifier = state.grants.refreshTokens[token], let grant = state.grants.grants[identifier],
                 grant.authorization.clientID == client.id
             else { return .failure(.invalidGrant("The refresh token is unknown, expired or revoked.")) }
-            guard grant.refreshToken == token else {
-                state.grants.end(identifier)
-                return .failure(Self.reused)
-            }
             return .success((identifier, grant.authorization.scopes))
         }
         let (identifier, granted) = try found.get()
@@ -181,7 +180,7 @@ extension ProviderCore {
             guard var grant = state.grants.grants[identifier] else {
                 return .failure(.invalidGrant("The grant is revoked."))
             }
-            // Looked at again: of two that refresh at once, the second meets a token that is old by now.
+            // In the same step as the new token is noted: of two that refresh at once, one meets a token that is old by now.
             guard presented == nil || grant.refreshToken == presented else {
                 state.grants.end(identifier)
                 return .failure(Self.reused)

@@ -1,0 +1,128 @@
+import Foundation
+import HTTPTransport
+import StrictJSON
+import Testing
+
+@testable import LocalProvider
+
+/// What the transport makes of an answer.
+private enum Outcome: Equatable {
+    case status(Int)
+    case failure(HTTPTransportError.Kind)
+}
+
+private func outcome(_ request: HTTPRequest) async throws -> (Outcome, HTTPResponse?) {
+    do {
+        let response = try await transport.send(request)
+        return (.status(response.status), response)
+    } catch let error as HTTPTransportError {
+        return (.failure(error.kind), nil)
+    }
+}
+
+private func refreshRequest(_ signIn: SignIn, _ token: String) throws -> HTTPRequest {
+    let url = try #require(URL(string: signIn.provider.issuer.absoluteString + "/token"))
+    var request = HTTPRequest(
+        .post, url, fields: ["Content-Type": "application/x-www-form-urlencoded"],
+        body: Data("grant_type=refresh_token&client_id=directory&refresh_token=\(token)".utf8))
+    request.timeout = .milliseconds(400)
+    return request
+}
+
+@Test(
+    arguments: [
+        (Faults.Name.tokenHTML, Outcome.status(200), nil), (.tokenHalfJSON, .status(200), nil),
+        (.tokenHuge, .failure(.responseTooLarge), nil), (.tokenNothing, .failure(.connectionLost), nil),
+        (.tokenStall, .failure(.timedOut), nil), (.token500, .status(500), "server_error"),
+        (.token503, .status(503), nil),
+        (.token429, .status(429), "slow_down"), (.tokenInvalidGrant, .status(400), "invalid_grant"),
+        (.tokenInvalidClient, .status(401), "invalid_client"),
+        (.tokenTemporarilyUnavailable, .status(400), "temporarily_unavailable"),
+    ] as [(Faults.Name, Outcome, String?)])
+private func `a fault of the token endpoint plays once and harms nothing`(
+    name: Faults.Name, expected: Outcome, error: String?
+) async throws {
+    let signIn = SignIn(try await provider())
+    let tokens = try await signIn.tokens()
+    var faults = Faults()
+    faults.add(name, count: 1)
+    signIn.provider.setFaults(faults)
+    let (found, response) = try await outcome(try refreshRequest(signIn, tokens.refreshToken))
+    #expect(found == expected)
+    #expect(response?.json["error"]?.string == error)
+    if name == .token429 { #expect(response?.fields["Retry-After"] == "2") }
+    if name == .tokenHTML { #expect(response?.fields["Content-Type"]?.hasPrefix("text/html") == true) }
+    if name == .tokenHalfJSON {
+        #expect(throws: JSONError.self) { _ = try JSONValue(parsing: try #require(response?.body)) }
+    }
+    #expect(signIn.provider.faults.entries.map(\.remaining) == [0])
+    #expect(signIn.provider.log().last?.fault == name)
+    // The refresh token was not used by it.
+    #expect(try await signIn.refresh(tokens.refreshToken).status == 200)
+}
+
+@Test(
+    arguments: [
+        (Faults.Name.directory401, Outcome.status(401), "InvalidAuthenticationToken"),
+        (.directory403, .status(403), "Authorization_RequestDenied"),
+        (.directory404, .status(404), "Request_ResourceNotFound"), (.directory429, .status(429), "TooManyRequests"),
+        (.directory503, .status(503), "serviceNotAvailable"), (.directoryHTML, .status(504), nil),
+        (.directoryCut, .failure(.connectionLost), nil), (.directorySlow, .failure(.timedOut), nil),
+        (.directoryForeignNextLink, .status(200), nil), (.directoryNextLinkLoop, .status(200), nil),
+        (.directoryEmptyPage, .status(200), nil),
+    ] as [(Faults.Name, Outcome, String?)])
+private func `a fault of the directory plays once`(name: Faults.Name, expected: Outcome, code: String?) async throws {
+    let signIn = SignIn(try await provider())
+    let token = try await signIn.tokens().accessToken
+    var faults = Faults()
+    faults.add(name, count: 1)
+    signIn.provider.setFaults(faults)
+    let url = try #require(URL(string: signIn.provider.issuer.absoluteString + "/v1.0/users?$top=5"))
+    var request = HTTPRequest(.get, url, fields: ["Authorization": "Bearer \(token)"])
+    request.timeout = .milliseconds(400)
+    let (found, response) = try await outcome(request)
+    #expect(found == expected)
+    #expect(response?.graphCode == code)
+    let link = response?.json["@odata.nextLink"]?.string
+    switch name {
+    case .directory429, .directory503: #expect(response?.fields["Retry-After"] == "2")
+    case .directory401: #expect(response?.fields["WWW-Authenticate"]?.hasPrefix("Bearer ") == true)
+    case .directoryForeignNextLink: #expect(link?.hasPrefix("https://graph.attacker.example/") == true)
+    case .directoryNextLinkLoop: #expect(link == url.absoluteString)
+    case .directoryEmptyPage:
+        #expect(response?.value.isEmpty == true)
+        let next = try await transport.send(
+            HTTPRequest(
+                .get, try #require(link.flatMap { URL(string: $0) }), fields: ["Authorization": "Bearer \(token)"]))
+        #expect(next.value.count == 5)
+    default: break
+    }
+    #expect(try await signIn.get("/v1.0/users?$top=5", token: token).value.count == 5)
+}
+
+@Test func `every fault is listed, has words and is tested above`() {
+    #expect(Faults.Name.all.count == 22)
+    #expect(Set(Faults.Name.all).count == 22)
+    #expect(Faults.Name.all.allSatisfy { $0.summary?.isEmpty == false })
+}
+
+@Test func `faults are read from text`() throws {
+    var faults = Faults()
+    try faults.add(parsing: "token-html")
+    try faults.add(parsing: "directory-429:3")
+    #expect(faults.entries == [.init(.tokenHTML), .init(.directory429, remaining: 3)])
+    for text in ["", "token", "token-html:", "token-html:0", "token-html:x", "token-html:1:1"] {
+        let error = #expect(throws: FaultError.self) { try faults.add(parsing: text) }
+        #expect(error?.description.isEmpty == false)
+    }
+    #expect(throws: FaultError.self) { try faults.add(parsing: "nothing") }
+}
+
+@Test func `faults play in their order and an unknown one plays nothing`() {
+    var faults = Faults([
+        .init(Faults.Name(rawValue: "token-unknown")), .init(.token500, remaining: 2), .init(.directory401),
+        .init(.token503),
+    ])
+    #expect((0..<4).map { _ in faults.take("token-") } == [.token500, .token500, .token503, .token503])
+    #expect(faults.take("directory-") == .directory401)
+}

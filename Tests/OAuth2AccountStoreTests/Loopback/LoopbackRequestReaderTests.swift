@@ -1,0 +1,80 @@
+import Foundation
+import HTTPTransport
+import Testing
+
+@testable import OAuth2AccountStore
+
+private let limits: LoopbackListener.Limits = {
+    var limits = LoopbackListener.Limits()
+    limits.requestLineBytes = 200
+    limits.headerBytes = 400
+    limits.bodyBytes = 50
+    return limits
+}()
+private let authority = LoopbackAuthority(host: "127.0.0.1", port: 80)
+
+/// What a reader makes of bytes that arrive in pieces: the first request with what it took, or the refusal.
+private func outcome(_ bytes: [UInt8], pieces: [Int]) -> Result<
+    LoopbackRequestReader.Step, LoopbackRequestReader.Refusal
+> {
+    var reader = LoopbackRequestReader(limits: limits, authority: authority)
+    var buffer: [UInt8] = []
+    var last = LoopbackRequestReader.Step.more
+    for end in pieces + [bytes.count] where end > buffer.count {
+        buffer += bytes[buffer.count..<end]
+        do throws(LoopbackRequestReader.Refusal) {
+            last = try reader.read(buffer)
+            if case .request = last { return .success(last) }
+        } catch {
+            return .failure(error)
+        }
+    }
+    return .success(last)
+}
+
+@Test func `how the bytes are cut does not matter, whatever they are`() {
+    var numbers = FixedNumbers(state: 7)
+    let good = Array("POST /a?b=c HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 5\r\nX-Y: z\r\n\r\nhello".utf8)
+    let alphabet = Array("\r\n :/?%#0aZ\u{0}\u{7F}".utf8) + [0x80, 0xFF]
+    var accepted = 0
+    for _ in 0..<5_000 {
+        var bytes = good
+        for _ in 0..<Int.random(in: 0...3, using: &numbers) {
+            let at = Int.random(in: 0..<bytes.count, using: &numbers)
+            let byte = alphabet[Int.random(in: 0..<alphabet.count, using: &numbers)]
+            switch Int.random(in: 0..<4, using: &numbers) {
+            case 0: bytes[at] = byte
+            case 1: bytes.insert(byte, at: at)
+            case 2: bytes.remove(at: at)
+            default: bytes.insert(contentsOf: repeatElement(byte, count: 150), at: at)
+            }
+        }
+        let pieces = (0..<4).map { _ in Int.random(in: 0...bytes.count, using: &numbers) }.sorted()
+        let whole = outcome(bytes, pieces: [])
+        let cut = outcome(bytes, pieces: pieces)
+        let single = outcome(bytes, pieces: Array(0..<bytes.count))
+        // A refusal may come earlier, and for a fault that stands earlier; a request is the same request.
+        if case .success(let step) = whole {
+            #expect(cut == .success(step) && single == .success(step))
+            if case .request = step { accepted += 1 }
+        } else {
+            #expect((try? cut.get()) == nil && (try? single.get()) == nil)
+        }
+    }
+    #expect(accepted > 500 && accepted < 4_500)
+}
+
+@Test func `on port 80 the port may be left out`() {
+    #expect(authority.contains("127.0.0.1") && authority.contains("127.0.0.1:80"))
+    let six = LoopbackAuthority(host: "::1", port: 8080)
+    #expect(six.contains("[::1]:8080") && !six.contains("[::1]") && !six.contains("127.0.0.1:8080"))
+}
+
+/// Numbers that are the same in every run.
+private struct FixedNumbers: RandomNumberGenerator {
+    var state: UInt64
+    mutating func next() -> UInt64 {
+        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return state ^ (state >> 29)
+    }
+}
