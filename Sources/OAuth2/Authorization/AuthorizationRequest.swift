@@ -103,11 +103,7 @@ public struct AuthorizationRequest: Sendable {
     static func pairs(
         server: AuthorizationServer, pending: PendingAuthorization, options: Options
     ) throws(OAuth2Error) -> [FormEncoding.Pair] {
-        if let token = pending.scope.firstInvalidToken {
-            throw .configuration(
-                "the scope token \(token.debugDescription) has characters that may not be sent; expected printable ASCII "
-                    + "without space, quotation mark and backslash")
-        }
+        try pending.scope.check()
         if options.prompt.contains("none"), options.prompt.count > 1 {
             throw .configuration("prompt=none goes with no other prompt")
         }
