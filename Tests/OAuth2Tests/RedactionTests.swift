@@ -54,7 +54,7 @@ struct RedactionTests {
             Client(id: "c", authentication: .secretBasic(Secret(clientSecret))),
             Client(id: "c", authentication: .secretPost(Secret(clientSecret))),
             Client(id: "c", authentication: .secretJWT(Secret(clientSecret))),
-            Client(id: "c", authentication: .privateKeyJWT(try ClientKey(key, algorithm: .edDSA))),
+            Client(id: "c", authentication: .privateKeyJWT(try SigningKey(key, algorithm: .edDSA))),
             Client(id: "c", authentication: .assertion(Secret(secret("client_assertion")))),
         ]
         let grants: [TokenRequest.Grant] = [

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTransport
+import JOSE
 import StrictJSON
 import Testing
 
@@ -10,7 +11,6 @@ struct RequestBuildingTests {
     static let file = VectorFile("request-building")
     static let leftOut = [
         "RB-041": "using a pushed request once is the store's: it takes the pending sign-in out",
-        "RB-042": "signed request objects (JAR): not built",
         "RB-052": "the password grant exists, marked legacy, because its predecessor had it",
         "RB-054": "how often a request is sent is the store's",
         "RB-060": "when a token is refreshed is the store's", "RB-061": "when a token is refreshed is the store's",
@@ -55,6 +55,7 @@ struct RequestBuildingTests {
         }
         // Another response type can only be tried as an extra parameter.
         if let type = input["response_type"]?.string { options.parameters["response_type"] = type }
+        options.resources += input["request_object"] == nil ? [] : ["https://a.example/", "https://b.example/"]
         let redirect = try RedirectURI(input["redirect_uri"]?.string ?? "http://127.0.0.1:51004/cb")
         let scope = Scope(input.texts("scope") ?? [])
         let fresh = try AuthorizationRequest(
@@ -62,6 +63,12 @@ struct RequestBuildingTests {
         if let uri = input["request_uri"]?.string {
             let pushed = PushedAuthorizationResponse(requestURI: uri, expiresIn: 60)
             return try AuthorizationRequest(pushed: pushed, server: server, client: client, pending: fresh.pending)
+        }
+        if input["request_object"]?.bool == true {
+            let key = try SigningKey(JWK.generate(for: .es256), algorithm: .es256)
+            return try AuthorizationRequest(
+                signedWith: key, server: server, client: client, pending: fresh.pending, options: options,
+                now: 1_700_000_000)
         }
         guard let verifier = input["code_verifier"]?.string.flatMap(CodeVerifier.init) else { return fresh }
         let pending = PendingAuthorization(
@@ -82,6 +89,17 @@ struct RequestBuildingTests {
         }
         if let any = expect.texts("raw_contains_any") { #expect(any.contains { address.contains($0) }) }
         for part in expect.texts("raw_must_not_contain") ?? [] { #expect(!address.contains(part)) }
+        if let wanted = expect["jwt_claims"]?.object {
+            #expect(query.count == 2)
+            let object = try JWT(parsing: query["request"]?.first ?? "")
+            for member in wanted.members { #expect(object.unverifiedClaims[member.name] == member.value) }
+            for name in expect.texts("jwt_claims_absent") ?? [] { #expect(object.unverifiedClaims[name] == nil) }
+            for member in (expect["jwt_header"]?.object ?? [:]).members {
+                #expect(object.header[member.name] == member.value)
+            }
+            #expect(object.unverifiedClaims["state"] == .string(request.pending.state))
+            #expect(object.unverifiedClaims["resource"] == ["https://a.example/", "https://b.example/"])
+        }
         if let warning = expect["warning"]?.bool { #expect((request.pending.redirectURI.warning != nil) == warning) }
         if let count = input.int("repeat") {
             let states = try (0..<count).map { _ in try Self.authorizationRequest(input).pending.state }

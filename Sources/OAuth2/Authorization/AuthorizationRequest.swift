@@ -75,8 +75,7 @@ public struct AuthorizationRequest: Sendable {
     ) throws(OAuth2Error) {
         let pairs =
             [("client_id", client.id)] + (try Self.pairs(server: server, pending: pending, options: options))
-        url = try Self.adding(pairs, to: Self.endpoint(server))
-        self.pending = pending
+        try self.init(pairs, server: server, pending: pending)
     }
 
     /// The request for parameters that were pushed to the provider before. It can be used once
@@ -86,8 +85,14 @@ public struct AuthorizationRequest: Sendable {
     public init(
         pushed: PushedAuthorizationResponse, server: AuthorizationServer, client: Client, pending: PendingAuthorization
     ) throws(OAuth2Error) {
-        url = try Self.adding(
-            [("client_id", client.id), ("request_uri", pushed.requestURI)], to: Self.endpoint(server))
+        try self.init(
+            [("client_id", client.id), ("request_uri", pushed.requestURI)], server: server, pending: pending)
+    }
+
+    init(
+        _ pairs: [FormEncoding.Pair], server: AuthorizationServer, pending: PendingAuthorization
+    ) throws(OAuth2Error) {
+        url = try Self.adding(pairs, to: Self.endpoint(server))
         self.pending = pending
     }
 

@@ -73,7 +73,7 @@ public struct ClientRegistration: Sendable, Equatable {
     /// The client to send requests as.
     ///
     /// - Throws: ``OAuth2Error/configuration(_:)`` when the method is not known here, or the secret has expired.
-    public func client(now: Double, key: ClientKey? = nil) throws(OAuth2Error) -> Client {
+    public func client(now: Double, key: SigningKey? = nil) throws(OAuth2Error) -> Client {
         if clientSecret != nil, !isSecretUsable(now: now) {
             throw .configuration("the client secret of this registration has expired; register again")
         }
