@@ -125,6 +125,18 @@ struct DPoPTests {
         return false
     }
 
+    @Test func `a server that sends a nonce each time does not push out the others'`() throws {
+        let busy = try #require(URL(string: "https://busy.example/")),
+            quiet = try #require(URL(string: "https://quiet.example/"))
+        var nonces = DPoPNonces()
+        nonces.note(HTTPResponse(status: 200, fields: ["DPoP-Nonce": "q"]), from: quiet)
+        for number in 0..<100 {
+            nonces.note(HTTPResponse(status: 200, fields: ["DPoP-Nonce": "n\(number)"]), from: busy)
+        }
+        #expect(nonces.nonce(for: quiet) == "q")
+        #expect(nonces.nonce(for: busy) == "n99")
+    }
+
     @Test func `nonces of servers without number do not pile up`() throws {
         var nonces = DPoPNonces()
         for number in 0..<100 {
