@@ -5,20 +5,56 @@ let package = Package(
     name: "directory",
     platforms: [.macOS(.v15), .iOS(.v18)],
     products: [
-        .library(name: "OAuth2", targets: ["OAuth2"])
+        .library(name: "DirectorySearch", targets: ["DirectorySearch"]),
+        .library(name: "OAuth2AccountStore", targets: ["OAuth2AccountStore"]),
+        .library(name: "OAuth2", targets: ["OAuth2"]),
+        .library(name: "JOSE", targets: ["JOSE"]),
+        .library(name: "HTTPTransport", targets: ["HTTPTransport"]),
+        .library(name: "LocalProvider", targets: ["LocalProvider"]),
+        .executable(name: "directory", targets: ["directory"]),
     ],
     targets: [
+        // What the system has.
         .systemLibrary(
             name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
         .systemLibrary(
             name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
         .systemLibrary(
             name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
+
+        // The house, from the cellar up.
         .target(name: "StrictJSON"),
         .target(name: "HTTPTransport", dependencies: ["CCurl"]),
         .target(name: "JOSE", dependencies: ["COpenSSL", "StrictJSON"]),
         .target(name: "OAuth2", dependencies: ["HTTPTransport", "JOSE", "StrictJSON"]),
+        .target(
+            name: "OAuth2AccountStore", dependencies: ["CSQLite", "HTTPTransport", "JOSE", "OAuth2", "StrictJSON"]),
+        .target(
+            name: "DirectorySearch", dependencies: ["HTTPTransport", "OAuth2", "OAuth2AccountStore", "StrictJSON"]),
+        .target(
+            name: "LocalProvider", dependencies: ["HTTPTransport", "JOSE", "OAuth2AccountStore", "StrictJSON"]),
+        .executableTarget(
+            name: "directory",
+            dependencies: [
+                "DirectorySearch", "HTTPTransport", "LocalProvider", "OAuth2", "OAuth2AccountStore", "StrictJSON",
+            ]),
+
+        // Tests.
         .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"]),
+        .testTarget(name: "HTTPTransportTests", dependencies: ["HTTPTransport", "StrictJSON"]),
+        .testTarget(name: "JOSETests", dependencies: ["JOSE", "StrictJSON"], resources: [.copy("Vectors")]),
+        .testTarget(
+            name: "OAuth2Tests", dependencies: ["HTTPTransport", "JOSE", "OAuth2", "StrictJSON"],
+            resources: [.copy("Vectors")]),
+        .testTarget(
+            name: "OAuth2AccountStoreTests",
+            dependencies: ["HTTPTransport", "JOSE", "OAuth2", "OAuth2AccountStore", "StrictJSON"],
+            resources: [.copy("Loopback/LoopbackVectors")]),
+        .testTarget(
+            name: "DirectorySearchTests", dependencies: ["DirectorySearch", "HTTPTransport", "StrictJSON"]),
+        .testTarget(
+            name: "DirectoryCommandTests",
+            dependencies: ["directory", "LocalProvider", "OAuth2AccountStore", "StrictJSON"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,8 +1,12 @@
 // libcurl as Swift sees it. curl's option setters are variadic, which Swift cannot call; these are their typed forms.
+// What came after curl 7.76 is asked for at build time, and answers CURLE_UNKNOWN_OPTION where it is missing.
 #ifndef CCURL_SHIM_H
 #define CCURL_SHIM_H
 
+#define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
+#include <pthread.h>
+#include <signal.h>
 
 static inline CURLcode ccurl_easy_set_long(CURL *handle, CURLoption option, long value) {
     return curl_easy_setopt(handle, option, value);
@@ -32,6 +36,60 @@ static inline CURLcode ccurl_easy_set_progress_callback(CURL *handle, ccurl_prog
     return curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, callback);
 }
 
+// Called each time a request is about to be written to a connection. 0 lets it go, 1 stops it.
+typedef int (*ccurl_prerequest_callback)(void *context, char *remoteAddress, char *localAddress, int remotePort,
+                                         int localPort);
+
+static inline CURLcode ccurl_easy_set_prerequest_callback(CURL *handle, ccurl_prerequest_callback callback,
+                                                          void *context) {
+#if LIBCURL_VERSION_NUM >= 0x075000
+    CURLcode code = curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, callback);
+    return code == CURLE_OK ? curl_easy_setopt(handle, CURLOPT_PREREQDATA, context) : code;
+#else
+    (void)handle;
+    (void)callback;
+    (void)context;
+    return CURLE_UNKNOWN_OPTION;
+#endif
+}
+
+// Trusts these certificates (PEM), for the server and for an https proxy. The bytes are not copied.
+static inline CURLcode ccurl_easy_set_trusted_certificates(CURL *handle, void *bytes, size_t count) {
+#if LIBCURL_VERSION_NUM >= 0x074D00
+    struct curl_blob blob;
+    blob.data = bytes;
+    blob.len = count;
+    blob.flags = CURL_BLOB_NOCOPY;
+    CURLcode code = curl_easy_setopt(handle, CURLOPT_CAINFO_BLOB, &blob);
+    if (code == CURLE_OK) (void)curl_easy_setopt(handle, CURLOPT_PROXY_CAINFO_BLOB, &blob);
+    return code;
+#else
+    (void)handle;
+    (void)bytes;
+    (void)count;
+    return CURLE_UNKNOWN_OPTION;
+#endif
+}
+
+// Allows http and https, nothing else.
+static inline CURLcode ccurl_easy_set_http_only(CURL *handle) {
+#if LIBCURL_VERSION_NUM >= 0x075500
+    return curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+    return curl_easy_setopt(handle, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+}
+
+// A transfer that ends while a name is being looked up does not wait for the look-up.
+static inline CURLcode ccurl_easy_set_quick_exit(CURL *handle) {
+#if LIBCURL_VERSION_NUM >= 0x075700
+    return curl_easy_setopt(handle, CURLOPT_QUICK_EXIT, 1L);
+#else
+    (void)handle;
+    return CURLE_UNKNOWN_OPTION;
+#endif
+}
+
 static inline CURLcode ccurl_easy_get_long(CURL *handle, CURLINFO info, long *value) {
     return curl_easy_getinfo(handle, info, value);
 }
@@ -42,6 +100,33 @@ static inline CURLcode ccurl_easy_get_pointer(CURL *handle, CURLINFO info, void 
 
 static inline CURLMcode ccurl_multi_set_long(CURLM *handle, CURLMoption option, long value) {
     return curl_multi_setopt(handle, option, value);
+}
+
+static inline CURLcode ccurl_global_init(void) {
+    return curl_global_init(CURL_GLOBAL_DEFAULT);
+}
+
+// The file of trusted certificates that this libcurl was built to read, or NULL.
+static inline const char *ccurl_system_certificates(void) {
+    curl_version_info_data *version = curl_version_info(CURLVERSION_NOW);
+    return version != NULL && version->age >= CURLVERSION_SEVENTH ? version->cainfo : NULL;
+}
+
+// Starts a detached thread that takes no signals: they belong to the program's own threads, and a SIGPIPE from a
+// connection that went away must not end the process. Gives 0 or an errno value.
+static inline int ccurl_start_thread(void *(*run)(void *), void *context) {
+    sigset_t every, before;
+    pthread_attr_t attributes;
+    pthread_t thread;
+    int failure = pthread_attr_init(&attributes);
+    if (failure != 0) return failure;
+    (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    (void)sigfillset(&every);
+    (void)pthread_sigmask(SIG_SETMASK, &every, &before);
+    failure = pthread_create(&thread, &attributes, run, context);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    (void)pthread_attr_destroy(&attributes);
+    return failure;
 }
 
 #endif

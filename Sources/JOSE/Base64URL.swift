@@ -18,6 +18,11 @@ public enum Base64URL {
         return decoded ?? Array(text.utf8).withUnsafeBufferPointer { decode(buffer: $0) }
     }
 
+    /// The bytes of this part of a text; nil unless it is canonical.
+    static func decode(_ text: ArraySlice<UInt8>) -> [UInt8]? {
+        text.withUnsafeBufferPointer { decode(buffer: $0) }
+    }
+
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
     /// The value of each byte in the alphabet; 0xFF for those outside.

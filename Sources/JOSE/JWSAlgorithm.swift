@@ -1,4 +1,4 @@
-/// A signature algorithm. `none` is not one of them.
+/// A signature algorithm. The raw value is the registered name; `none` is not one of them, in any spelling.
 ///
 /// [RFC 7518 section 3.1](https://www.rfc-editor.org/rfc/rfc7518#section-3.1),
 /// [RFC 8037](https://www.rfc-editor.org/rfc/rfc8037), [RFC 9864](https://www.rfc-editor.org/rfc/rfc9864)
@@ -32,11 +32,8 @@ public enum JWSAlgorithm: String, Sendable, Hashable, CaseIterable {
     /// HMAC with SHA-512.
     case hs512 = "HS512"
 
-    /// The algorithm of this registered name, compared byte by byte; nil for `none` and for what is not supported.
-    public init?(name: String) {
-        guard let algorithm = Self.allCases.first(where: { sameBytes($0.rawValue, name) }) else { return nil }
-        self = algorithm
-    }
+    /// The algorithm of this registered name; nil for `none` and for what is not supported.
+    public init?(name: String) { self.init(rawValue: name) }
 
     /// Whether the same secret signs and verifies.
     public var isSymmetric: Bool { keyType == .symmetric }

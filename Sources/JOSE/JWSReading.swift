@@ -9,13 +9,13 @@ extension JWS {
     /// - Throws: ``JOSEError/malformed(_:)`` or ``JOSEError/header(_:)``.
     public init(compact text: String, detachedPayload: [UInt8]? = nil) throws(JOSEError) {
         guard text.utf8.count <= Self.maximumByteCount else { throw .malformed("it is too long") }
-        let parts = text.utf8.split(
-            separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
-        guard parts.count == 3 else { throw .malformed("the compact form has three parts, separated by dots") }
-        guard !parts[0].isEmpty else { throw .malformed("the first part, the header, is empty") }
-        let (payload, payloadText) = try Self.payload(Substring(parts[1]), detachedPayload)
-        let signature = try Signature(
-            protected: Substring(parts[0]), unprotected: nil, signature: Substring(parts[2]))
+        let bytes = Array(text.utf8)
+        guard let first = bytes.firstIndex(of: dot), let second = bytes[(first + 1)...].firstIndex(of: dot),
+            !bytes[(second + 1)...].contains(dot)
+        else { throw .malformed("the compact form has three parts, separated by dots") }
+        guard first > 0 else { throw .malformed("the first part, the header, is empty") }
+        let (payload, payloadText) = try Self.payload(bytes[(first + 1)..<second], detachedPayload)
+        let signature = try Signature(protected: bytes[..<first], unprotected: nil, signature: bytes[(second + 1)...])
         self.init(payload: payload, payloadText: payloadText, signatures: [signature])
     }
 
@@ -30,7 +30,7 @@ extension JWS {
         guard let text = try object.text("payload") ?? (detachedPayload == nil ? nil : "") else {
             throw .malformed("payload is missing")
         }
-        let (payload, payloadText) = try Self.payload(text[...], detachedPayload)
+        let (payload, payloadText) = try Self.payload(Array(text.utf8)[...], detachedPayload)
         let signatures: [Signature]
         if let elements = object["signatures"] {
             guard let elements = elements.array, (1...Self.maximumSignatureCount).contains(elements.count) else {
@@ -63,7 +63,7 @@ extension JWS {
     }
 
     private static func payload(
-        _ text: Substring, _ detached: [UInt8]?
+        _ text: ArraySlice<UInt8>, _ detached: [UInt8]?
     ) throws(JOSEError) -> (payload: [UInt8], text: [UInt8]) {
         if let detached {
             guard text.isEmpty else { throw .malformed("it has a content, and a detached one was given as well") }
@@ -72,7 +72,7 @@ extension JWS {
         guard let payload = Base64URL.decode(text) else {
             throw .malformed("the content is not base64url without padding")
         }
-        return (payload, Array(text.utf8))
+        return (payload, Array(text))
     }
 }
 
@@ -84,10 +84,13 @@ extension JWS.Signature {
         let unprotected = object["header"]
         guard unprotected == nil || unprotected?.object != nil else { throw .header("header is not an object") }
         try self.init(
-            protected: try object.text("protected")?[...], unprotected: unprotected?.object, signature: signature[...])
+            protected: try object.text("protected").map { Array($0.utf8)[...] }, unprotected: unprotected?.object,
+            signature: Array(signature.utf8)[...])
     }
 
-    fileprivate init(protected: Substring?, unprotected: JSONObject?, signature: Substring) throws(JOSEError) {
+    fileprivate init(
+        protected: ArraySlice<UInt8>?, unprotected: JSONObject?, signature: ArraySlice<UInt8>
+    ) throws(JOSEError) {
         guard let bytes = Base64URL.decode(signature) else {
             throw .malformed("the signature is not base64url without padding")
         }
@@ -101,7 +104,7 @@ extension JWS.Signature {
                 throw .header("it is not a JSON object in UTF-8 with each member once")
             }
             protectedHeader = object
-            protectedText = Array(protected.utf8)
+            protectedText = Array(protected)
         } else {
             protectedHeader = JSONObject()
             protectedText = []
@@ -111,7 +114,7 @@ extension JWS.Signature {
 
     /// RFC 7515 sections 4 and 7.2.1: names are unique in both headers together, and these members are strings.
     private func check() throws(JOSEError) {
-        guard header.duplicatedNames.isEmpty else { throw .header("a member stands twice") }
+        if !unprotectedHeader.members.isEmpty, hasDuplicates(header) { throw .header("a member stands twice") }
         for name in ["alg", "kid", "typ", "cty"] {
             if let value = self[name], value.string == nil { throw .header("\(name) is \(value.kind), not a string") }
         }
@@ -128,11 +131,35 @@ extension JSONObject {
     }
 }
 
+private let dot = UInt8(ascii: ".")
+
 /// The object that these bytes are: JSON in UTF-8 without a byte order mark, no member twice at any depth. Else nil.
 func strictObject(_ bytes: [UInt8]) -> JSONObject? {
     guard bytes.first == UInt8(ascii: "{") || bytes.first.map({ [0x20, 0x09, 0x0A, 0x0D].contains($0) }) == true,
-        case .object(let object)? = try? JSONValue(
-            parsing: bytes, options: .init(refusesDuplicates: true, maximumDepth: 32))
+        case .object(let object)? = try? JSONValue(parsing: bytes, options: .init(maximumDepth: 32)),
+        !hasDuplicates(.object(object))
     else { return nil }
     return object
+}
+
+/// Whether a member stands twice in this object or in one below it.
+private func hasDuplicates(_ value: JSONValue) -> Bool {
+    switch value {
+    case .object(let object): hasDuplicates(object) || object.members.contains { hasDuplicates($0.value) }
+    case .array(let elements): elements.contains { hasDuplicates($0) }
+    default: false
+    }
+}
+
+/// Whether a member of this object stands twice. The objects of tokens are small, and comparing each two names is then
+/// many times faster than to collect them.
+private func hasDuplicates(_ object: JSONObject) -> Bool {
+    let members = object.members
+    guard members.count <= 24 else { return !object.duplicatedNames.isEmpty }
+    for (index, member) in members.enumerated() {
+        for other in members[..<index] where member.name == other.name && sameBytes(member.name, other.name) {
+            return true
+        }
+    }
+    return false
 }

@@ -8,14 +8,14 @@ import Synchronization
 /// lock, and one that was taken out belongs to the taker alone.
 final class KeyHandle: @unchecked Sendable {
     let pointer: OpaquePointer
-    private let idle = Mutex(IdleContexts())
+    private let idle = Mutex<[JWSAlgorithm: [IdleContext]]>([:])
 
     /// How many contexts are kept for each algorithm. More callers at once make their own and drop them.
     private static let maximumIdle = 4
 
-    /// A context crosses from the thread that gave it back to the one that takes it, never shared by both.
-    private struct IdleContexts: @unchecked Sendable {
-        var contexts: [JWSAlgorithm: [OpaquePointer]] = [:]
+    /// A context that nobody uses. Sendable is sound: who takes it out of the list is the only one to have it.
+    private struct IdleContext: @unchecked Sendable {
+        let pointer: OpaquePointer
     }
 
     /// Takes over a key.
@@ -23,7 +23,7 @@ final class KeyHandle: @unchecked Sendable {
 
     deinit {
         idle.withLock { idle in
-            for contexts in idle.contexts.values { contexts.forEach(EVP_PKEY_CTX_free) }
+            for contexts in idle.values { contexts.forEach { EVP_PKEY_CTX_free($0.pointer) } }
         }
         EVP_PKEY_free(pointer)
     }
@@ -32,20 +32,16 @@ final class KeyHandle: @unchecked Sendable {
 
     /// Runs a verification on a context that is ready for the algorithm, and keeps the context if it succeeded.
     func verify(_ algorithm: JWSAlgorithm, _ body: (OpaquePointer) -> Bool) -> Bool {
-        let kept = idle.withLock { $0.contexts[algorithm]?.popLast().map { UInt(bitPattern: $0) } }
-        guard let context = kept.flatMap({ OpaquePointer(bitPattern: $0) }) ?? context(algorithm, signing: false) else {
-            return false
-        }
+        let kept = idle.withLock { $0[algorithm]?.popLast() }
+        guard let context = kept?.pointer ?? context(algorithm, signing: false) else { return false }
         guard body(context) else {
             EVP_PKEY_CTX_free(context)
             return false
         }
-        let address = UInt(bitPattern: context)
+        let returned = IdleContext(pointer: context)
         let isKept = idle.withLock { idle in
-            guard idle.contexts[algorithm, default: []].count < Self.maximumIdle,
-                let context = OpaquePointer(bitPattern: address)
-            else { return false }
-            idle.contexts[algorithm, default: []].append(context)
+            guard idle[algorithm, default: []].count < Self.maximumIdle else { return false }
+            idle[algorithm, default: []].append(returned)
             return true
         }
         if !isKept { EVP_PKEY_CTX_free(context) }

@@ -44,9 +44,9 @@ struct AuthorizationResponseTests {
 
     @Test func `an Entra template in the announced issuer is filled by the redirect's own tenant`() {
         let template = "https://login.microsoftonline.com/{tenantid}/v2.0"
-        #expect(AuthorizationResponse.sameIssuer("https://login.microsoftonline.com/0a-1/v2.0", template))
-        #expect(!AuthorizationResponse.sameIssuer("https://login.microsoftonline.com/a/b/v2.0", template))
-        #expect(!AuthorizationResponse.sameIssuer("https://login.microsoftonline.com//v2.0", template))
-        #expect(!AuthorizationResponse.sameIssuer("https://evil.example/0a-1/v2.0", template))
+        #expect(AuthorizationResponse.isIssuer("https://login.microsoftonline.com/0a-1/v2.0", of: template))
+        #expect(!AuthorizationResponse.isIssuer("https://login.microsoftonline.com/a/b/v2.0", of: template))
+        #expect(!AuthorizationResponse.isIssuer("https://login.microsoftonline.com//v2.0", of: template))
+        #expect(!AuthorizationResponse.isIssuer("https://evil.example/0a-1/v2.0", of: template))
     }
 }

@@ -46,7 +46,7 @@ public struct AuthorizationResponse: Sendable {
         guard equalInConstantTime(Array(state.utf8), Array(pending.state.utf8)) else { throw .redirect(.stateMismatch) }
         if let issuer = value("iss") {
             // Compared as strings, byte by byte: no normalisation of host, port or slash (RFC 9207 section 2.4).
-            guard let expected = pending.issuer, Self.sameIssuer(issuer, expected) else {
+            guard let expected = pending.issuer, Self.isIssuer(issuer, of: expected) else {
                 throw .redirect(.issuerMismatch)
             }
         } else if pending.expectsIssuer {
@@ -63,8 +63,10 @@ public struct AuthorizationResponse: Sendable {
         return Secret(code)
     }
 
+    /// Whether an issuer is the one expected, byte by byte.
+    ///
     /// Entra's shared tenants announce an issuer with a `{tenantid}` in it and send the tenant's own.
-    static func sameIssuer(_ issuer: String, _ expected: String) -> Bool {
+    public static func isIssuer(_ issuer: String, of expected: String) -> Bool {
         guard let hole = expected.firstRange(of: "{tenantid}") else { return issuer.utf8.elementsEqual(expected.utf8) }
         let head = expected[..<hole.lowerBound], tail = expected[hole.upperBound...]
         guard issuer.hasPrefix(head), issuer.hasSuffix(tail), issuer.utf8.count > head.utf8.count + tail.utf8.count

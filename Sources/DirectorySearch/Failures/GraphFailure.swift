@@ -1,0 +1,123 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import HTTPTransport
+import StrictJSON
+
+/// Reads answers that are failures. Decides by the status, then by known codes, never by the words of a message.
+enum GraphFailure {
+    /// The error for an answer of any status but 200.
+    ///
+    /// - Parameters:
+    ///   - clientRequestID: what was sent; used when the answer does not repeat it.
+    ///   - permissions: what the request needs, for a 403.
+    static func error(
+        for response: HTTPResponse, clientRequestID: String, permissions: [String], now: Date
+    ) -> DirectoryError {
+        let body = GraphErrorBody(response.body)
+        var error = DirectoryError(kind(of: response, code: body.code, permissions), status: response.status)
+        error.code = body.code
+        error.message = body.message
+        error.requestID = body.requestID ?? clipped(response.fields["request-id"])
+        error.clientRequestID =
+            body.clientRequestID ?? clipped(response.fields["client-request-id"]) ?? clientRequestID
+        error.date = body.date ?? response.fields["Date"].flatMap(ServerDate.http)
+        error.retryAfter = RetryAfter.wait(
+            response.fields["Retry-After"], answeredAt: response.fields["Date"], now: now)
+        error.retryAt = error.retryAfter.map { now.addingTimeInterval($0.seconds) }
+        return error
+    }
+
+    /// The error for an answer of status 200 that cannot be read.
+    static func unreadable(_ response: HTTPResponse, _ reason: String, clientRequestID: String) -> DirectoryError {
+        DirectoryError(
+            .unreadable("\(reason) (\(contentType(of: response)), status \(response.status))"), status: response.status,
+            requestID: clipped(response.fields["request-id"]), clientRequestID: clientRequestID,
+            date: response.fields["Date"].flatMap(ServerDate.http))
+    }
+
+    private static func kind(of response: HTTPResponse, code: String?, _ permissions: [String]) -> DirectoryError.Kind {
+        switch response.status {
+        case 401:
+            .signInNeeded(claims: BearerChallenge.claims(in: response.fields.values(for: "WWW-Authenticate")))
+        case 403:
+            // A tenant without the licence, or of a kind that has no such property: no permission mends that.
+            code == "Authentication_RequestFromNonPremiumTenantOrB2CTenant"
+                ? .notPermitted(permissions: []) : .notPermitted(permissions: permissions)
+        case 404: .notFound
+        case 410: .resyncNeeded
+        case 429: .throttled
+        case 501: .notSupported
+        case 400...499: .badRequest
+        case 500, 502, 503, 504: .unavailable
+        default: .unreadable("an unexpected status (\(contentType(of: response)), status \(response.status))")
+        }
+    }
+
+    /// The media type without its parameters, for a message.
+    private static func contentType(of response: HTTPResponse) -> String {
+        guard let value = response.fields["Content-Type"], !value.isBlank else { return "no content type" }
+        return String(value.prefix { $0 != ";" }).visible(limit: 60)
+    }
+
+    private static func clipped(_ text: String?) -> String? {
+        guard let text, !text.isBlank else { return nil }
+        return text.clipped(to: 256)
+    }
+}
+
+/// The members of an error answer, in any of the shapes that Graph's services use. Anything may be missing.
+struct GraphErrorBody: Equatable {
+    var code: String?
+    var message: String?
+    var requestID: String?
+    var clientRequestID: String?
+    var date: Date?
+
+    init(_ body: Data) {
+        guard let first = body.first(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }),
+            first == UInt8(ascii: "{") || first == 0xEF,
+            let object = (try? JSONValue(parsing: body))?.object
+        else { return }
+        switch object["error"] ?? object["odata.error"] {
+        case .object(let error): read(error, depth: 0)
+        case .string(let code):
+            // The form of OAuth, from gateways in front of the service. RFC 6750 section 3.1
+            self.code = code.clipped(to: 256)
+            message = object["error_description"]?.string?.clipped(to: 4096)
+        default: read(object, depth: 0)
+        }
+    }
+
+    /// Takes what is not known yet from this object, then from the objects within it: the outermost counts.
+    private mutating func read(_ object: JSONObject, depth: Int) {
+        guard depth < 16 else { return }
+        var inner: [JSONObject] = []
+        for member in object.members {
+            switch member.name.lowercased() {
+            case "code": code = code ?? text(member.value)?.clipped(to: 256)
+            case "message": message = message ?? text(member.value)?.clipped(to: 4096)
+            case "request-id", "requestid": requestID = requestID ?? text(member.value)?.clipped(to: 256)
+            case "client-request-id", "clientrequestid":
+                clientRequestID = clientRequestID ?? text(member.value)?.clipped(to: 256)
+            case "date": date = date ?? text(member.value).flatMap(ServerDate.graph)
+            case "innererror":
+                if let value = member.value.object { inner.append(value) }
+            default: break
+            }
+        }
+        for object in inner { read(object, depth: depth + 1) }
+    }
+
+    /// A text that says something: an empty `code` is as good as none.
+    private func text(_ value: JSONValue) -> String? {
+        switch value {
+        case .string(let text): text.isBlank ? nil : text
+        case .number(let number): number.literal
+        case .object(let object): object["value"]?.string
+        default: nil
+        }
+    }
+}

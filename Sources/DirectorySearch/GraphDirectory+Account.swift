@@ -1,0 +1,35 @@
+import HTTPTransport
+import OAuth2
+import OAuth2AccountStore
+
+extension GraphDirectory {
+    /// The directory that an account may look into, at the address that its type's settings name.
+    ///
+    /// Tokens are fetched from the store when they are needed, and renewed once when the service refuses one. What is wrong with
+    /// the settings is thrown by the first request.
+    public init(account: Account, in store: AccountStore, retry: RetryPolicy = RetryPolicy()) {
+        self.init(connecting: {
+            guard let type = store.settings[account.type] else {
+                throw SettingsError(
+                    file: store.settings.source, key: "types.\(account.type)", expected: "the type of the account",
+                    found: "nothing")
+            }
+            guard let address = type.graphAPI else {
+                throw SettingsError(
+                    file: store.settings.source, key: "graphAPI",
+                    expected: "the address of the directory of \(type.name)",
+                    found: "nothing", hint: "add \"graphAPI\": \"https://graph.microsoft.com/\"")
+            }
+            var connection = try GraphConnection(
+                graphAPI: address, apiVersion: type.graphVersion, transport: store.transport(for: type), retry: retry
+            ) { demand in
+                var rejected: Secret?
+                if case .renewed(let token) = demand { rejected = Secret(token) }
+                return try await store.accessToken(for: account.id, rejected: rejected).secret.value
+            }
+            connection.sleep = store.surroundings.sleep
+            connection.now = store.surroundings.now
+            return connection
+        })
+    }
+}

@@ -1,0 +1,193 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+public import HTTPTransport
+import StrictJSON
+
+/// What a connection asks for when it needs an access token.
+public enum AuthorizationDemand: Sendable, Equatable {
+    /// A token that is valid now.
+    case current
+    /// A new token: this one was refused although it seemed valid.
+    case renewed(rejected: String)
+}
+
+extension AuthorizationDemand: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// What is asked for, without the token.
+    public var description: String {
+        switch self {
+        case .current: "current"
+        case .renewed: "renewed"
+        }
+    }
+    /// The same as ``description``.
+    public var debugDescription: String { description }
+    /// The same as ``description``.
+    public var customMirror: Mirror { Mirror(self, children: ["demand": description]) }
+}
+
+/// Where Microsoft Graph is and how requests get there and back.
+///
+/// The access token goes to the scheme, host and port of the address given here and to no other place.
+public struct GraphConnection: Sendable {
+    /// Gives the access token for a request, without the word `Bearer`. What it throws is given to the caller as it is.
+    public typealias Authorization = @Sendable (AuthorizationDemand) async throws -> String
+
+    /// The address below which everything is, without a slash at the end, such as `https://graph.microsoft.com/v1.0`.
+    public let base: String
+    /// What sends requests.
+    public var transport: any HTTPTransport
+    /// What gives access tokens.
+    public var authorization: Authorization
+    /// When a request is sent again.
+    public var retry: RetryPolicy
+    /// One budget for all waits; nil gives each operation its own of ``RetryPolicy/totalDelay``.
+    public var budget: RetryBudget?
+    /// The most bytes that one answer may have.
+    public var maximumAnswerSize = 16 << 20
+    /// The time for one request, from the call to the last byte of the answer.
+    public var timeout: Duration = .seconds(60)
+    /// How to wait before a retry.
+    public var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    /// The time now.
+    public var now: @Sendable () -> Date = { Date() }
+    /// A random number from 0 to 1, to spread retries.
+    public var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
+    /// A new identifier for each request.
+    public var makeRequestID: @Sendable () -> UUID = { UUID() }
+
+    let origin: Origin
+
+    /// A connection to the Graph at this address.
+    ///
+    /// - Parameters:
+    ///   - graphAPI: the service's address, with or without a slash at the end: `https://graph.microsoft.com/`. Plain http
+    ///     only for this machine.
+    ///   - apiVersion: what comes below it, with or without slashes: `v1.0`. May be empty.
+    /// - Throws: ``DirectoryError`` of the kind `invalidAddress`.
+    public init(
+        graphAPI: URL, apiVersion: String = "v1.0", transport: any HTTPTransport, retry: RetryPolicy = RetryPolicy(),
+        budget: RetryBudget? = nil, authorization: @escaping Authorization
+    ) throws(DirectoryError) {
+        let address = graphAPI.absoluteString
+        guard let origin = Origin(address) else {
+            throw DirectoryError(
+                .invalidAddress("it is not an absolute https address such as https://graph.microsoft.com/"))
+        }
+        guard origin.scheme == "https" || graphAPI.isLoopback else {
+            throw DirectoryError(.invalidAddress("plain http is only for this machine, not for \(origin.host)"))
+        }
+        guard !address.utf8.contains(UInt8(ascii: "?")), !address.utf8.contains(UInt8(ascii: "#")) else {
+            throw DirectoryError(.invalidAddress("it has a query or a fragment"))
+        }
+        let version = apiVersion.split(separator: "/").map { ODataEscaping.pathSegment(String($0)) }
+        guard !version.contains("."), !version.contains("..") else {
+            throw DirectoryError(.invalidAddress("the version is \"\(apiVersion.visible(limit: 60))\""))
+        }
+        var base = address
+        while base.hasSuffix("/") { base.removeLast() }
+        self.base = ([base] + version).joined(separator: "/")
+        self.origin = origin
+        self.transport = transport
+        self.authorization = authorization
+        self.retry = retry
+        self.budget = budget
+    }
+}
+
+extension GraphConnection {
+    /// A request below the base, or at an address that the service gave.
+    struct Question: Sendable {
+        /// An absolute address.
+        var address: String
+        /// Whether the query is an advanced one.
+        var isAdvanced = false
+        /// What the request needs to be granted, for the words of a 403.
+        var permissions: [String]
+    }
+
+    /// An answer of status 200, and the identifier under which it was asked for.
+    struct Answer: Sendable {
+        var object: JSONObject
+        var response: HTTPResponse
+        var clientRequestID: String
+
+        /// The error for an answer that is JSON but not in the form expected.
+        func unreadable(_ reason: String) -> DirectoryError {
+            GraphFailure.unreadable(response, reason, clientRequestID: clientRequestID)
+        }
+    }
+
+    /// The budget of an operation that begins now.
+    func makeBudget() -> RetryBudget { budget ?? RetryBudget(retry.totalDelay) }
+
+    /// Asks, renewing the token once and waiting as the policy says, and reads the answer.
+    ///
+    /// - Throws: ``DirectoryError``; what the transport and the authorization throw; `CancellationError`.
+    func answer(to question: Question, budget: RetryBudget) async throws -> Answer {
+        let address = ODataEscaping.address(question.address)
+        // Looked at here again, whoever built the address: below this line the token is added.
+        guard let origin = Origin(address), origin == self.origin, let url = URL(string: address),
+            url.absoluteString == address
+        else { throw DirectoryError(.foreignNextLink(host: Origin(address)?.description ?? "an unreadable address")) }
+
+        var token = try await authorization(.current)
+        var hasRenewed = false
+        var retries = 0
+        while true {
+            try Task.checkCancellation()
+            let identifier = makeRequestID().uuidString.lowercased()
+            let request = request(url, question, token: token, identifier: identifier, retries: retries)
+            let response = try await transport.send(request)
+            if response.status == 200 { return try read(response, identifier) }
+            var error = GraphFailure.error(
+                for: response, clientRequestID: identifier, permissions: question.permissions, now: now())
+
+            if error.kind == .signInNeeded(claims: nil), !hasRenewed {
+                hasRenewed = true
+                let renewed = try await authorization(.renewed(rejected: token))
+                // The same token again would be refused again.
+                guard !renewed.utf8.elementsEqual(token.utf8) else { throw error }
+                token = renewed
+                continue
+            }
+            guard retry.retries(response.status) else { throw error }
+            let delay = retry.delay(retry: retries, asked: error.retryAfter, random: random())
+            if error.retryAt == nil { error.retryAt = now().addingTimeInterval(delay.seconds) }
+            guard retries < retry.maximumRetries, delay <= retry.maximumDelay, budget.take(delay) else { throw error }
+            try await sleep(delay)
+            retries += 1
+            token = try await authorization(.current)
+        }
+    }
+
+    private func request(
+        _ url: URL, _ question: Question, token: String, identifier: String, retries: Int
+    ) -> HTTPRequest {
+        var request = HTTPRequest(.get, url)
+        request.fields["Accept"] = "application/json"
+        request.fields["Authorization"] = "Bearer " + token
+        request.fields["client-request-id"] = identifier
+        if question.isAdvanced { request.fields["ConsistencyLevel"] = "eventual" }
+        if retries > 0 { request.fields["Retry-Attempt"] = String(retries) }
+        request.timeout = timeout
+        request.maximumResponseSize = maximumAnswerSize
+        request.redirects = .none
+        return request
+    }
+
+    private func read(_ response: HTTPResponse, _ identifier: String) throws(DirectoryError) -> Answer {
+        let value: JSONValue
+        do {
+            value = try JSONValue(parsing: response.body)
+        } catch {
+            throw GraphFailure.unreadable(response, "it is not JSON", clientRequestID: identifier)
+        }
+        guard let object = value.object else {
+            throw GraphFailure.unreadable(response, "it is \(value.kind)", clientRequestID: identifier)
+        }
+        return Answer(object: object, response: response, clientRequestID: identifier)
+    }
+}

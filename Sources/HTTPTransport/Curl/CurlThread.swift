@@ -1,0 +1,162 @@
+internal import CCurl
+import Synchronization
+
+/// Says that a request's task was cancelled.
+final class CancellationMark: Sendable {
+    private let flag = Atomic<Bool>(false)
+    /// Whether it was.
+    var isSet: Bool { flag.load(ordering: .acquiring) }
+    /// Says so.
+    func set() { flag.store(true, ordering: .releasing) }
+}
+
+/// A request on its way to the worker, and where its answer goes.
+struct Submission: Sendable {
+    let plan: RequestPlan
+    /// When the answer must be complete.
+    let deadline: ContinuousClock.Instant
+    /// The time that was given, for the error's words.
+    let timeout: Duration
+    let mark: CancellationMark
+    let continuation: CheckedContinuation<HTTPResponse, any Error>
+
+    /// Scheme, host and port.
+    var origin: String { plan.address.origin }
+
+    /// Hands the result over. Called once.
+    func finish(_ result: Result<HTTPResponse, any Error>) { continuation.resume(with: result) }
+
+    /// Ends with `timedOut`.
+    func timeOut() {
+        finish(
+            .failure(
+                HTTPTransportError(
+                    .timedOut, host: plan.shownHost, reason: "The answer was not complete within \(timeout).")))
+    }
+}
+
+/// The way into a worker's thread, which begins with the first request.
+///
+/// The thread waits in `curl_multi_poll` and is woken by `curl_multi_wakeup`, the one function of libcurl that any thread
+/// may call.
+final class CurlThread: Sendable {
+    private struct State {
+        var submitted: [Submission] = []
+        var cancelled: [CancellationMark] = []
+        var multi: WakeableMulti?
+        var isStarted = false
+        var isStopped = false
+        /// Whether a wake-up is on its way, so that a second is not needed.
+        var isAwakened = false
+    }
+
+    private let state = Mutex(State())
+    private let caFile: String?
+
+    init(caFile: String?) { self.caFile = caFile }
+
+    /// Gives the worker a request. Its continuation is always resumed.
+    func submit(_ submission: Submission) {
+        let mustStart = state.withLock { state in
+            state.submitted.append(submission)
+            wake(&state)
+            defer { state.isStarted = true }
+            return !state.isStarted
+        }
+        if mustStart { start() }
+    }
+
+    /// Tells the worker to stop a request.
+    func cancel(_ mark: CancellationMark) {
+        mark.set()
+        state.withLock { state in
+            // A request that the worker has not seen yet is found by its mark.
+            guard state.isStarted else { return }
+            state.cancelled.append(mark)
+            wake(&state)
+        }
+    }
+
+    /// Ends the thread. No request may be running or follow.
+    func stop() {
+        state.withLock { state in
+            state.isStopped = true
+            wake(&state)
+        }
+    }
+
+    private func wake(_ state: inout State) {
+        guard let multi = state.multi, !state.isAwakened else { return }
+        state.isAwakened = true
+        multi.wakeUp()
+    }
+
+    private func start() {
+        guard CurlLibrary.isReady else { return failAll("libcurl could not be set up.") }
+        let context = Unmanaged.passRetained(self)
+        let failure = ccurl_start_thread(
+            { context in
+                guard let context else { return nil }
+                Unmanaged<CurlThread>.fromOpaque(context).takeRetainedValue().run()
+                return nil
+            }, context.toOpaque())
+        guard failure != 0 else { return }
+        context.release()
+        failAll("No thread could be started (error \(failure)); the system is out of resources.")
+    }
+
+    private func failAll(_ reason: String) {
+        let left = state.withLock { state in
+            state.isStarted = false
+            defer { state.submitted = [] }
+            return state.submitted
+        }
+        for submission in left {
+            submission.finish(
+                .failure(HTTPTransportError(.other, host: submission.plan.shownHost, reason: reason)))
+        }
+    }
+
+    // MARK: - On the thread
+
+    private func run() {
+        guard let multi = ExitGate.pass({ curl_multi_init() }) else {
+            return failAll("There is no memory left for a connection.")
+        }
+        state.withLock { $0.multi = WakeableMulti(handle: multi) }
+        let worker = ExitGate.pass { CurlWorker(multi: multi, caFile: caFile) }
+        while true {
+            let (submitted, cancelled, isStopped) = state.withLock { state in
+                defer {
+                    state.submitted.removeAll(keepingCapacity: true)
+                    state.cancelled.removeAll(keepingCapacity: true)
+                    state.isAwakened = false
+                }
+                return (state.submitted, state.cancelled, state.isStopped)
+            }
+            if isStopped && submitted.isEmpty { break }
+            let patience = ExitGate.pass {
+                worker.accept(submitted, cancelled: cancelled)
+                worker.perform()
+                return worker.patience
+            }
+            // Outside the gate: waiting touches nothing that an exit handler frees.
+            _ = curl_multi_poll(multi, nil, 0, patience, nil)
+        }
+        state.withLock { $0.multi = nil }
+        ExitGate.pass {
+            worker.close()
+            _ = curl_multi_cleanup(multi)
+        }
+    }
+}
+
+/// A multi handle as other threads see it: something to wake.
+///
+/// Unchecked because it holds a pointer. `curl_multi_wakeup` may be called from any thread while the handle lives; it is
+/// called under the lock under which the handle is taken away before it is freed.
+private struct WakeableMulti: @unchecked Sendable {
+    let handle: UnsafeMutableRawPointer
+
+    func wakeUp() { _ = curl_multi_wakeup(handle) }
+}

@@ -1,0 +1,76 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Sends requests with libcurl.
+///
+/// One transport is enough for a program: it keeps connections open and uses them again, HTTP/2 included. It has one
+/// thread, which begins with the first request and ends with the transport. At most 64 requests run at once, 8 to one
+/// origin; further ones wait their turn within their own timeout.
+///
+/// What it does not do: keep cookies or answers, read `.netrc`, answer authentication challenges, send `Referer`, speak
+/// TLS below 1.2, leave a certificate unchecked, or send plain http to another machine. The variables `https_proxy`,
+/// `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` are honoured, but never for this machine itself.
+///
+/// A request whose method is not idempotent (POST, PATCH) is written to a connection once. When a kept connection turns
+/// out to be closed, libcurl sends an idempotent request again on a new one; any other ends with `connectionLost`, since
+/// the server may have acted on it ([RFC 9110 section 9.2.2](https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2)).
+public final class CurlTransport: HTTPTransport {
+    private let userAgent: String
+    private let thread: CurlThread
+
+    /// A transport without connections.
+    ///
+    /// - Parameters:
+    ///   - userAgent: The `User-Agent` of requests that have none; empty for none at all.
+    ///   - caFile: A PEM file of certificate authorities that are trusted in addition to the system's. It is read at
+    ///     the first request; where it cannot be read or is not PEM, https requests end with `invalidRequest`.
+    public init(userAgent: String = "directory", caFile: String? = nil) {
+        self.userAgent = userAgent
+        thread = CurlThread(caFile: caFile)
+    }
+
+    deinit { thread.stop() }
+
+    /// Sends the request and gives the whole answer, whatever its status.
+    ///
+    /// - Throws: ``HTTPTransportError`` when no answer came; `CancellationError` at once when the task is cancelled, and
+    ///   then the connection is closed.
+    public func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        try Task.checkCancellation()
+        let deadline = ContinuousClock.now.advanced(by: min(max(request.timeout, .zero), .seconds(1_000_000_000)))
+        var current = request
+        var followed = 0
+        while true {
+            let plan = try RequestPlan(current, userAgent: userAgent)
+            var response = try await exchange(plan, deadline: deadline, timeout: request.timeout)
+            response.url = current.url
+            guard case .follow(let limit) = request.redirects, let next = try current.redirected(by: response) else {
+                return response
+            }
+            followed += 1
+            guard followed <= limit else {
+                throw HTTPTransportError(
+                    .redirectRefused, host: plan.shownHost, reason: "More than \(max(0, limit)) redirects.")
+            }
+            current = next
+        }
+    }
+
+    private func exchange(
+        _ plan: RequestPlan, deadline: ContinuousClock.Instant, timeout: Duration
+    ) async throws -> HTTPResponse {
+        let mark = CancellationMark()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                thread.submit(
+                    Submission(plan: plan, deadline: deadline, timeout: timeout, mark: mark, continuation: continuation)
+                )
+            }
+        } onCancel: {
+            thread.cancel(mark)
+        }
+    }
+}

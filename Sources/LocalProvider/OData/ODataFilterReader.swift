@@ -1,0 +1,277 @@
+extension ODataFilter {
+    /// Reads a `$filter` value, percent-decoded.
+    init(parsing text: String) throws(ODataError) {
+        var reader = ODataFilterReader(text)
+        self = try reader.document()
+    }
+}
+
+/// A recursive-descent reader. `or` binds weakest, then `and`, then `not`.
+private struct ODataFilterReader {
+    private enum Token: Equatable {
+        case word(String)
+        case string(String)
+        case open, close, comma, colon, slash
+        case end
+    }
+
+    private static let maximumDepth = 32
+    private static let maximumClauses = 500
+
+    private let text: String
+    private let scalars: [Unicode.Scalar]
+    private var position = 0
+    private var tokenStart = 0
+    private var token = Token.end
+    private var depth = 0
+    private var clauses = 0
+
+    init(_ text: String) {
+        self.text = text
+        scalars = Array(text.unicodeScalars)
+    }
+
+    mutating func document() throws(ODataError) -> ODataFilter {
+        try advance()
+        guard token != .end else { throw fault("the filter is empty") }
+        let filter = try disjunction()
+        guard token == .end else { throw fault("the expression should end here") }
+        return filter
+    }
+
+    private func fault(_ reason: String) -> ODataError {
+        ODataError(
+            kind: .syntax,
+            message: "Invalid filter clause: Syntax error at position \(tokenStart) in '\(text)': \(reason).")
+    }
+
+    // MARK: Tokens
+
+    private mutating func advance() throws(ODataError) {
+        while position < scalars.count, scalars[position] == " " || scalars[position] == "\t" { position += 1 }
+        tokenStart = position
+        guard position < scalars.count else {
+            token = .end
+            return
+        }
+        let scalar = scalars[position]
+        switch scalar {
+        case "(": token = .open
+        case ")": token = .close
+        case ",": token = .comma
+        case ":": token = .colon
+        case "/": token = .slash
+        case "'":
+            token = .string(try string())
+            return
+        default:
+            token = .word(try word())
+            return
+        }
+        position += 1
+    }
+
+    /// A string in quotes; a quote within stands doubled.
+    private mutating func string() throws(ODataError) -> String {
+        var value = String.UnicodeScalarView()
+        position += 1
+        while position < scalars.count {
+            if scalars[position] == "'" {
+                guard position + 1 < scalars.count, scalars[position + 1] == "'" else {
+                    position += 1
+                    return String(value)
+                }
+                position += 1
+            }
+            value.append(scalars[position])
+            position += 1
+        }
+        throw fault("the string literal has no end")
+    }
+
+    /// Letters, digits and what dates and identifiers need. A colon only within a date: after a digit.
+    private mutating func word() throws(ODataError) -> String {
+        var value = String.UnicodeScalarView()
+        while position < scalars.count {
+            let scalar = scalars[position]
+            let isPart: Bool
+            switch scalar {
+            case "a"..."z", "A"..."Z", "0"..."9", "_", "-", ".", "@", "$": isPart = true
+            case ":", "+":
+                if let last = value.last { isPart = ("0"..."9").contains(last) } else { isPart = false }
+            default: isPart = false
+            }
+            guard isPart else { break }
+            value.append(scalar)
+            position += 1
+        }
+        guard !value.isEmpty else { throw fault("this character stands outside a string literal") }
+        return String(value)
+    }
+
+    private func isKeyword(_ keyword: String) -> Bool {
+        if case .word(let word) = token { return word.lowercased() == keyword }
+        return false
+    }
+
+    private mutating func expect(_ wanted: Token, _ name: String) throws(ODataError) {
+        guard token == wanted else { throw fault("\(name) expected") }
+        try advance()
+    }
+
+    // MARK: Expressions
+
+    private mutating func disjunction() throws(ODataError) -> ODataFilter {
+        var left = try conjunction()
+        while isKeyword("or") {
+            try advance()
+            left = .or(left, try conjunction())
+        }
+        return left
+    }
+
+    private mutating func conjunction() throws(ODataError) -> ODataFilter {
+        var left = try negation()
+        while isKeyword("and") {
+            try advance()
+            left = .and(left, try negation())
+        }
+        return left
+    }
+
+    private mutating func negation() throws(ODataError) -> ODataFilter {
+        depth += 1
+        defer { depth -= 1 }
+        guard depth <= Self.maximumDepth else { throw fault("the expression is nested too deeply") }
+        if isKeyword("not") {
+            try advance()
+            return .not(try negation())
+        }
+        if token == .open {
+            try advance()
+            let inner = try disjunction()
+            try expect(.close, "a closing parenthesis")
+            return inner
+        }
+        clauses += 1
+        guard clauses <= Self.maximumClauses else {
+            throw .unsupported("Too many child clauses specified in the filter. Max allowed: \(Self.maximumClauses).")
+        }
+        return try clause(element: nil)
+    }
+
+    /// A function or a comparison. Within `any`, `element` is the variable's name and the list property.
+    private mutating func clause(element: (String, UserProperty)?) throws(ODataError) -> ODataFilter {
+        guard case .word(let name) = token else { throw fault("a property or a function expected") }
+        try advance()
+        if token == .open { return try function(name, element) }
+        if token == .slash { return try lambda(over: name) }
+        let operand = try operand(name, element)
+        guard case .word(let word) = token else { throw fault("an operator expected") }
+        if word.lowercased() == "in" {
+            try advance()
+            return .oneOf(operand, try list())
+        }
+        guard let comparison = Operator(rawValue: word.lowercased()) else {
+            throw fault("'\(word)' is not an operator")
+        }
+        try advance()
+        return .compare(operand, comparison, try literal())
+    }
+
+    private typealias Operator = ODataFilter.Operator
+
+    private mutating func function(
+        _ name: String, _ element: (String, UserProperty)?
+    ) throws(ODataError) -> ODataFilter {
+        let folded = name.lowercased()
+        guard folded == "startswith" || folded == "endswith" else {
+            throw folded == "contains"
+                ? .unsupported("Function 'contains' is not supported for resource 'User'.")
+                : fault("An unknown function with name '\(name)' was found")
+        }
+        try advance()
+        guard case .word(let property) = token else { throw fault("a property expected") }
+        let operand = try operand(property, element)
+        try advance()
+        try expect(.comma, "a comma")
+        guard case .string(let text) = token else { throw fault("a string literal expected") }
+        try advance()
+        try expect(.close, "a closing parenthesis")
+        let filter: ODataFilter = folded == "startswith" ? .startsWith(operand, text) : .endsWith(operand, text)
+        guard isKeyword("eq") else { return filter }
+        try advance()
+        switch try literal() {
+        case .bool(true): return filter
+        case .bool(false): return .not(filter)
+        default: throw fault("true or false expected")
+        }
+    }
+
+    /// `businessPhones/any(p:p eq '…')`
+    private mutating func lambda(over name: String) throws(ODataError) -> ODataFilter {
+        guard let property = UserProperty(name: name) else { throw unknown(name) }
+        guard property == .businessPhones else { throw fault("'\(name)' is not a list") }
+        try advance()
+        guard isKeyword("any") else { throw fault("any expected") }
+        try advance()
+        try expect(.open, "an opening parenthesis")
+        guard case .word(let variable) = token else { throw fault("a variable expected") }
+        try advance()
+        try expect(.colon, "a colon")
+        let inner = try clause(element: (variable, property))
+        try expect(.close, "a closing parenthesis")
+        return inner
+    }
+
+    private func operand(
+        _ name: String, _ element: (String, UserProperty)?
+    ) throws(ODataError) -> ODataFilter.Operand {
+        if let element {
+            guard name == element.0 else { throw fault("the variable '\(element.0)' expected") }
+            return .init(property: element.1, isAnyElement: true)
+        }
+        guard let property = UserProperty(name: name) else { throw unknown(name) }
+        guard property != .businessPhones else {
+            throw .unsupported("Use any() on the list property 'businessPhones' of resource 'User'.")
+        }
+        return .init(property: property)
+    }
+
+    private func unknown(_ name: String) -> ODataError {
+        ODataError(
+            kind: .syntax,
+            message: "Invalid filter clause: Could not find a property named '\(name)' on type 'microsoft.graph.user'.")
+    }
+
+    private mutating func list() throws(ODataError) -> [ODataLiteral] {
+        try expect(.open, "an opening parenthesis")
+        var literals = [try literal()]
+        while token == .comma {
+            try advance()
+            literals.append(try literal())
+        }
+        try expect(.close, "a closing parenthesis")
+        return literals
+    }
+
+    private mutating func literal() throws(ODataError) -> ODataLiteral {
+        let value: ODataLiteral
+        switch token {
+        case .string(let text): value = .string(text)
+        case .word(let word):
+            switch word.lowercased() {
+            case "true": value = .bool(true)
+            case "false": value = .bool(false)
+            case "null": value = .null
+            default:
+                let isDigit = word.unicodeScalars.first.map { ("0"..."9").contains($0) || $0 == "-" } ?? false
+                guard isDigit || word.utf8.count == 36 else { throw fault("a literal expected; strings have quotes") }
+                value = .bare(word)
+            }
+        default: throw fault("a literal expected")
+        }
+        try advance()
+        return value
+    }
+}

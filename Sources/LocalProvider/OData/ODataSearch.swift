@@ -1,0 +1,96 @@
+/// A `$search` value: clauses such as `"displayName:ada"`, joined by AND and OR.
+struct ODataSearch: Sendable, Equatable {
+    struct Clause: Sendable, Equatable {
+        var property: UserProperty
+        var text: String
+    }
+
+    /// Any of these, each of which is all of its clauses: AND binds closer than OR.
+    private(set) var alternatives: [[Clause]] = []
+
+    /// Reads a `$search` value, percent-decoded; nil when it is malformed.
+    init?(parsing text: String) {
+        var rest = Substring(text)
+        var isFirst = true
+        while true {
+            rest = rest.drop { $0 == " " }
+            if rest.isEmpty {
+                guard !isFirst else { return nil }
+                return
+            }
+            var beginsAlternative = isFirst
+            if !isFirst {
+                if rest.hasPrefix("OR ") {
+                    beginsAlternative = true
+                    rest = rest.dropFirst(3)
+                } else if rest.hasPrefix("AND ") {
+                    rest = rest.dropFirst(4)
+                } else {
+                    return nil
+                }
+                rest = rest.drop { $0 == " " }
+            }
+            guard let clause = Self.clause(&rest) else { return nil }
+            if beginsAlternative { alternatives.append([]) }
+            alternatives[alternatives.count - 1].append(clause)
+            isFirst = false
+        }
+    }
+
+    private static func clause(_ rest: inout Substring) -> Clause? {
+        guard rest.first == "\"" else { return nil }
+        rest = rest.dropFirst()
+        var content = ""
+        while let character = rest.first {
+            rest = rest.dropFirst()
+            if character == "\"" {
+                guard let colon = content.firstIndex(of: ":"), let property = UserProperty(name: content[..<colon]),
+                    property.startsWith != .never
+                else { return nil }
+                let text = String(content[content.index(after: colon)...])
+                return text.isEmpty ? nil : Clause(property: property, text: text)
+            }
+            if character == "\\" {
+                guard let escaped = rest.first else { return nil }
+                rest = rest.dropFirst()
+                content.append(escaped)
+            } else {
+                content.append(character)
+            }
+        }
+        return nil
+    }
+
+    func matches(_ person: Person) -> Bool {
+        alternatives.contains { clauses in
+            clauses.allSatisfy { clause in
+                guard let value = person.text(clause.property) else { return false }
+                guard clause.property == .displayName else { return Folding.starts(value, with: clause.text) }
+                let words = Self.tokens(value)
+                return Self.tokens(clause.text).allSatisfy { wanted in
+                    words.contains { Folding.starts($0, with: wanted) }
+                }
+            }
+        }
+    }
+
+    /// The words of a display name: split at spaces, symbols, digits and where a capital follows a small letter.
+    static func tokens(_ text: String) -> [String] {
+        var tokens: [String] = []
+        var current = ""
+        var last: Character?
+        func kind(_ character: Character) -> Int { character.isNumber ? 2 : character.isLetter ? 1 : 0 }
+        for character in text {
+            if let previous = last,
+                kind(previous) != kind(character) || (previous.isLowercase && character.isUppercase)
+            {
+                tokens.append(current)
+                current = ""
+            }
+            if kind(character) != 0 { current.append(character) }
+            last = character
+        }
+        tokens.append(current)
+        return tokens.filter { !$0.isEmpty }
+    }
+}

@@ -1,0 +1,135 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import HTTPTransport
+import OAuth2AccountStore
+
+// The authorization endpoint. RFC 6749 section 4.1, RFC 7636, RFC 9207, OpenID Connect Core section 3.1.2.
+extension ProviderCore {
+    func authorize(query: String) -> LoopbackResponse {
+        guard let parameters = FormFields(parsing: query) else {
+            return errorPage("The request is not percent-encoded UTF-8.")
+        }
+        return authorize(parameters)
+    }
+
+    /// A posted authorization request, or the person's decision.
+    func authorize(post request: LoopbackRequest) -> LoopbackResponse {
+        // Where the browser says which page a request comes from: only the page below may decide.
+        if let site = request.fields["Sec-Fetch-Site"], site != "same-origin", site != "none" {
+            return errorPage("This request came from another site.", status: 403)
+        }
+        do throws(OAuthFailure) {
+            let form = try form(request)
+            return form["client_id"] == nil ? decide(form) : authorize(form)
+        } catch {
+            return errorPage(error.description)
+        }
+    }
+
+    private func authorize(_ parameters: FormFields) -> LoopbackResponse {
+        // Until client and redirect address are known to be good, nothing is sent anywhere (RFC 6749 section 4.1.2.1).
+        guard let id = parameters["client_id"], let client = configuration.clients.first(where: { $0.id == id }) else {
+            return errorPage("The application is not known here: client_id is missing or wrong.")
+        }
+        guard let redirectURI = parameters["redirect_uri"], client.accepts(redirectURI: redirectURI) else {
+            return errorPage("The application gave a redirect_uri that is not registered for it.")
+        }
+        guard !parameters.hasDuplicates else { return errorPage("A parameter of the request stands twice.") }
+        do throws(OAuthFailure) {
+            let pending = try pending(parameters, client, redirectURI)
+            if pending.scopes.contains("openid") { startMakingKey() }
+            let handle = try newToken()
+            state.withLock { $0.grants.pending[handle] = pending }
+            return consentPage(pending, client, handle: handle)
+        } catch {
+            return redirect(
+                to: redirectURI, state: parameters["state"],
+                [("error", error.code), ("error_description", error.description)])
+        }
+    }
+
+    private func pending(
+        _ parameters: FormFields, _ client: RegisteredClient, _ redirectURI: String
+    ) throws(OAuthFailure) -> PendingAuthorization {
+        if parameters["request"] != nil {
+            throw OAuthFailure(code: "request_not_supported", description: "Request objects are not offered.")
+        }
+        if parameters["request_uri"] != nil {
+            throw OAuthFailure(code: "request_uri_not_supported", description: "Request objects are not offered.")
+        }
+        guard let type = parameters["response_type"] else { throw .invalidRequest("response_type is missing.") }
+        guard type == "code" else {
+            throw OAuthFailure(code: "unsupported_response_type", description: "Only response_type=code is offered.")
+        }
+        guard parameters["response_mode"] == nil || parameters["response_mode"] == "query" else {
+            throw .invalidRequest("Only response_mode=query is offered.")
+        }
+        guard parameters["code_challenge_method"] == "S256", let challenge = parameters["code_challenge"],
+            challenge.utf8.count == 43
+        else { throw .invalidRequest("PKCE is required: code_challenge with code_challenge_method=S256.") }
+        let prompts = Set((parameters["prompt"] ?? "").split(separator: " "))
+        guard prompts.isSubset(of: ["none", "login", "consent", "select_account"]) else {
+            throw .invalidRequest("The value of prompt is not known.")
+        }
+        if prompts.contains("none") {
+            guard prompts.count == 1 else { throw .invalidRequest("prompt=none stands alone.") }
+            throw OAuthFailure(code: "login_required", description: "Nobody is signed in here between requests.")
+        }
+        return PendingAuthorization(
+            clientID: client.id, redirectURI: redirectURI, scopes: try Scopes.read(parameters["scope"] ?? "openid"),
+            state: parameters["state"], nonce: parameters["nonce"], challenge: challenge,
+            loginHint: parameters["login_hint"], expiresAt: now + Grants.pendingLifetime)
+    }
+
+    /// What the person chose on the page.
+    private func decide(_ form: FormFields) -> LoopbackResponse {
+        let now = now
+        guard let handle = form["request"], let pending = state.withLock({ $0.grants.pending[handle] }),
+            pending.expiresAt > now, let client = configuration.clients.first(where: { $0.id == pending.clientID })
+        else {
+            return errorPage("This page was used before or is too old. Go back to the application and sign in again.")
+        }
+        guard form["decision"] == "approve" else {
+            state.withLock { $0.grants.pending[handle] = nil }
+            return redirect(
+                to: pending.redirectURI, state: pending.state,
+                [("error", "access_denied"), ("error_description", "The person said no.")])
+        }
+        let name = form["upn"]?.filter { $0 != " " } ?? form["person"] ?? ""
+        guard let person = people.index(signingInAs: name) else {
+            return consentPage(
+                pending, client, handle: handle, problem: "Nobody here has that name. Choose one, or type another.")
+        }
+        let code: String
+        do throws(OAuthFailure) {
+            code = try newToken()
+        } catch {
+            return errorPage(error.description, status: 500)
+        }
+        let authorization = Authorization(
+            clientID: client.id, person: person, scopes: pending.scopes, nonce: pending.nonce, authenticatedAt: now)
+        let taken = state.withLock { state in
+            guard state.grants.pending[handle] != nil else { return false }
+            state.grants.pending[handle] = nil
+            state.grants.codes[code] = Grants.Code(
+                authorization: authorization, redirectURI: pending.redirectURI, challenge: pending.challenge,
+                expiresAt: now + Grants.codeLifetime)
+            return true
+        }
+        guard taken else { return errorPage("This page was used before.") }
+        return redirect(to: pending.redirectURI, state: pending.state, [("code", code)])
+    }
+
+    /// 303: the browser goes on with GET, whatever it came with.
+    private func redirect(to uri: String, state: String?, _ parameters: [(String, String)]) -> LoopbackResponse {
+        var fields = FormFields()
+        for (name, value) in parameters { fields.append(name, value) }
+        if let state { fields.append("state", state) }
+        fields.append("iss", issuer)
+        let separator = uri.contains("?") ? "&" : "?"
+        return LoopbackResponse(status: 303, fields: ["Location": "\(uri)\(separator)\(fields.encoded)"])
+    }
+}

@@ -1,0 +1,129 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import HTTPTransport
+import JOSE
+
+/// An OAuth client that a ``LocalProvider`` knows.
+public struct RegisteredClient: Sendable, Equatable {
+    /// The client identifier.
+    public var id: String
+    /// The name that the person sees.
+    public var name: String
+    /// The secret of a confidential client; nil for a public one.
+    public var secret: String?
+    /// Where answers may go. Of an http address on loopback any port will do (RFC 8252 section 7.3); everything else is
+    /// compared as it is.
+    public var redirectURIs: [String]
+
+    /// A client of this identifier.
+    public init(id: String, name: String, secret: String? = nil, redirectURIs: [String] = Self.loopbackRedirectURIs) {
+        self.id = id
+        self.name = name
+        self.secret = secret
+        self.redirectURIs = redirectURIs
+    }
+
+    /// The addresses that programs on this machine use.
+    public static let loopbackRedirectURIs = ["127.0.0.1", "[::1]", "localhost"].flatMap { host in
+        ["", "/", "/callback"].map { "http://\(host)\($0)" }
+    }
+
+    /// Whether an answer may go to this address.
+    func accepts(redirectURI: String) -> Bool {
+        guard redirectURI.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), !redirectURI.contains("#") else { return false }
+        return redirectURIs.contains { $0 == redirectURI || Self.withoutLoopbackPort(redirectURI) == $0 }
+    }
+
+    /// The address without its port when it is http on loopback; nil otherwise.
+    private static func withoutLoopbackPort(_ uri: String) -> String? {
+        for host in ["http://127.0.0.1", "http://[::1]", "http://localhost"] where uri.hasPrefix(host + ":") {
+            let rest = uri.dropFirst(host.count + 1)
+            let port = rest.prefix { $0 != "/" && $0 != "?" }
+            guard port.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }), let number = UInt16(port), number > 0 else {
+                return nil
+            }
+            return host + rest.dropFirst(port.count)
+        }
+        return nil
+    }
+}
+
+extension RegisteredClient: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The identifier and the name.
+    public var description: String { "\(id) (\(name))" }
+    /// The same as ``description``.
+    public var debugDescription: String { description }
+    /// The identifier and the name.
+    public var customMirror: Mirror { Mirror(self, children: ["id": id, "name": name]) }
+}
+
+/// An error answer of the token endpoint and its neighbours. RFC 6749 section 5.2.
+struct OAuthFailure: Error, Equatable {
+    var status = 400
+    var code: String
+    var description: String
+    /// The scheme that the client tried, to be named in WWW-Authenticate.
+    var challengesBasic = false
+
+    static func invalidRequest(_ description: String) -> OAuthFailure {
+        OAuthFailure(code: "invalid_request", description: description)
+    }
+
+    static func invalidGrant(_ description: String) -> OAuthFailure {
+        OAuthFailure(code: "invalid_grant", description: description)
+    }
+
+    static let server = OAuthFailure(status: 500, code: "server_error", description: "The provider failed.")
+}
+
+extension ProviderCore {
+    /// The client that a form request comes from: `client_secret_basic`, `client_secret_post` or none.
+    func client(_ form: FormFields, _ fields: HTTPFields) throws(OAuthFailure) -> RegisteredClient {
+        let header = fields.values(for: "Authorization")
+        guard header.count <= 1 else { throw .invalidRequest("Authorization stands twice.") }
+        guard let value = header.first else {
+            guard let id = form["client_id"] else { throw .invalidRequest("client_id is missing.") }
+            return try client(id, secret: form["client_secret"], isBasic: false)
+        }
+        guard form["client_secret"] == nil else {
+            throw .invalidRequest("The client authenticates in two ways; one is expected.")
+        }
+        guard let (id, secret) = Self.basicCredentials(value) else {
+            throw OAuthFailure(
+                status: 401, code: "invalid_client", description: "The Authorization field is not Basic credentials.",
+                challengesBasic: true)
+        }
+        guard form["client_id"] == nil || form["client_id"] == id else {
+            throw .invalidRequest("client_id is not the client that authenticates.")
+        }
+        return try client(id, secret: secret, isBasic: true)
+    }
+
+    private func client(_ id: String, secret: String?, isBasic: Bool) throws(OAuthFailure) -> RegisteredClient {
+        let failure = OAuthFailure(
+            status: 401, code: "invalid_client", description: "The client is unknown or its secret is wrong.",
+            challengesBasic: isBasic)
+        guard let client = configuration.clients.first(where: { $0.id == id }) else { throw failure }
+        guard let expected = client.secret else {
+            guard secret == nil || isBasic && secret == "" else { throw failure }
+            return client
+        }
+        guard let secret, equalInConstantTime(Array(secret.utf8), Array(expected.utf8)) else { throw failure }
+        return client
+    }
+
+    /// RFC 6749 section 2.3.1: both are form-encoded before they are joined.
+    private static func basicCredentials(_ value: String) -> (id: String, secret: String)? {
+        guard value.lowercased().hasPrefix("basic "),
+            let bytes = Data(base64Encoded: String(value.dropFirst(6)))
+        else { return nil }
+        let id = bytes.prefix { $0 != UInt8(ascii: ":") }
+        guard id.count < bytes.count, let decodedID = PercentCoding.decode(id, plusIsSpace: true),
+            let secret = PercentCoding.decode(bytes.dropFirst(id.count + 1), plusIsSpace: true)
+        else { return nil }
+        return (decodedID, secret)
+    }
+}

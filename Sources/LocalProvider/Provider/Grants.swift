@@ -1,0 +1,110 @@
+/// What somebody allowed a client.
+struct Authorization: Sendable, Equatable {
+    var clientID: String
+    /// The place of the person; nil when the client acts for itself.
+    var person: Int?
+    var scopes: [String]
+    var nonce: String?
+    /// Seconds since 1970.
+    var authenticatedAt: Int
+}
+
+/// An authorization request that waits for the person's decision.
+struct PendingAuthorization: Sendable, Equatable {
+    var clientID: String
+    var redirectURI: String
+    var scopes: [String]
+    var state: String?
+    var nonce: String?
+    var challenge: String
+    var loginHint: String?
+    var expiresAt: Int
+}
+
+/// Codes, tokens and what they belong to. Values only: time and randomness are passed in.
+struct Grants: Sendable {
+    struct Code: Sendable {
+        var authorization: Authorization
+        var redirectURI: String
+        var challenge: String
+        var expiresAt: Int
+        /// The grant that the code was turned into; a code comes once.
+        var grant: String?
+        var isUsed = false
+    }
+
+    struct Grant: Sendable {
+        var authorization: Authorization
+        /// The refresh token that is good now.
+        var refreshToken: String?
+    }
+
+    struct AccessToken: Sendable {
+        var grant: String
+        var authorization: Authorization
+        var expiresAt: Int
+    }
+
+    static let codeLifetime = 60
+    static let pendingLifetime = 600
+
+    var pending = Bounded<PendingAuthorization>(limit: 1_000)
+    var codes = Bounded<Code>(limit: 1_000)
+    /// What lives on: grants by their identifier.
+    var grants = Bounded<Grant>(limit: 10_000)
+    /// Every refresh token ever given, with its grant, so that an old one is known as old.
+    var refreshTokens = Bounded<String>(limit: 50_000)
+    var accessTokens = Bounded<AccessToken>(limit: 50_000)
+
+    /// Ends a grant: its refresh token and its access tokens are good no more.
+    mutating func end(_ grant: String) {
+        grants[grant] = nil
+        accessTokens.removeAll { $0.grant == grant }
+    }
+
+    mutating func endAll() {
+        grants.removeAll()
+        accessTokens.removeAll()
+        codes.removeAll()
+    }
+}
+
+/// A dictionary that forgets its oldest entries when it is full.
+struct Bounded<Value: Sendable>: Sendable {
+    let limit: Int
+    private var values: [String: Value] = [:]
+    private var order: [String] = []
+
+    init(limit: Int) { self.limit = limit }
+
+    var count: Int { values.count }
+
+    subscript(key: String) -> Value? {
+        get { values[key] }
+        set {
+            let isNew = values[key] == nil
+            values[key] = newValue
+            guard newValue != nil, isNew else { return }
+            order.append(key)
+            guard order.count > limit * 2 || values.count > limit else { return }
+            order.removeAll { values[$0] == nil }
+            let surplus = order.count - limit * 9 / 10
+            guard values.count > limit, surplus > 0 else { return }
+            for key in order.prefix(surplus) { values[key] = nil }
+            order.removeFirst(surplus)
+        }
+    }
+
+    mutating func updateAll(_ update: (inout Value) -> Void) {
+        values = values.mapValues { value in
+            var value = value
+            update(&value)
+            return value
+        }
+    }
+
+    mutating func removeAll(where isUnwanted: (Value) -> Bool = { _ in true }) {
+        values = values.filter { !isUnwanted($0.value) }
+        order.removeAll { values[$0] == nil }
+    }
+}

@@ -1,0 +1,148 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import HTTPTransport
+import JOSE
+import OAuth2AccountStore
+import StrictJSON
+
+// Discovery, keys, user info, revocation and sign-out.
+extension ProviderCore {
+    /// RFC 8414 section 2 and OpenID Connect Discovery section 3.
+    func metadata() -> JSONObject {
+        let issuer = issuer
+        func list(_ values: [String]) -> JSONValue { .array(values.map { .string($0) }) }
+        let authentication = ["none", "client_secret_basic", "client_secret_post"]
+        return [
+            "issuer": .string(issuer), "authorization_endpoint": .string(issuer + "/authorize"),
+            "token_endpoint": .string(issuer + "/token"), "userinfo_endpoint": .string(issuer + "/userinfo"),
+            "jwks_uri": .string(issuer + "/jwks"), "revocation_endpoint": .string(issuer + "/revoke"),
+            "end_session_endpoint": .string(issuer + "/logout"), "response_types_supported": list(["code"]),
+            "response_modes_supported": list(["query"]),
+            "grant_types_supported": list(["authorization_code", "refresh_token", "client_credentials"]),
+            "code_challenge_methods_supported": list(["S256"]),
+            "token_endpoint_auth_methods_supported": list(authentication),
+            "revocation_endpoint_auth_methods_supported": list(authentication),
+            "scopes_supported": list(Scopes.identity + Scopes.directory),
+            "subject_types_supported": list(["public"]), "id_token_signing_alg_values_supported": list(["RS256"]),
+            "prompt_values_supported": list(["none", "login", "consent", "select_account"]),
+            "claims_supported": list([
+                "iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "at_hash", "name", "given_name",
+                "family_name", "preferred_username", "locale", "email", "email_verified", "oid",
+            ]),
+            "authorization_response_iss_parameter_supported": true, "request_parameter_supported": false,
+            "request_uri_parameter_supported": false, "claims_parameter_supported": false,
+        ]
+    }
+
+    func jwks() async -> LoopbackResponse {
+        do {
+            return .json(.object(JWKSet([try await signingKey()]).json))
+        } catch {
+            return failure(.server)
+        }
+    }
+
+    // MARK: User info
+
+    /// The authorization of a good bearer token, or why there is none.
+    enum Bearer {
+        case good(Authorization)
+        case missing
+        case expired
+        case unknown
+    }
+
+    /// RFC 6750 section 2.1: in the header field only.
+    func bearer(_ fields: HTTPFields) -> Bearer {
+        let values = fields.values(for: "Authorization")
+        guard let value = values.first else { return .missing }
+        guard values.count == 1, value.prefix(7).lowercased() == "bearer " else { return .unknown }
+        let now = now
+        return state.withLock { state in
+            guard let token = state.grants.accessTokens[String(value.dropFirst(7))] else { return .unknown }
+            return token.expiresAt > now ? .good(token.authorization) : .expired
+        }
+    }
+
+    /// OpenID Connect Core section 5.3.
+    func userInfo(_ request: LoopbackRequest) -> LoopbackResponse {
+        func challenge(_ status: Int, _ parameters: String) -> LoopbackResponse {
+            var response = LoopbackResponse.text(status, "A bearer token with the scope openid is expected.\n")
+            response.fields["WWW-Authenticate"] = "Bearer realm=\"local provider\"" + parameters
+            return response
+        }
+        switch bearer(request.fields) {
+        case .missing: return challenge(401, "")
+        case .expired, .unknown:
+            return challenge(
+                401, ", error=\"invalid_token\", error_description=\"The token is unknown or has expired\"")
+        case .good(let authorization):
+            guard authorization.scopes.contains("openid"), let index = authorization.person else {
+                return challenge(403, ", error=\"insufficient_scope\", scope=\"openid\"")
+            }
+            var object: JSONObject = ["sub": .string(people.all[index].id)]
+            for member in userClaims(people.all[index], authorization.scopes).members {
+                object.append(member.name, member.value)
+            }
+            return .json(.object(object))
+        }
+    }
+
+    // MARK: Endings
+
+    /// RFC 7009. A token that is not known is revoked as well as can be: 200.
+    func revoke(_ request: LoopbackRequest) -> LoopbackResponse {
+        do throws(OAuthFailure) {
+            let form = try form(request)
+            let client = try client(form, request.fields)
+            guard let token = form["token"] else { throw .invalidRequest("token is missing.") }
+            state.withLock { state in
+                if let access = state.grants.accessTokens[token], access.authorization.clientID == client.id {
+                    state.grants.accessTokens[token] = nil
+                } else if let grant = state.grants.refreshTokens[token],
+                    state.grants.grants[grant]?.authorization.clientID == client.id
+                {
+                    state.grants.end(grant)
+                }
+            }
+            return LoopbackResponse(status: 200)
+        } catch {
+            return failure(error)
+        }
+    }
+
+    /// OpenID Connect RP-Initiated Logout. There is no session in the browser, so there is only the way back.
+    func logout(_ parameters: FormFields?) async -> LoopbackResponse {
+        guard let parameters, !parameters.hasDuplicates else { return errorPage("The request is malformed.") }
+        var clientID = parameters["client_id"]
+        if let hint = parameters["id_token_hint"] {
+            guard let audience = await audience(of: hint) else {
+                return errorPage("id_token_hint is not a token of this provider.")
+            }
+            guard clientID == nil || clientID == audience else {
+                return errorPage("client_id is not the one of id_token_hint.")
+            }
+            clientID = audience
+        }
+        guard let uri = parameters["post_logout_redirect_uri"] else { return signedOutPage() }
+        guard let client = configuration.clients.first(where: { $0.id == clientID }), client.accepts(redirectURI: uri)
+        else { return errorPage("post_logout_redirect_uri is not registered for the application.") }
+        var location = uri
+        if let state = parameters["state"] {
+            location += (uri.contains("?") ? "&" : "?") + "state=\(PercentCoding.encode(state))"
+        }
+        return LoopbackResponse(status: 303, fields: ["Location": location])
+    }
+
+    /// The client of an ID token of this provider. It may have expired.
+    private func audience(of token: String) async -> String? {
+        guard let key = try? await signingKey(), let jwt = try? JWT(parsing: token),
+            let verified = try? jwt.verified(with: JWKSet([key]), algorithms: [.rs256]),
+            (try? verified.claims.issuer) == issuer
+        else { return nil }
+        return (try? verified.claims.audience)?.first
+    }
+}

@@ -1,0 +1,115 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+import JOSE
+import OAuth2AccountStore
+
+/// A small OAuth 2.0 and OpenID Connect provider with a Microsoft Graph directory, on this machine only.
+///
+/// It is for demonstrations, examples and tests: sign-in with authorization code and PKCE, refresh tokens that rotate,
+/// signed ID tokens, revocation, sign-out, and a directory of invented people that answers as Graph does. Nothing is kept
+/// when it ends. It is not for the protection of anything: everybody on this machine can sign in as anybody.
+///
+/// ```swift
+/// let provider = try await LocalProvider()
+/// print(provider.issuer, provider.graphBase, provider.clientID)
+/// ```
+public final class LocalProvider: Sendable {
+    /// How a provider is set up.
+    public struct Configuration: Sendable {
+        /// How many people the directory has. The first 14 are always the same, the others depend on ``seed``.
+        public var people = 300
+        /// What the invented people depend on. The same seed gives the same people.
+        public var seed: UInt64 = 1
+        /// The port on 127.0.0.1, or 0 for a free one.
+        public var port: UInt16 = 0
+        /// How long an access token is good, in whole seconds.
+        public var accessTokenLifetime: Duration = .seconds(3600)
+        /// Whether each refresh gives a new refresh token and ends the old one. When an old one comes again, everything
+        /// that belongs to it ends (RFC 9700 section 4.14.2).
+        public var rotatesRefreshTokens = true
+        /// Whether User.ReadBasic.All lets see only names and addresses of other people, as the real service does.
+        public var withholdsNonBasicProperties = false
+        /// The faults to begin with.
+        public var faults = Faults()
+        /// The clients. The first one is the public client of ``LocalProvider/clientID``.
+        public var clients = [Self.publicClient, Self.confidentialClient]
+        /// Tells the time.
+        public var now: @Sendable () -> Date = { Date() }
+        /// Gives random bytes.
+        public var randomBytes: @Sendable (Int) throws -> [UInt8] = { try SecureRandom.bytes($0) }
+
+        /// The defaults: 300 people, a free port, tokens for an hour.
+        public init() {}
+
+        /// The public client `directory`, which answers on loopback.
+        public static let publicClient = RegisteredClient(id: "directory", name: "Directory")
+
+        /// The confidential client `directory-confidential`. Its secret is `not-a-secret`, for everybody to know.
+        public static let confidentialClient = RegisteredClient(
+            id: "directory-confidential", name: "Directory (confidential)", secret: "not-a-secret")
+    }
+
+    private let core: ProviderCore
+    private let listener: LoopbackListener
+
+    /// Opens the port and begins to answer. The signing key is made in the background at the first sign-in.
+    ///
+    /// - Throws: `LoopbackError` when the port cannot be opened.
+    public init(configuration: Configuration = .init()) async throws {
+        let core = ProviderCore(configuration)
+        let listener = try LoopbackListener(port: configuration.port, limits: .server) { await core.answer($0) }
+        core.begin(port: listener.port)
+        self.core = core
+        self.listener = listener
+    }
+
+    /// The port on 127.0.0.1.
+    public var port: UInt16 { listener.port }
+
+    /// The issuer, for discovery: `http://127.0.0.1:PORT`.
+    public var issuer: URL { Self.url("http://127.0.0.1:\(port)") }
+
+    /// The base of the Graph directory: `http://127.0.0.1:PORT/`. The version follows it.
+    public var graphBase: URL { Self.url("http://127.0.0.1:\(port)/") }
+
+    /// The identifier of the public client.
+    public var clientID: String { core.configuration.clients.first?.id ?? "" }
+
+    /// The people of the directory.
+    public var people: [Person] { core.people.all }
+
+    /// Ends the provider. The port is free when this returns; calling it again does nothing.
+    public func close() { listener.close() }
+
+    /// Ends the provider and waits until the last answer under way is written, a second at most.
+    public func shutDown() async { await listener.shutDown() }
+
+    /// The last requests, oldest first, at most 10,000.
+    public func log() -> [LoggedRequest] { core.state.withLock { $0.log.entries } }
+
+    /// How many token requests of this grant type there were since the start, or of every type.
+    public func tokenRequestCount(grantType: String? = nil) -> Int {
+        core.state.withLock { state in
+            guard let grantType else { return state.log.tokenRequests.values.reduce(0, +) }
+            return state.log.tokenRequests[grantType] ?? 0
+        }
+    }
+
+    /// Makes every access token of now expired. Refresh tokens stay good.
+    public func expireAccessTokens() { core.state.withLock { $0.grants.accessTokens.updateAll { $0.expiresAt = 0 } } }
+
+    /// Ends every grant: no refresh token, access token or code of now is good any more.
+    public func revokeGrants() { core.state.withLock { $0.grants.endAll() } }
+
+    /// Replaces the faults.
+    public func setFaults(_ faults: Faults) { core.state.withLock { $0.faults = faults } }
+
+    /// The faults that still play, with what is left of their numbers.
+    public var faults: Faults { core.state.withLock { $0.faults } }
+
+    /// A URL of fixed text and a number, which always is one.
+    private static func url(_ text: String) -> URL { URL(string: text) ?? URL(filePath: "/") }
+}

@@ -1,0 +1,314 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import HTTPTransport
+import JOSE
+import OAuth2AccountStore
+import StrictJSON
+
+// The token endpoint. RFC 6749 sections 3.2, 5 and 6, RFC 7636.
+extension ProviderCore {
+    func token(_ request: LoopbackRequest, _ note: inout Note) async -> LoopbackResponse {
+        let known = ["authorization_code", "refresh_token", "client_credentials"]
+        note.grantType = FormFields(parsing: String(decoding: request.body, as: UTF8.self))?["grant_type"]
+            .flatMap { known.contains($0) ? $0 : nil }
+        if let fault = state.withLock({ $0.faults.take("token-") }) {
+            note.fault = fault
+            return Self.answer(to: fault)
+        }
+        do throws(OAuthFailure) {
+            let form = try form(request)
+            let client = try client(form, request.fields)
+            guard let type = form["grant_type"] else { throw .invalidRequest("grant_type is missing.") }
+            let grant: String
+            switch type {
+            case "authorization_code": grant = try redeemCode(form, client)
+            case "refresh_token": return try await refresh(form, client)
+            case "client_credentials": return try clientCredentials(form, client)
+            default:
+                throw OAuthFailure(code: "unsupported_grant_type", description: "This grant type is not offered.")
+            }
+            return try await issue(grant, scopes: nil, presented: nil)
+        } catch {
+            return failure(error)
+        }
+    }
+
+    /// The form of a POST request. A parameter may stand once.
+    func form(_ request: LoopbackRequest) throws(OAuthFailure) -> FormFields {
+        let type = request.fields["Content-Type"]?.lowercased().prefix { $0 != ";" && $0 != " " }
+        guard type == "application/x-www-form-urlencoded" else {
+            throw .invalidRequest("Content-Type application/x-www-form-urlencoded is expected.")
+        }
+        guard let text = String(validating: request.body, as: UTF8.self), let form = FormFields(parsing: text) else {
+            throw .invalidRequest("The content is not form-encoded UTF-8.")
+        }
+        guard !form.hasDuplicates else { throw .invalidRequest("A parameter stands twice.") }
+        return form
+    }
+
+    func failure(_ error: OAuthFailure) -> LoopbackResponse {
+        var response = LoopbackResponse.json(
+            ["error": .string(error.code), "error_description": .string(error.description)], status: error.status)
+        response.fields["Pragma"] = "no-cache"
+        if error.challengesBasic { response.fields["WWW-Authenticate"] = "Basic realm=\"local provider\"" }
+        return response
+    }
+
+    // MARK: Grants
+
+    /// Turns a code into a grant.
+    private func redeemCode(_ form: FormFields, _ client: RegisteredClient) throws(OAuthFailure) -> String {
+        guard let text = form["code"] else { throw .invalidRequest("code is missing.") }
+        guard let redirectURI = form["redirect_uri"] else { throw .invalidRequest("redirect_uri is missing.") }
+        guard let verifier = form["code_verifier"] else { throw .invalidGrant("code_verifier is missing.") }
+        let now = now
+        let identifier = try newToken()
+        let result: Result<String, OAuthFailure> = state.withLock { state in
+            guard var code = state.grants.codes[text], code.authorization.clientID == client.id else {
+                return .failure(.invalidGrant("The code is unknown."))
+            }
+            if code.isUsed {
+                // RFC 6749 section 4.1.2: what a replayed code gave is revoked.
+                if let grant = code.grant { state.grants.end(grant) }
+                return .failure(.invalidGrant("The code was used before."))
+            }
+            // Used by this attempt, whether it succeeds or not.
+            code.isUsed = true
+            state.grants.codes[text] = code
+            guard code.expiresAt > now else { return .failure(.invalidGrant("The code has expired.")) }
+            guard code.redirectURI == redirectURI else {
+                return .failure(.invalidGrant("redirect_uri is not that of the authorization request."))
+            }
+            guard Self.isVerifier(verifier),
+                equalInConstantTime(Array(Self.challenge(of: verifier).utf8), Array(code.challenge.utf8))
+            else { return .failure(.invalidGrant("code_verifier does not match code_challenge.")) }
+            code.grant = identifier
+            state.grants.codes[text] = code
+            state.grants.grants[identifier] = Grants.Grant(authorization: code.authorization)
+            return .success(identifier)
+        }
+        return try result.get()
+    }
+
+    /// RFC 7636 section 4.1.
+    private static func isVerifier(_ text: String) -> Bool {
+        (43...128).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                    UInt8(ascii: "~"):
+                    true
+                default: false
+                }
+            }
+    }
+
+    static func challenge(of verifier: String) -> String {
+        Base64URL.encode(SHA2.sha256.digest(Array(verifier.utf8)))
+    }
+
+    private func refresh(_ form: FormFields, _ client: RegisteredClient) async throws(OAuthFailure) -> LoopbackResponse
+    {
+        guard let token = form["refresh_token"] else { throw .invalidRequest("refresh_token is missing.") }
+        let found: Result<(String, [String]), OAuthFailure> = state.withLock { state in
+            guard let identifier = state.grants.refreshTokens[token], let grant = state.grants.grants[identifier],
+                grant.authorization.clientID == client.id
+            else { return .failure(.invalidGrant("The refresh token is unknown, expired or revoked.")) }
+            guard grant.refreshToken == token else {
+                state.grants.end(identifier)
+                return .failure(Self.reused)
+            }
+            return .success((identifier, grant.authorization.scopes))
+        }
+        let (identifier, granted) = try found.get()
+        var scopes = granted
+        if let text = form["scope"] {
+            scopes = text.split(separator: " ").map { String($0) }
+            guard Set(scopes).isSubset(of: granted) else {
+                throw OAuthFailure(code: "invalid_scope", description: "More scope than was granted is asked for.")
+            }
+        }
+        return try await issue(identifier, scopes: scopes, presented: token)
+    }
+
+    /// RFC 9700 section 4.14.2: one of the two that use a refresh token is a thief, so neither goes on.
+    private static let reused = OAuthFailure.invalidGrant("The refresh token was used before; the grant is revoked.")
+
+    /// A token for the client itself. RFC 6749 section 4.4.
+    private func clientCredentials(_ form: FormFields, _ client: RegisteredClient) throws(OAuthFailure)
+        -> LoopbackResponse
+    {
+        guard client.secret != nil else {
+            throw OAuthFailure(
+                code: "unauthorized_client", description: "Only confidential clients act for themselves.")
+        }
+        var scopes = try Scopes.read(form["scope"] ?? "User.Read.All")
+        scopes.removeAll { Scopes.identity.contains($0) }
+        guard !scopes.isEmpty else {
+            throw OAuthFailure(code: "invalid_scope", description: "No permission of the directory is asked for.")
+        }
+        let (token, lifetime) = (try newToken(), lifetime)
+        let authorization = Authorization(
+            clientID: client.id, person: nil, scopes: scopes, nonce: nil, authenticatedAt: now)
+        let access = Grants.AccessToken(grant: token, authorization: authorization, expiresAt: now + lifetime)
+        state.withLock { $0.grants.accessTokens[token] = access }
+        return Self.tokens([
+            "access_token": .string(token), "token_type": "Bearer", "expires_in": .number(JSONNumber(Int64(lifetime))),
+            "scope": .string(scopes.joined(separator: " ")),
+        ])
+    }
+
+    // MARK: Answers
+
+    private var lifetime: Int { Int(clamping: max(1, configuration.accessTokenLifetime.components.seconds)) }
+
+    private static func tokens(_ object: JSONObject) -> LoopbackResponse {
+        var response = LoopbackResponse.json(.object(object))
+        response.fields["Pragma"] = "no-cache"
+        return response
+    }
+
+    /// Gives tokens for a grant: the first ones, or new ones for the refresh token presented.
+    private func issue(
+        _ identifier: String, scopes narrowed: [String]?, presented: String?
+    ) async throws(OAuthFailure) -> LoopbackResponse {
+        let (accessToken, newRefreshToken) = (try newToken(), try newToken())
+        let (now, lifetime, rotates) = (now, lifetime, configuration.rotatesRefreshTokens)
+        let issued: Result<(Authorization, String?), OAuthFailure> = state.withLock { state in
+            guard var grant = state.grants.grants[identifier] else {
+                return .failure(.invalidGrant("The grant is revoked."))
+            }
+            // Looked at again: of two that refresh at once, the second meets a token that is old by now.
+            guard presented == nil || grant.refreshToken == presented else {
+                state.grants.end(identifier)
+                return .failure(Self.reused)
+            }
+            var authorization = grant.authorization
+            if let narrowed { authorization.scopes = narrowed }
+            var refreshToken: String?
+            if grant.authorization.scopes.contains("offline_access"), presented == nil || rotates {
+                refreshToken = newRefreshToken
+                grant.refreshToken = newRefreshToken
+                state.grants.grants[identifier] = grant
+                state.grants.refreshTokens[newRefreshToken] = identifier
+            }
+            state.grants.accessTokens[accessToken] = Grants.AccessToken(
+                grant: identifier, authorization: authorization, expiresAt: now + lifetime)
+            return .success((authorization, refreshToken))
+        }
+        let (authorization, refreshToken) = try issued.get()
+        var answer: JSONObject = [
+            "token_type": "Bearer", "scope": .string(authorization.scopes.joined(separator: " ")),
+            "expires_in": .number(JSONNumber(Int64(lifetime))), "access_token": .string(accessToken),
+        ]
+        if let refreshToken { answer.append("refresh_token", .string(refreshToken)) }
+        if authorization.scopes.contains("openid"), let person = authorization.person {
+            answer.append(
+                "id_token",
+                .string(try await idToken(authorization, people.all[person], accessToken, isRefresh: presented != nil)))
+        }
+        return Self.tokens(answer)
+    }
+
+    /// OpenID Connect Core sections 2, 3.1.3.6 and 12.2.
+    private func idToken(
+        _ authorization: Authorization, _ person: Person, _ accessToken: String, isRefresh: Bool
+    ) async throws(OAuthFailure) -> String {
+        let now = now
+        var claims: JSONObject = [
+            "iss": .string(issuer), "sub": .string(person.id), "aud": .string(authorization.clientID),
+            "exp": .number(JSONNumber(Int64(now + 3600))), "iat": .number(JSONNumber(Int64(now))),
+            "auth_time": .number(JSONNumber(Int64(authorization.authenticatedAt))),
+            "at_hash": .string(Base64URL.encode(SHA2.sha256.digest(Array(accessToken.utf8)).prefix(16))),
+        ]
+        if let nonce = authorization.nonce, !isRefresh { claims.append("nonce", .string(nonce)) }
+        for member in userClaims(person, authorization.scopes).members { claims.append(member.name, member.value) }
+        do {
+            return try JWT.sign(claims, with: try await signingKey(), algorithm: .rs256)
+        } catch {
+            throw .server
+        }
+    }
+
+    /// The claims of the scopes `profile` and `email`. OpenID Connect Core section 5.4.
+    func userClaims(_ person: Person, _ scopes: [String]) -> JSONObject {
+        var claims = JSONObject()
+        func add(_ name: String, _ text: String?) {
+            if let text { claims.append(name, .string(text)) }
+        }
+        if scopes.contains("profile") {
+            add("name", person.displayName)
+            add("given_name", person.givenName)
+            add("family_name", person.surname)
+            add("preferred_username", person.userPrincipalName)
+            add("locale", person.preferredLanguage)
+            add("oid", person.id)
+        }
+        if scopes.contains("email"), let mail = person.mail {
+            add("email", mail)
+            claims.append("email_verified", true)
+        }
+        return claims
+    }
+
+    private static func answer(to fault: Faults.Name) -> LoopbackResponse {
+        func error(_ code: String, status: Int = 400) -> LoopbackResponse {
+            .json(["error": .string(code), "error_description": "A fault that is played."], status: status)
+        }
+        let token: JSONValue = ["access_token": "eyJ", "token_type": "Bearer", "expires_in": 3600]
+        switch fault {
+        case .tokenHTML:
+            return .html("<!DOCTYPE html><html><title>Welcome</title><p>Log in to use this network.</html>\n")
+        case .tokenHalfJSON:
+            var half = LoopbackResponse.json(token)
+            half.body = half.body.prefix(half.body.count / 2)
+            return half
+        case .tokenHuge:
+            var huge = LoopbackResponse.json(token)
+            huge.fault = .endless(bytes: 10_000_000_000)
+            return huge
+        case .tokenNothing: return LoopbackResponse(status: 200, fault: .closeWithoutAnswer)
+        case .tokenStall: return LoopbackResponse(status: 200, fault: .stall)
+        case .token500: return error("server_error", status: 500)
+        case .token503: return .html("<html><title>503 Service Unavailable</title></html>\n", status: 503)
+        case .token429:
+            var response = error("slow_down", status: 429)
+            response.fields["Retry-After"] = "2"
+            return response
+        case .tokenInvalidGrant: return error("invalid_grant")
+        case .tokenInvalidClient: return error("invalid_client", status: 401)
+        default: return error("temporarily_unavailable")
+        }
+    }
+}
+
+/// The scopes that the provider offers.
+enum Scopes {
+    static let identity = ["openid", "profile", "email", "offline_access"]
+    static let directory = ["User.Read", "User.ReadBasic.All", "User.Read.All", "Directory.Read.All"]
+
+    /// The scopes of a request, each once, in order.
+    static func read(_ text: String) throws(OAuthFailure) -> [String] {
+        var scopes: [String] = []
+        for part in text.split(separator: " ") {
+            let scope = String(part)
+            guard identity.contains(scope) || directory.contains(permission(scope)) else {
+                throw OAuthFailure(
+                    code: "invalid_scope",
+                    description: "A scope is not offered. Offered: "
+                        + (identity + directory).joined(separator: " "))
+            }
+            if !scopes.contains(scope) { scopes.append(scope) }
+        }
+        return scopes
+    }
+
+    /// The permission that a scope names, without the resource in front of it: Entra's `https://graph.microsoft.com/User.Read`.
+    static func permission(_ scope: String) -> String {
+        guard scope.hasPrefix("https://") || scope.hasPrefix("http://") else { return scope }
+        return String(scope.split(separator: "/").last ?? "")
+    }
+}

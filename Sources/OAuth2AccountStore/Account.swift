@@ -1,0 +1,124 @@
+import OAuth2
+import StrictJSON
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// One signed-in account, as it was when it was asked for. Holds no tokens.
+public struct Account: Sendable, Identifiable, Equatable {
+    /// An account's identifier: opaque, stable, without meaning outside its store.
+    public struct ID: RawRepresentable, Hashable, Sendable, Codable, CustomStringConvertible {
+        /// The text.
+        public let rawValue: String
+        /// An identifier.
+        public init(rawValue: String) { self.rawValue = rawValue }
+        /// The text.
+        public var description: String { rawValue }
+    }
+
+    /// Why the person has to sign in again.
+    public enum SignInReason: String, Sendable, Codable {
+        /// The provider no longer accepts the refresh token.
+        case grantGone = "grant-gone"
+        /// The access token has expired and there is no refresh token.
+        case noRefreshToken = "no-refresh-token"
+        /// The provider wants the person: consent, another factor, a choice.
+        case interactionRequired = "interaction-required"
+        /// A scope is asked for that was not granted.
+        case scopeNotGranted = "scope-not-granted"
+
+        /// The reason in a sentence.
+        public var explanation: String {
+            switch self {
+            case .grantGone: "the provider no longer accepts the saved sign-in"
+            case .noRefreshToken: "the access token has expired and the provider gave no refresh token"
+            case .interactionRequired: "the provider wants to ask the person something"
+            case .scopeNotGranted: "a permission is needed that was not granted"
+            }
+        }
+    }
+
+    /// The identifier.
+    public let id: ID
+    /// The name of its type in the settings.
+    public let type: String
+    /// The issuer, when known. Issuer and subject are the identity; the name is not.
+    public let issuer: String?
+    /// The person's identifier at the issuer, when known.
+    public let subject: String?
+    /// The name that the person signs in with, when known.
+    public let userName: String?
+    /// The person's name, when known.
+    public let displayName: String?
+    /// The scope that was granted.
+    public let scope: Scope
+    /// The validated claims of the last ID token.
+    public let claims: JSONObject?
+    /// When the access token expires; nil when the provider did not say.
+    public let accessTokenExpiry: Date?
+    /// Whether the token can be renewed without the person.
+    public let canRefresh: Bool
+    /// Why the person has to sign in again; nil when nobody has to.
+    public let signInNeeded: SignInReason?
+    /// When the account was first signed in.
+    public let created: Date
+    /// The place in the order of accounts.
+    public let position: Int64
+
+    let userDataBytes: Data?
+
+    init(record: AccountRecord, position: Int64) {
+        id = record.id
+        type = record.type
+        issuer = record.issuer
+        subject = record.subject
+        userName = record.userName
+        displayName = record.displayName
+        scope = record.tokens.scope
+        claims = record.claims
+        accessTokenExpiry = record.tokens.expiry
+        canRefresh = record.tokens.refreshToken != nil
+        signInNeeded = record.signInNeeded
+        created = record.created
+        self.position = position
+        userDataBytes = record.userData
+    }
+
+    /// The best name there is, for people.
+    public var label: String { userName ?? displayName ?? subject ?? id.rawValue }
+
+    /// The app's own data, as it was saved with ``AccountStore/setUserData(_:for:)``; nil when there is none.
+    ///
+    /// - Throws: `DecodingError` when it is of another type.
+    public func userData<Value: Decodable>(as type: Value.Type) throws -> Value? {
+        guard let userDataBytes else { return nil }
+        return try JSONDecoder().decode([Value].self, from: userDataBytes).first
+    }
+}
+
+extension Account: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Type, identifier and state; neither names nor claims, which may end in a log.
+    public var description: String {
+        "account \(id) of type \(type)" + (signInNeeded.map { ", needs sign-in (\($0.rawValue))" } ?? "")
+    }
+    /// The same as ``description``.
+    public var debugDescription: String { description }
+    /// Type, identifier and state.
+    public var customMirror: Mirror { Mirror(self, children: ["account": description]) }
+}
+
+/// An access token that is good for use now.
+public struct AccessToken: Sendable, Equatable {
+    /// The token.
+    public let secret: Secret
+    /// When it expires; nil when the provider did not say.
+    public let expiry: Date?
+    /// The scope that was granted.
+    public let scope: Scope
+
+    /// The value of the `Authorization` field that carries it (RFC 6750 section 2.1).
+    public var authorization: String { "Bearer " + secret.value }
+}

@@ -1,0 +1,336 @@
+import HTTPTransport
+import JOSE
+import OAuth2
+import StrictJSON
+import Synchronization
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Accounts of any OAuth 2 or OpenID Connect provider: signed in, kept safe, kept fresh.
+///
+/// A store is configured by ``Settings`` and keeps sealed records in an ``AccountStorage``. Any number of stores, in any
+/// number of processes, may share one storage. Changes are told by ``events()`` and by NotificationCenter after they are saved.
+public actor AccountStore {
+    /// The account types.
+    public nonisolated let settings: Settings
+    /// The outside world.
+    public nonisolated let surroundings: Surroundings
+    nonisolated let storage: any AccountStorage
+    nonisolated let custody: any KeyCustody
+    nonisolated let seal: RecordSeal
+    nonisolated let hub = EventHub()
+    nonisolated let pending = Mutex<[String: PendingSignIn]>([:])
+    let providers: ProviderCache
+
+    /// An account as it was read last.
+    struct Loaded {
+        var record: AccountRecord
+        var revision: Int64
+        var position: Int64
+    }
+
+    /// The accounts that were used, so that a fresh token needs no disk. At most ``maximumLoaded``.
+    var loaded: [Account.ID: Loaded] = [:]
+    private static let maximumLoaded = 1_000
+    /// The refreshes under way, each shared by all who want that account's token.
+    var flights: [Account.ID: SharedResult<Flown>] = [:]
+    /// Tokens that the provider gave and the storage would not take. They are saved before anything else is tried.
+    var unsaved: [Account.ID: Tokens] = [:]
+    /// The newest change that was told.
+    private var told: Int64?
+    private var telling: SharedResult<Void>?
+    private var watch: (any StorageLock)?
+
+    /// Opens a store.
+    ///
+    /// - Parameters:
+    ///   - settings: the account types.
+    ///   - storage: where records are kept; nil: SQLite in the user's standard directory, see ``StoreDirectory``.
+    ///   - custody: who keeps the key; nil: a key file beside that database.
+    ///   - surroundings: the outside world.
+    ///   - watchesOtherProcesses: whether changes made by other processes become events here.
+    /// - Throws: ``AccountStoreError`` when the storage or the key is unusable. A locked or missing key is never an empty store.
+    public init(
+        settings: Settings, storage: (any AccountStorage)? = nil, custody: (any KeyCustody)? = nil,
+        surroundings: Surroundings = .system, watchesOtherProcesses: Bool = true
+    ) async throws {
+        let directory = StoreDirectory.standard(environment: surroundings.environment)
+        self.settings = settings
+        self.surroundings = surroundings
+        self.storage = storage ?? SQLiteStorage(directory: directory)
+        self.custody = custody ?? KeyFile(directory: directory)
+        providers = ProviderCache(surroundings: surroundings)
+        do {
+            seal = RecordSeal(key: try await Self.openKey(storage: self.storage, custody: self.custody))
+            if watchesOtherProcesses {
+                told = try await self.storage.lastSequence()
+                watch = try self.storage.watch { [weak self] in
+                    guard let self else { return }
+                    Task { try? await self.tellChanges() }
+                }
+            }
+        } catch {
+            throw AccountStoreError.wrapping(error, what: "cannot open the account store")
+        }
+    }
+
+    deinit {
+        watch?.release()
+        hub.finish()
+    }
+
+    private static func openKey(storage: any AccountStorage, custody: any KeyCustody) async throws -> SealingKey {
+        let name = "key-check"
+        func checked(_ check: [UInt8]) async throws -> SealingKey {
+            guard let key = try await custody.key() else {
+                throw KeyCustodyError(
+                    place: custody.place, reason: "the key of this store is missing",
+                    hint: "restore it from a copy; without it the accounts in \(storage.place) cannot be read")
+            }
+            guard RecordSeal(key: key).matches(check) else {
+                throw KeyCustodyError(
+                    place: custody.place, reason: "it is not the key of this store",
+                    hint: "restore the right key; without it the accounts in \(storage.place) cannot be read")
+            }
+            return key
+        }
+        if let check = try await storage.value(name) { return try await checked(check) }
+        let lock = try await storage.lock("key", timeout: .seconds(30))
+        defer { lock.release() }
+        if let check = try await storage.value(name) { return try await checked(check) }
+        var key = try await custody.key()
+        if key == nil { key = try await custody.create() }
+        guard let key else { throw CancellationError() }
+        try await storage.setValue(try RecordSeal(key: key).check(), for: name)
+        return key
+    }
+
+    /// The transport for a type's requests, with the certificate authorities that its settings name.
+    public nonisolated func transport(for type: AccountType) -> any HTTPTransport { providers.transport(for: type) }
+
+    /// Where the records are, in words for people.
+    public nonisolated var storagePlace: String { storage.place }
+    /// Where the key is, in words for people.
+    public nonisolated var keyPlace: String { custody.place }
+
+    // MARK: Reading
+
+    /// Every account, or those of one type, in a stable order. Damaged records are left out: see ``damagedRecords()``.
+    ///
+    /// - Throws: ``AccountStoreError``
+    public func accounts(ofType type: String? = nil) async throws -> [Account] {
+        try await failing("cannot read the accounts") {
+            try await storage.records(ofType: type).compactMap { sealed in
+                seal.open(sealed).map { Account(record: $0, position: sealed.position) }
+            }
+        }
+    }
+
+    /// The records whose seal is broken: changed from outside, or sealed with another key. They are left as they are.
+    ///
+    /// - Throws: ``AccountStoreError``
+    public func damagedRecords() async throws -> [(id: Account.ID, type: String)] {
+        try await failing("cannot read the accounts") {
+            try await storage.records(ofType: nil).filter { seal.open($0) == nil }
+                .map { (Account.ID(rawValue: $0.id), $0.type) }
+        }
+    }
+
+    /// The account of this identifier, or nil.
+    ///
+    /// - Throws: ``AccountStoreError``, also when the record is damaged.
+    public func account(_ id: Account.ID) async throws -> Account? {
+        try await failing("cannot read the account") {
+            try await read(id).map { Account(record: $0.record, position: $0.position) }
+        }
+    }
+
+    /// The account of a type that is used where none is named: the one signed in or chosen last.
+    ///
+    /// - Throws: ``AccountStoreError``
+    public func currentAccount(ofType type: String) async throws -> Account? {
+        let accounts = try await accounts(ofType: type)
+        let chosen = try await failing("cannot read the accounts") { try await storage.value("current:\(type)") }
+        guard let chosen, let id = String(validating: chosen, as: UTF8.self) else { return accounts.last }
+        return accounts.first { $0.id.rawValue == id } ?? accounts.last
+    }
+
+    /// Makes an account its type's current one.
+    ///
+    /// - Throws: ``AccountStoreError``
+    public func makeCurrent(_ account: Account) async throws {
+        try await failing("cannot choose the account") {
+            try await storage.setValue(Array(account.id.rawValue.utf8), for: "current:\(account.type)")
+        }
+    }
+
+    /// Reads a record and remembers it; nil when there is none.
+    func read(_ id: Account.ID) async throws -> Loaded? {
+        guard let sealed = try await storage.record(id.rawValue) else {
+            loaded[id] = nil
+            return nil
+        }
+        guard let record = seal.open(sealed) else {
+            throw AccountStoreError(
+                .damagedRecord, what: "cannot read account \(id)",
+                reason: "its record is damaged or sealed with another key",
+                remedy: .signInAgain,
+                hint: "the record is left as it is; sign in again to make a new one")
+        }
+        let read = Loaded(record: record, revision: sealed.revision, position: sealed.position)
+        remember(read)
+        return read
+    }
+
+    /// Keeps what was read, unless something newer is kept already.
+    func remember(_ read: Loaded) {
+        if let kept = loaded[read.record.id], kept.revision > read.revision { return }
+        if loaded.count >= Self.maximumLoaded, loaded[read.record.id] == nil { loaded.removeAll() }
+        loaded[read.record.id] = read
+    }
+
+    // MARK: Changing
+
+    /// Changes a record where it is: read, changed, sealed, and saved if nobody saved meanwhile; else again from the start.
+    /// Nil when the account is gone.
+    func update(
+        _ id: Account.ID, _ kind: StorageChange.Kind, _ change: (inout AccountRecord) throws -> Void
+    ) async throws -> Loaded? {
+        while true {
+            guard let current = try await read(id) else { return nil }
+            var record = current.record
+            try change(&record)
+            let sealed = try seal.seal(record, revision: current.revision + 1)
+            guard let sequence = try await storage.replace(sealed, kind: kind) else {
+                try Task.checkCancellation()
+                continue
+            }
+            let saved = Loaded(record: record, revision: sealed.revision, position: current.position)
+            remember(saved)
+            try await changed(sequence)
+            return saved
+        }
+    }
+
+    /// Adds a record after all others.
+    func insert(_ record: AccountRecord) async throws -> Account {
+        let sealed = try seal.seal(record, revision: 1)
+        let (position, sequence) = try await storage.insert(sealed)
+        remember(Loaded(record: record, revision: 1, position: position))
+        try await changed(sequence)
+        return Account(record: record, position: position)
+    }
+
+    /// Saves the app's own data with an account; nil removes it. It is sealed with the tokens.
+    ///
+    /// - Throws: ``AccountStoreError``; `EncodingError` when the value cannot be encoded.
+    public func setUserData(_ value: (some Encodable)?, for id: Account.ID) async throws {
+        // In an array, because a bare string or number is no JSON text for every decoder.
+        let bytes = try value.map { try JSONEncoder().encode([$0]) }
+        let saved = try await failing("cannot save the account's data") {
+            try await update(id, .userData) { $0.userData = bytes }
+        }
+        guard saved != nil else { throw unknown(id) }
+    }
+
+    /// Removes an account from this store, without telling the provider: see ``signOut(_:)``. Removing what is not there
+    /// does nothing.
+    ///
+    /// - Throws: ``AccountStoreError``
+    public func remove(_ id: Account.ID) async throws {
+        try await failing("cannot remove the account") {
+            let sequence = try await storage.remove(id.rawValue)
+            loaded[id] = nil
+            unsaved[id] = nil
+            if let sequence { try await changed(sequence) }
+        }
+    }
+
+    func unknown(_ id: Account.ID) -> AccountStoreError {
+        AccountStoreError(
+            .unknownAccount, what: "no account \(id)", reason: "the store has none of this identifier",
+            remedy: .signInAgain)
+    }
+
+    /// The type of this name.
+    nonisolated func type(_ name: String) throws -> AccountType {
+        if let type = settings[name] { return type }
+        let names = settings.types.map(\.name)
+        throw AccountStoreError(
+            .unknownType, what: "no account type \(name.debugDescription)",
+            reason: "\(settings.source) has \(names.joined(separator: ", "))", remedy: .changeSettings,
+            hint: NearestWord.nearest(to: name, in: names).map { "did you mean \($0)?" })
+    }
+
+    /// Runs `body` and makes its failures the store's.
+    func failing<Result>(_ what: String, _ body: () async throws -> Result) async throws -> Result {
+        do {
+            return try await body()
+        } catch {
+            throw AccountStoreError.wrapping(error, what: what)
+        }
+    }
+
+    // MARK: Telling
+
+    /// Everything that happens to the accounts from now on, also by other processes. Nothing is left out; what is not read yet
+    /// is kept without a limit, so end the stream when it is no longer read.
+    public nonisolated func events() -> AsyncStream<AccountEvent> { hub.stream() }
+
+    /// Tells everybody. The only place that does.
+    func tell(_ event: AccountEvent) {
+        hub.send(event)
+        notify(event)
+    }
+
+    /// After this store saved a change: tells it, and before it what others changed.
+    private func changed(_ sequence: Int64) async throws {
+        if told == nil { told = sequence - 1 }
+        // A change that is saved is saved: if the log cannot be read now, it is read with the next change.
+        try? await tellChanges()
+    }
+
+    /// Tells what the log has since the last time, in its order. One at a time, so that nothing is told twice.
+    private func tellChanges() async throws {
+        while let running = telling { _ = try? await running.value() }
+        let turn = SharedResult<Void>()
+        telling = turn
+        defer {
+            telling = nil
+            turn.finish(.success(()))
+        }
+        guard let last = told else { return }
+        guard let changes = try await storage.changes(after: last) else {
+            told = try await storage.lastSequence()
+            loaded.removeAll()
+            tell(.manyChanges)
+            return
+        }
+        for change in changes {
+            told = change.sequence
+            if let event = try await event(for: change) { tell(event) }
+        }
+    }
+
+    private func event(for change: StorageChange) async throws -> AccountEvent? {
+        let id = Account.ID(rawValue: change.id)
+        if change.kind == .removed {
+            loaded[id] = nil
+            return .removed(id, type: change.type)
+        }
+        // Gone or damaged meanwhile: what comes later in the log tells.
+        guard let read = try? await read(id) else { return nil }
+        let account = Account(record: read.record, position: read.position)
+        switch change.kind {
+        case .added: return .added(account)
+        case .tokens: return .accessTokenChanged(account)
+        case .signInNeeded: return .accessTokenLost(account)
+        case .userData: return .userDataChanged(account)
+        case .profile, .removed: return .profileChanged(account)
+        }
+    }
+}

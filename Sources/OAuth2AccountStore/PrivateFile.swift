@@ -1,0 +1,94 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Small files, read and created with the system's own calls, so that modes are right from the first moment.
+package enum PrivateFile {
+    /// Why a file was not read or written: the system's error number.
+    package struct Failure: Error, Equatable {
+        /// `errno`, or 0 when the file is not a plain file or too large.
+        package let code: Int32
+        /// The reason in words.
+        package let explanation: String
+
+        init(_ code: Int32) {
+            self.code = code
+            explanation = String(cString: strerror(code))
+        }
+
+        init(explanation: String) {
+            code = 0
+            self.explanation = explanation
+        }
+    }
+
+    /// The bytes of a plain file of at most this size.
+    package static func read(_ path: String, maximumSize: Int) -> Result<[UInt8], Failure> {
+        let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard file >= 0 else { return .failure(Failure(errno)) }
+        defer { close(file) }
+        var status = stat()
+        guard fstat(file, &status) == 0 else { return .failure(Failure(errno)) }
+        if status.st_mode & S_IFMT == S_IFDIR { return .failure(Failure(explanation: "a directory")) }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 64 * 1024)
+        while true {
+            let count = posixRead(file, &chunk, chunk.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { return .failure(Failure(errno)) }
+            if count == 0 { return .success(bytes) }
+            bytes += chunk[..<count]
+            guard bytes.count <= maximumSize else {
+                return .failure(Failure(explanation: "a file of more than \(maximumSize) bytes"))
+            }
+        }
+    }
+
+    /// Creates a file with mode 0600 and these bytes, whole or not at all: it is written under another name, made durable and
+    /// then linked, which fails with `EEXIST` when the name is taken.
+    package static func create(_ path: String, _ bytes: [UInt8], suffix: String) -> Result<Void, Failure> {
+        let temporary = path + "." + suffix
+        let file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard file >= 0 else { return .failure(Failure(errno)) }
+        defer { unlink(temporary) }
+        var written = 0
+        while written < bytes.count {
+            let count = bytes[written...].withUnsafeBytes { posixWrite(file, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else {
+                let code = errno
+                close(file)
+                return .failure(Failure(code))
+            }
+            written += count
+        }
+        let synced = fsync(file) == 0
+        let code = errno
+        guard close(file) == 0, synced else { return .failure(Failure(synced ? errno : code)) }
+        guard link(temporary, path) == 0 else { return .failure(Failure(errno)) }
+        syncDirectory(of: path)
+        return .success(())
+    }
+
+    /// Makes a directory's entries durable.
+    static func syncDirectory(of path: String) {
+        let slash = path.lastIndex(of: "/")
+        let directory = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        let descriptor = open(directory, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        fsync(descriptor)
+        close(descriptor)
+    }
+}
+
+private func posixRead(_ file: Int32, _ buffer: UnsafeMutableRawPointer, _ count: Int) -> Int {
+    read(file, buffer, count)
+}
+
+private func posixWrite(_ file: Int32, _ buffer: UnsafeRawPointer?, _ count: Int) -> Int {
+    write(file, buffer, count)
+}

@@ -1,0 +1,92 @@
+import HTTPTransport
+import OAuth2
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The configuration of one kind of account: a provider, a client registered with it, and what to ask for.
+public struct AccountType: Sendable, Equatable, Identifiable {
+    /// Where the provider's endpoints come from.
+    public enum Provider: Sendable, Equatable {
+        /// Discovery from this issuer.
+        case issuer(String)
+        /// Discovery from this Microsoft authority.
+        case authority(String)
+        /// Only the endpoints that the settings name.
+        case endpoints
+    }
+
+    /// Where the client secret comes from.
+    public enum SecretSource: Sendable, Equatable {
+        /// The settings themselves.
+        case inline(Secret)
+        /// An environment variable, read when it is needed.
+        case environment(String)
+        /// A file, read when it is needed; white space around the secret does not count.
+        case file(String)
+    }
+
+    /// How a confidential client authenticates.
+    public enum AuthenticationMethod: String, Sendable, Equatable, CaseIterable {
+        /// Not at all.
+        case none
+        /// HTTP Basic, form-encoded (RFC 6749 section 2.3.1).
+        case clientSecretBasic = "client_secret_basic"
+        /// HTTP Basic with the secret as it is.
+        case clientSecretBasicRaw = "client_secret_basic_raw"
+        /// In the body.
+        case clientSecretPost = "client_secret_post"
+    }
+
+    /// The name in the settings: `graph`.
+    public var name: String
+    /// Where the endpoints come from.
+    public var provider: Provider
+    /// The endpoints that the settings name, by the metadata's names. They win over discovery.
+    public var endpoints: [String: URL] = [:]
+    /// The client identifier.
+    public var clientID: String
+    /// The client secret, for confidential clients.
+    public var clientSecret: SecretSource?
+    /// How the client authenticates; nil: chosen from what the provider announces.
+    public var clientAuthentication: AuthenticationMethod?
+    /// Where the browser comes back to.
+    public var redirectURI: RedirectURI
+    /// What to ask for.
+    public var scope: Scope
+    /// How token requests are sent.
+    public var tokenRequestMethod: TokenRequest.Method = .post
+    /// Further parameters of the authorization request.
+    public var authorizationParameters: [String: String] = [:]
+    /// Further parameters of the code's exchange.
+    public var tokenParameters: [String: String] = [:]
+    /// Further parameters of a refresh.
+    public var refreshParameters: [String: String] = [:]
+    /// Further header fields of token requests.
+    public var tokenHeaders: [String: String] = [:]
+    /// The hosts that may be issuers for an authority beside its own.
+    public var knownAuthorities: [String] = []
+    /// The base address of Microsoft Graph, without version.
+    public var graphAPI: URL?
+    /// The version of Microsoft Graph.
+    public var graphVersion = "v1.0"
+    /// The hosts that may be sent this type's tokens, beside that of ``graphAPI``.
+    public var resourceHosts: [String] = []
+    /// A file with certificates of authorities to trust beside the system's.
+    public var caFile: String?
+
+    /// The name.
+    public var id: String { name }
+
+    /// A type of this name.
+    public init(name: String, provider: Provider, clientID: String, redirectURI: RedirectURI, scope: Scope) {
+        self.name = name
+        self.provider = provider
+        self.clientID = clientID
+        self.redirectURI = redirectURI
+        self.scope = scope
+    }
+}

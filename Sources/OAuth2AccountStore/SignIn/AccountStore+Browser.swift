@@ -1,0 +1,77 @@
+import HTTPTransport
+import OAuth2
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension AccountStore {
+    /// Signs a person in and gives their account.
+    ///
+    /// The browser is sent to the provider and comes back to a listener on this machine: on the port of the type's redirect URI,
+    /// or on a free one when it names none. The listener is closed on every way out.
+    ///
+    /// - Throws: ``AccountStoreError``: `denied`, `timedOut`, `settings` and what the provider or the network bring.
+    ///   `CancellationError` when the task is cancelled.
+    public func signIn(
+        to type: String, by method: SignInMethod = .browser, options: SignInOptions = .init()
+    ) async throws -> Account {
+        let redirect = try self.type(type).redirectURI
+        guard redirect.isLoopback else {
+            throw AccountStoreError(
+                .settings, what: "cannot sign in with the browser",
+                reason: "the redirect URI \(redirect.text) does not lead to this machine", remedy: .changeSettings,
+                hint: "set redirectUri to http://127.0.0.1/callback, and register it with the provider")
+        }
+        let result = SharedResult<Account>()
+        let receiver = RedirectReceiver(store: self, path: redirect.path.isEmpty ? "/" : redirect.path, result: result)
+        let listener: LoopbackListener
+        do throws(LoopbackError) {
+            let host = redirect.host.filter { $0 != "[" && $0 != "]" }
+            listener = try LoopbackListener(host: host, port: redirect.port ?? 0, handler: receiver.answer)
+        } catch {
+            throw AccountStoreError(
+                .settings, what: "cannot wait for the browser", reason: "\(error)", remedy: .changeSettings,
+                hint: "close the program that uses the port, or name another port in redirectUri")
+        }
+        receiver.origin = "http://\(redirect.host):\(listener.port)"
+        let outcome: Result<Account, any Error>
+        do {
+            let address = redirect.port == nil ? try redirect.replacingPort(listener.port) : redirect
+            let prepared = try await prepareSignIn(to: type, options: options, redirectURI: address)
+            defer { cancel(prepared) }
+            outcome = .success(try await wait(for: result, showing: prepared.url, by: method, options.timeout))
+        } catch {
+            outcome = .failure(AccountStoreError.wrapping(error, what: "cannot begin the sign-in"))
+        }
+        await listener.shutDown()
+        return try outcome.get()
+    }
+
+    /// Shows the address and waits for the account, the deadline or the cancellation, whichever is first.
+    private nonisolated func wait(
+        for result: SharedResult<Account>, showing url: URL, by method: SignInMethod, _ timeout: Duration
+    ) async throws -> Account {
+        let open = method.open ?? surroundings.openBrowser
+        return try await withThrowingTaskGroup(of: Account?.self) { group in
+            defer { group.cancelAll() }
+            group.addTask { try await result.value() }
+            group.addTask {
+                try await open(url)
+                return nil
+            }
+            group.addTask { [surroundings] in
+                try await surroundings.sleep(timeout)
+                throw AccountStoreError(
+                    .timedOut, what: "the sign-in was not finished", reason: "nobody came back within \(timeout)",
+                    remedy: .retryLater(after: nil), hint: "begin again, with more time if it is needed")
+            }
+            while let account = try await group.next() {
+                if let account { return account }
+            }
+            throw CancellationError()
+        }
+    }
+}

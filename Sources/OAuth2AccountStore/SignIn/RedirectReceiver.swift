@@ -1,0 +1,43 @@
+import HTTPTransport
+import Synchronization
+
+/// Answers the browser that comes back from the provider.
+final class RedirectReceiver: Sendable {
+    private let store: AccountStore
+    private let path: String
+    private let result: SharedResult<Account>
+    private let address = Mutex("")
+
+    init(store: AccountStore, path: String, result: SharedResult<Account>) {
+        self.store = store
+        self.path = path
+        self.result = result
+    }
+
+    /// Scheme, host and port under which the listener is reached, known when it listens.
+    var origin: String {
+        get { address.withLock { $0 } }
+        set { address.withLock { $0 = newValue } }
+    }
+
+    /// The answer to one request. Only the redirect of the sign-in that waits changes anything.
+    @Sendable func answer(_ request: LoopbackRequest) async -> LoopbackResponse {
+        guard request.path == path else { return SignInPage.notFound.response }
+        guard request.method == .get else {
+            var response = SignInPage.wrongMethod.response
+            response.fields["Allow"] = "GET"
+            return response
+        }
+        do {
+            let account = try await store.handleRedirect(origin + request.target)
+            result.finish(.success(account))
+            return SignInPage.signedIn(account).response
+        } catch let error as AccountStoreError where error.kind == .redirectRefused {
+            // Not the answer to this sign-in, which goes on waiting.
+            return SignInPage.refused.response
+        } catch {
+            result.finish(.failure(error))
+            return SignInPage.failed(error).response
+        }
+    }
+}

@@ -1,0 +1,148 @@
+/// One account as storage sees it: sealed bytes and what is needed to find them.
+public struct SealedRecord: Sendable, Equatable {
+    /// The account's identifier.
+    public var id: String
+    /// The name of the account's type.
+    public var type: String
+    /// Goes up by one with every change. The seal binds identifier, type and revision.
+    public var revision: Int64
+    /// The place in the order of accounts; storage gives it on insertion and never changes it.
+    public var position: Int64
+    /// The sealed record.
+    public var sealed: [UInt8]
+
+    /// A record.
+    public init(id: String, type: String, revision: Int64, position: Int64 = 0, sealed: [UInt8]) {
+        self.id = id
+        self.type = type
+        self.revision = revision
+        self.position = position
+        self.sealed = sealed
+    }
+}
+
+/// One line of the storage's log of changes, by which every process learns what the others did.
+public struct StorageChange: Sendable, Equatable {
+    /// What changed.
+    public enum Kind: String, Sendable {
+        /// An account was added.
+        case added
+        /// An account was removed.
+        case removed
+        /// The tokens are new.
+        case tokens
+        /// The account needs a sign-in.
+        case signInNeeded = "sign-in-needed"
+        /// The app's own data changed.
+        case userData = "user-data"
+        /// Name, claims or scope changed, by signing in again.
+        case profile
+    }
+
+    /// Goes up with every change of the storage.
+    public var sequence: Int64
+    /// The account.
+    public var id: String
+    /// Its type.
+    public var type: String
+    /// What changed.
+    public var kind: Kind
+
+    /// A change.
+    public init(sequence: Int64, id: String, type: String, kind: Kind) {
+        self.sequence = sequence
+        self.id = id
+        self.type = type
+        self.kind = kind
+    }
+}
+
+/// A lock across processes. Held until ``release()`` or until nobody holds the value; the kernel drops it when the process dies.
+public protocol StorageLock: Sendable {
+    /// Gives the lock back. Calling it again does nothing.
+    func release()
+}
+
+/// Where sealed records are kept. Storage never sees a token.
+///
+/// Every change is one transaction: durable when the call returns, or not made at all when it throws.
+/// All functions throw ``StorageError``.
+public protocol AccountStorage: Sendable {
+    /// Where it is, in words for people: a path, "memory".
+    var place: String { get }
+
+    /// All records of a type, or of every type, in order.
+    func records(ofType type: String?) async throws -> [SealedRecord]
+    /// The record of this identifier.
+    func record(_ id: String) async throws -> SealedRecord?
+    /// Adds a record after all others and gives its position. Revision is 1.
+    func insert(_ record: SealedRecord) async throws -> (position: Int64, sequence: Int64)
+    /// Replaces a record if its revision in storage is one less than the new one; nil when it is not, or the record is gone.
+    func replace(_ record: SealedRecord, kind: StorageChange.Kind) async throws -> Int64?
+    /// Removes a record; nil when it was not there. Gives the change's sequence.
+    func remove(_ id: String) async throws -> Int64?
+
+    /// A small value kept beside the records. Not sealed.
+    func value(_ name: String) async throws -> [UInt8]?
+    /// Sets a small value; nil removes it.
+    func setValue(_ value: [UInt8]?, for name: String) async throws
+
+    /// The changes after a sequence, oldest first; nil when the log does not reach back that far.
+    func changes(after sequence: Int64) async throws -> [StorageChange]?
+    /// The sequence of the newest change; 0 when there was none.
+    func lastSequence() async throws -> Int64
+    /// Calls `handler` after another process may have changed something, until the returned value is released.
+    /// Nil when the storage belongs to this process alone.
+    func watch(_ handler: @escaping @Sendable () -> Void) throws -> (any StorageLock)?
+
+    /// Finds out, by writing, whether a record could be saved now. Called before something is done that must not be lost.
+    func checkWritable() async throws
+
+    /// Waits for the lock of this name.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled; ``StorageError`` after `timeout`.
+    func lock(_ name: String, timeout: Duration) async throws -> any StorageLock
+}
+
+/// Why storage could not do what it was asked.
+public struct StorageError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The kinds of fault.
+    public enum Kind: String, Sendable {
+        /// The file is no store, or damaged.
+        case notAStore
+        /// The store was written by a later version.
+        case laterVersion
+        /// The place can only be read.
+        case readOnly
+        /// No permission, or another user's.
+        case noPermission
+        /// Other users can read or change the place.
+        case insecure
+        /// No space is left.
+        case full
+        /// Another process holds a lock for too long.
+        case busy
+        /// Anything else.
+        case other
+    }
+
+    /// The kind.
+    public var kind: Kind
+    /// Where.
+    public var place: String
+    /// What the system said.
+    public var reason: String
+    /// What to do.
+    public var hint: String
+
+    /// A fault.
+    public init(_ kind: Kind, place: String, reason: String, hint: String) {
+        self.kind = kind
+        self.place = place
+        self.reason = reason
+        self.hint = hint
+    }
+
+    /// Place and reason.
+    public var description: String { "\(place): \(reason)" }
+}

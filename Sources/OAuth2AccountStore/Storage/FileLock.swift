@@ -1,0 +1,102 @@
+import JOSE
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Locks by name in one file: each name is one byte of the file, locked with an open-file-description lock.
+///
+/// The kernel drops such a lock when the descriptor is closed, and so when the process dies; threads of one process exclude
+/// each other like processes do. The file stays empty.
+struct FileLock: Sendable {
+    let path: String
+    let sleep: @Sendable (Duration) async throws -> Void
+
+    // Glibc and Darwin have the command in their headers, where Swift does not see it.
+    #if canImport(Darwin)
+        private static let setCommand: Int32 = 90
+    #else
+        private static let setCommand: Int32 = 37
+    #endif
+
+    private struct Held: StorageLock {
+        /// Closes the descriptor with the last copy.
+        private final class Descriptor: Sendable {
+            let file: Int32
+            let once = Once()
+            init(_ file: Int32) { self.file = file }
+            func close() { once.run { _ = systemClose(file) } }
+            deinit { close() }
+        }
+        private let descriptor: Descriptor
+        init(_ file: Int32) { descriptor = Descriptor(file) }
+        func release() { descriptor.close() }
+    }
+
+    /// Tries once; nil when another holder has it.
+    func tryLock(_ name: String) throws(StorageError) -> (any StorageLock)? {
+        let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard file >= 0 else { throw StorageError.system(errno, place: path, doing: "opening the lock file") }
+        var range = flock()
+        range.l_type = Int16(F_WRLCK)
+        range.l_whence = Int16(SEEK_SET)
+        range.l_start = Self.offset(name)
+        range.l_len = 1
+        if fcntl(file, Self.setCommand, &range) == 0 { return Held(file) }
+        let code = errno
+        close(file)
+        if code == EAGAIN || code == EACCES { return nil }
+        throw StorageError.system(code, place: path, doing: "locking")
+    }
+
+    /// Waits without holding a thread: the kernel has no way to wake a task.
+    func lock(_ name: String, timeout: Duration) async throws -> any StorageLock {
+        var waited = Duration.zero
+        var pause = Duration.milliseconds(1)
+        while true {
+            try Task.checkCancellation()
+            if let lock = try tryLock(name) { return lock }
+            guard waited < timeout else {
+                throw StorageError(
+                    .busy, place: path, reason: "another process has held a lock for \(timeout)",
+                    hint: "see which process uses the store, and try again")
+            }
+            try await sleep(pause)
+            waited += pause
+            pause = min(pause * 2, .milliseconds(50))
+        }
+    }
+
+    /// The byte that stands for a name. Two names on one byte only wait for each other.
+    private static func offset(_ name: String) -> off_t {
+        let value = SHA2.sha256.digest(Array(name.utf8)).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        return off_t(value >> 2)
+    }
+}
+
+private func systemClose(_ file: Int32) -> Int32 { close(file) }
+
+extension StorageError {
+    /// The fault that an error number means.
+    static func system(_ code: Int32, place: String, doing action: String) -> StorageError {
+        let reason = "\(action) failed: \(String(cString: strerror(code)))"
+        switch code {
+        case ENOSPC, EDQUOT, EFBIG:
+            return StorageError(.full, place: place, reason: reason, hint: "free some space and try again")
+        case EROFS:
+            return StorageError(
+                .readOnly, place: place, reason: reason, hint: "choose a writable directory with --store")
+        case EACCES, EPERM:
+            return StorageError(
+                .noPermission, place: place, reason: reason,
+                hint: "check who owns it and its mode, or choose another --store")
+        default:
+            return StorageError(.other, place: place, reason: reason, hint: "choose another directory with --store")
+        }
+    }
+}

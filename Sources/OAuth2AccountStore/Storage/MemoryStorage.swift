@@ -1,0 +1,116 @@
+/// Accounts for the life of the process: for tests, and for programs that must not write. Several stores may share one.
+public actor MemoryStorage: AccountStorage {
+    private var kept: [SealedRecord] = []
+    private var values: [String: [UInt8]] = [:]
+    private var log: [StorageChange] = []
+    private var sequence: Int64 = 0
+    private var position: Int64 = 0
+    private var held: Set<String> = []
+    private var waiting: [String: [(id: Int, continuation: CheckedContinuation<Void, any Error>)]] = [:]
+    private var tickets = 0
+
+    /// An empty storage.
+    public init() {}
+
+    /// "memory"
+    public nonisolated var place: String { "memory" }
+
+    /// All records of a type, or of every type, in order.
+    public func records(ofType type: String?) -> [SealedRecord] { kept.filter { type == nil || $0.type == type } }
+
+    /// The record of this identifier.
+    public func record(_ id: String) -> SealedRecord? { kept.first { $0.id == id } }
+
+    /// Adds a record after all others.
+    public func insert(_ record: SealedRecord) throws -> (position: Int64, sequence: Int64) {
+        guard !kept.contains(where: { $0.id == record.id }) else {
+            throw StorageError(.other, place: place, reason: "the identifier is taken", hint: "use another identifier")
+        }
+        position += 1
+        var record = record
+        record.position = position
+        kept.append(record)
+        return (position, note(record.id, record.type, .added))
+    }
+
+    /// Replaces a record if its revision is one less than the new one.
+    public func replace(_ record: SealedRecord, kind: StorageChange.Kind) -> Int64? {
+        guard let index = kept.firstIndex(where: { $0.id == record.id }), kept[index].revision == record.revision - 1
+        else { return nil }
+        let position = kept[index].position
+        kept[index] = record
+        kept[index].position = position
+        return note(record.id, record.type, kind)
+    }
+
+    /// Removes a record.
+    public func remove(_ id: String) -> Int64? {
+        guard let index = kept.firstIndex(where: { $0.id == id }) else { return nil }
+        return note(id, kept.remove(at: index).type, .removed)
+    }
+
+    private func note(_ id: String, _ type: String, _ kind: StorageChange.Kind) -> Int64 {
+        sequence += 1
+        log.append(StorageChange(sequence: sequence, id: id, type: type, kind: kind))
+        if log.count > 2 * SQLiteStorage.keptChanges { log.removeFirst(SQLiteStorage.keptChanges) }
+        return sequence
+    }
+
+    /// A small value kept beside the records.
+    public func value(_ name: String) -> [UInt8]? { values[name] }
+
+    /// Sets a small value.
+    public func setValue(_ value: [UInt8]?, for name: String) { values[name] = value }
+
+    /// The changes after a sequence.
+    public func changes(after sequence: Int64) -> [StorageChange]? {
+        guard sequence < self.sequence else { return [] }
+        guard let first = log.first, first.sequence <= sequence + 1 else { return nil }
+        return log.filter { $0.sequence > sequence }
+    }
+
+    /// The sequence of the newest change.
+    public func lastSequence() -> Int64 { sequence }
+
+    /// Nil: no other process sees this storage.
+    public nonisolated func watch(_ handler: @escaping @Sendable () -> Void) -> (any StorageLock)? { nil }
+
+    /// Always.
+    public func checkWritable() {}
+
+    private struct Lock: StorageLock {
+        let storage: MemoryStorage
+        let name: String
+        let once: Once
+
+        func release() { once.run { Task { [storage, name] in await storage.unlock(name) } } }
+    }
+
+    /// Waits for the lock of this name. The timeout does not apply: no other process can hold it.
+    public func lock(_ name: String, timeout: Duration) async throws -> any StorageLock {
+        try Task.checkCancellation()
+        if held.insert(name).inserted { return Lock(storage: self, name: name, once: Once()) }
+        tickets += 1
+        let ticket = tickets
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { waiting[name, default: []].append((ticket, $0)) }
+        } onCancel: {
+            Task { await self.giveUp(ticket, name) }
+        }
+        return Lock(storage: self, name: name, once: Once())
+    }
+
+    private func giveUp(_ ticket: Int, _ name: String) {
+        guard let index = waiting[name]?.firstIndex(where: { $0.id == ticket }) else { return }
+        waiting[name]?.remove(at: index).continuation.resume(throwing: CancellationError())
+    }
+
+    private func unlock(_ name: String) {
+        guard waiting[name]?.isEmpty == false, let next = waiting[name]?.removeFirst() else {
+            waiting[name] = nil
+            held.remove(name)
+            return
+        }
+        next.continuation.resume()
+    }
+}

@@ -1,0 +1,154 @@
+import CSQLite
+
+/// A connection to a SQLite file. Used from one thread at a time; it closes with its last reference.
+final class SQLiteConnection {
+    private var database: OpaquePointer?
+    private var statements: [String: OpaquePointer] = [:]
+    let path: String
+
+    /// A value of a row or a parameter.
+    enum Value {
+        case integer(Int64)
+        case text(String)
+        case blob([UInt8])
+        case null
+    }
+
+    init(path: String) throws(StorageError) {
+        self.path = path
+        // One thread uses the connection, so SQLite's own mutexes are not needed; a symbolic link is not followed.
+        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW
+        let code = sqlite3_open_v2(path, &database, flags, nil)
+        guard code == SQLITE_OK else {
+            let error = fault(code)
+            sqlite3_close_v2(database)
+            database = nil
+            throw error
+        }
+        sqlite3_extended_result_codes(database, 1)
+        sqlite3_busy_timeout(database, 10_000)
+    }
+
+    deinit {
+        for statement in statements.values { sqlite3_finalize(statement) }
+        sqlite3_close_v2(database)
+    }
+
+    /// Whether the file can only be read.
+    var isReadOnly: Bool { sqlite3_db_readonly(database, "main") == 1 }
+
+    /// The rows that changed by the last statement.
+    var changedRows: Int { Int(sqlite3_changes(database)) }
+
+    /// The rowid of the last insertion.
+    var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(database) }
+
+    /// Runs statements without parameters and rows.
+    func execute(_ sql: String) throws(StorageError) {
+        let code = sqlite3_exec(database, sql, nil, nil, nil)
+        guard code == SQLITE_OK else { throw fault(code) }
+    }
+
+    /// Runs a statement and gives its rows. Statements are kept for the next time.
+    @discardableResult
+    func run(_ sql: String, _ parameters: [Value] = []) throws(StorageError) -> [[Value]] {
+        let statement = try prepared(sql)
+        defer {
+            sqlite3_reset(statement)
+            sqlite3_clear_bindings(statement)
+        }
+        for (index, value) in parameters.enumerated() {
+            let code = bind(value, to: statement, at: Int32(index + 1))
+            guard code == SQLITE_OK else { throw fault(code) }
+        }
+        var rows: [[Value]] = []
+        while true {
+            switch sqlite3_step(statement) {
+            case SQLITE_ROW: rows.append((0..<sqlite3_column_count(statement)).map { column(statement, $0) })
+            case SQLITE_DONE: return rows
+            case let code: throw fault(code)
+            }
+        }
+    }
+
+    /// Runs `body` in a transaction that is written whole or not at all.
+    @discardableResult
+    func transaction<Result>(_ body: () throws(StorageError) -> Result) throws(StorageError) -> Result {
+        try execute("BEGIN IMMEDIATE")
+        do throws(StorageError) {
+            let result = try body()
+            try execute("COMMIT")
+            return result
+        } catch {
+            // After some failures SQLite has rolled back by itself, and this second one changes nothing.
+            try? execute("ROLLBACK")
+            throw error
+        }
+    }
+
+    private func prepared(_ sql: String) throws(StorageError) -> OpaquePointer? {
+        if let statement = statements[sql] { return statement }
+        var statement: OpaquePointer?
+        let code = sqlite3_prepare_v3(database, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
+        guard code == SQLITE_OK, let statement else { throw fault(code) }
+        statements[sql] = statement
+        return statement
+    }
+
+    private func bind(_ value: Value, to statement: OpaquePointer?, at index: Int32) -> Int32 {
+        switch value {
+        case .integer(let number): return sqlite3_bind_int64(statement, index, number)
+        case .text(let text):
+            var text = text
+            return text.withUTF8 { bytes in
+                bytes.withMemoryRebound(to: CChar.self) {
+                    csqlite_bind_text(statement, index, $0.baseAddress, Int32(clamping: $0.count))
+                }
+            }
+        case .blob(let bytes):
+            guard !bytes.isEmpty else { return sqlite3_bind_zeroblob(statement, index, 0) }
+            return csqlite_bind_blob(statement, index, bytes, Int32(clamping: bytes.count))
+        case .null: return sqlite3_bind_null(statement, index)
+        }
+    }
+
+    private func column(_ statement: OpaquePointer?, _ index: Int32) -> Value {
+        switch sqlite3_column_type(statement, index) {
+        case SQLITE_INTEGER: return .integer(sqlite3_column_int64(statement, index))
+        case SQLITE_TEXT:
+            guard let text = sqlite3_column_text(statement, index) else { return .null }
+            return .text(String(cString: text))
+        case SQLITE_BLOB:
+            let count = Int(sqlite3_column_bytes(statement, index))
+            guard count > 0, let bytes = sqlite3_column_blob(statement, index) else { return .blob([]) }
+            return .blob([UInt8](UnsafeRawBufferPointer(start: bytes, count: count)))
+        default: return .null
+        }
+    }
+
+    private func fault(_ code: Int32) -> StorageError {
+        // SQLite's sentence names tables and columns, never values.
+        let reason = database.map { String(cString: sqlite3_errmsg($0)) } ?? String(cString: sqlite3_errstr(code))
+        func error(_ kind: StorageError.Kind, _ hint: String) -> StorageError {
+            StorageError(kind, place: path, reason: reason, hint: hint)
+        }
+        switch code & 0xFF {
+        case SQLITE_NOTADB, SQLITE_CORRUPT:
+            return error(
+                .notAStore,
+                "nothing was changed; move the file away or restore a copy, or choose another directory with --store")
+        case SQLITE_FULL: return error(.full, "free some space and try again; nothing was changed")
+        case SQLITE_READONLY:
+            return error(
+                .readOnly, "make the file and its directory writable, or choose another directory with --store")
+        case SQLITE_BUSY, SQLITE_LOCKED:
+            return error(.busy, "see which process uses the store, and try again")
+        case SQLITE_PERM, SQLITE_AUTH, SQLITE_CANTOPEN:
+            return error(.noPermission, "check who owns the file and its directory, and their modes")
+        case SQLITE_IOERR where code == SQLITE_IOERR | 3 << 8 || code == SQLITE_IOERR | 19 << 8:
+            // A write that the system refuses for another reason than ENOSPC: a quota or a limit on the file's size.
+            return error(.full, "free some space or raise the limit, and try again; nothing was changed")
+        default: return error(.other, "try again; if it stays, choose another directory with --store")
+        }
+    }
+}

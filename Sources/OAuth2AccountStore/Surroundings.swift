@@ -1,0 +1,47 @@
+import HTTPTransport
+import JOSE
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The outside world of a store: network, time, randomness, the browser. Tests replace what they want to decide.
+public struct Surroundings: Sendable {
+    /// Makes the transport that trusts the system's certificate authorities and those of this file.
+    public var transport: @Sendable (_ caFile: String?) -> any HTTPTransport
+    /// The time of day.
+    public var now: @Sendable () -> Date = { Date() }
+    /// Waits.
+    public var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    /// Unpredictable bytes.
+    public var random: @Sendable (Int) throws -> [UInt8] = { try SecureRandom.bytes($0) }
+    /// The environment variables.
+    public var environment: [String: String]
+    /// Shows an address to the person.
+    public var openBrowser: @Sendable (URL) async throws -> Void
+
+    /// Surroundings with this transport for every type; the rest is the real world.
+    public init(
+        transport: any HTTPTransport, environment: [String: String] = ProcessInfo.processInfo.environment
+    ) {
+        self.init(environment: environment) { _ in transport }
+    }
+
+    /// Surroundings that make their transports this way; the rest is the real world.
+    public init(
+        environment: [String: String] = ProcessInfo.processInfo.environment,
+        transport: @escaping @Sendable (_ caFile: String?) -> any HTTPTransport
+    ) {
+        self.transport = transport
+        self.environment = environment
+        openBrowser = { try await Browser.open($0, environment: environment) }
+    }
+
+    /// The real world, with libcurl.
+    public static var system: Surroundings {
+        let standard = CurlTransport()
+        return Surroundings { caFile in caFile.map { CurlTransport(caFile: $0) } ?? standard }
+    }
+}

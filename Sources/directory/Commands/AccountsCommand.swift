@@ -1,0 +1,64 @@
+import OAuth2AccountStore
+import StrictJSON
+
+/// `accounts`
+@MainActor
+struct AccountsCommand {
+    private let context: CommandContext
+
+    init(_ context: CommandContext) { self.context = context }
+
+    func list() async throws -> ExitStatus {
+        let store = try await context.store(try context.settings())
+        let records = try await Self.records(store, ofType: context.invocation.string("type"))
+        let writer = OutputFormat(context.invocation).list(AccountRecord.listColumns, context.console)
+        for record in records { try writer.write(record) }
+        try writer.finish()
+        try await context.reportDamage(store)
+        guard records.isEmpty else { return .done }
+        context.console.note("No accounts yet. To sign in: directory sign-in")
+        return .notFound
+    }
+
+    func show() async throws -> ExitStatus {
+        let store = try await context.store(try context.settings())
+        let account = try await context.account(store, named: context.invocation.argument("ACCOUNT"))
+        let current = try await store.currentAccount(ofType: account.type)
+        let record = AccountRecord(
+            account: account, isCurrent: current?.id == account.id, now: store.surroundings.now())
+        try OutputFormat(context.invocation).show(record, context.console)
+        return .done
+    }
+
+    func use() async throws -> ExitStatus {
+        let store = try await context.store(try context.settings())
+        let account = try await context.account(store, named: context.invocation.argument("ACCOUNT"))
+        try await store.makeCurrent(account)
+        context.console.note("\(account.label) is now used for \(account.type).")
+        return .done
+    }
+
+    func remove() async throws -> ExitStatus {
+        let store = try await context.store(try context.settings())
+        let account = try await context.account(store, named: context.invocation.argument("ACCOUNT"))
+        try await store.remove(account.id)
+        context.console.note(
+            "Removed \(account.label) (\(account.type)) here. The provider was not told: its tokens live on.")
+        return .done
+    }
+
+    /// The accounts with the mark of the current one of each type.
+    static func records(_ store: AccountStore, ofType type: String?) async throws -> [AccountRecord] {
+        var current: [String: Account.ID] = [:]
+        var records: [AccountRecord] = []
+        for account in try await store.accounts(ofType: type) {
+            if current[account.type] == nil {
+                current[account.type] = try await store.currentAccount(ofType: account.type)?.id
+            }
+            records.append(
+                AccountRecord(
+                    account: account, isCurrent: current[account.type] == account.id, now: store.surroundings.now()))
+        }
+        return records
+    }
+}

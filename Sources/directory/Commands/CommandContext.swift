@@ -1,0 +1,153 @@
+import HTTPTransport
+import OAuth2AccountStore
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What a command gets from outside.
+struct World {
+    var console: Console
+    var environment: [String: String]
+    /// Reads standard input to its end, at most so many bytes.
+    var readInput: @MainActor (_ limit: Int) throws -> [UInt8] = StandardInput.read
+}
+
+/// What every command needs: its words, its console, and the store that they lead to.
+@MainActor
+struct CommandContext {
+    let invocation: Invocation
+    let world: World
+
+    var console: Console { world.console }
+
+    /// The settings: `--settings`, else the environment's, else the user's own file.
+    func settings() throws -> Settings {
+        if let path = invocation.string("settings") { return try Settings(contentsOf: URL(filePath: path)) }
+        let directory = settingsDirectory
+        for name in ["settings.json", "settings.plist"] {
+            let path = directory + "/" + name
+            if FileManager.default.fileExists(atPath: path) { return try Settings(contentsOf: URL(filePath: path)) }
+        }
+        throw CommandError(
+            .settings, "no settings", reason: "there is no \(directory)/settings.json",
+            hint: "copy Settings/settings.json there and fill in your clientId, or name a file with --settings; "
+                + "to look around first: directory demo")
+    }
+
+    private var settingsDirectory: String {
+        if let base = world.environment["XDG_CONFIG_HOME"], base.hasPrefix("/") { return base + "/directory" }
+        return (world.environment["HOME"] ?? ".") + "/.config/directory"
+    }
+
+    /// Network and time, with the command line's wishes.
+    func surroundings() -> Surroundings {
+        let caFile = invocation.string("ca-file")
+        let timeout = invocation.duration("timeout")
+        let console = console
+        let isDebug = console.options.verbosity >= .debug
+        return Surroundings(environment: world.environment) { typeFile in
+            let curl = CurlTransport(userAgent: "directory/\(Directory.version)", caFile: typeFile ?? caFile)
+            guard timeout != nil || isDebug else { return curl }
+            return ObservedTransport(inner: curl, timeout: timeout) { line in
+                if isDebug { await console.debug(line) }
+            }
+        }
+    }
+
+    /// Where the accounts are.
+    var storeDirectory: StoreDirectory {
+        invocation.string("store").map { StoreDirectory($0) } ?? .standard(environment: world.environment)
+    }
+
+    /// The store, opened.
+    func store(_ settings: Settings) async throws -> AccountStore {
+        let directory = storeDirectory
+        return try await AccountStore(
+            settings: settings, storage: SQLiteStorage(directory: directory), custody: KeyFile(directory: directory),
+            surroundings: surroundings(), watchesOtherProcesses: false)
+    }
+
+    /// The name of the type that the command line is about.
+    func typeName(_ settings: Settings) -> String { invocation.string("type") ?? settings.defaultType }
+
+    /// The account to act for: the one named, else the type's current one.
+    func account(_ store: AccountStore, named name: String? = nil) async throws -> Account {
+        if let name = name ?? invocation.string("account") { return try await find(name, store) }
+        let type = typeName(store.settings)
+        guard store.settings[type] != nil else {
+            throw CommandError(
+                .settings, "no account type \(type.debugDescription)",
+                reason: "\(store.settings.source) has \(store.settings.types.map(\.name).joined(separator: ", "))",
+                hint: "name one of them with --type")
+        }
+        guard let account = try await store.currentAccount(ofType: type) else {
+            try await reportDamage(store)
+            throw CommandError(
+                .signInNeeded, "not signed in", reason: "there is no account of type \(type)",
+                hint: "directory sign-in \(type)")
+        }
+        return account
+    }
+
+    /// The account of this identifier, user name or name; upper and lower case do not matter.
+    private func find(_ name: String, _ store: AccountStore) async throws -> Account {
+        let accounts = try await store.accounts(ofType: invocation.string("type"))
+        if let account = accounts.first(where: { $0.id.rawValue == name }) { return account }
+        let wanted = name.lowercased()
+        let found = accounts.filter {
+            [$0.userName, $0.displayName, $0.subject].contains { $0?.lowercased() == wanted }
+        }
+        if found.count > 1 {
+            throw CommandError(
+                .usage, "several accounts are named \(name)",
+                reason: found.map { "\($0.id) of type \($0.type)" }.joined(separator: ", "),
+                hint: "name one by its identifier, or its type with --type")
+        }
+        guard let account = found.first else {
+            try await reportDamage(store)
+            let near = NearestWord.nearest(to: name, in: accounts.map(\.label))
+            throw CommandError(
+                .notFound, "no account \(name)", reason: "the store has none of this name",
+                hint: near.map { "did you mean \($0)?" } ?? "directory accounts")
+        }
+        return account
+    }
+
+    /// A record that cannot be read must not look like an account that never was.
+    func reportDamage(_ store: AccountStore) async throws {
+        let damaged = try await store.damagedRecords()
+        guard let first = damaged.first else { return }
+        throw CommandError(
+            .store, "the record of an account cannot be read",
+            reason:
+                "\(damaged.count) of them, the first \(first.id) of type \(first.type): damaged, or sealed with another key",
+            hint: "nothing was changed; restore a copy of \(store.storagePlace), or directory sign-in \(first.type)")
+    }
+}
+
+/// A transport that gives requests the command line's deadline and tells what is sent.
+struct ObservedTransport: HTTPTransport {
+    let inner: any HTTPTransport
+    let timeout: Duration?
+    let say: @Sendable (String) async -> Void
+
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        var request = request
+        if let timeout {
+            request.timeout = min(timeout, request.timeout)
+            request.connectTimeout = min(timeout, request.connectTimeout)
+        }
+        await say("> \(request)")
+        do {
+            let response = try await inner.send(request)
+            await say("< \(response)")
+            return response
+        } catch {
+            await say("< \(error)")
+            throw error
+        }
+    }
+}

@@ -1,0 +1,112 @@
+import DirectorySearch
+import OAuth2
+import OAuth2AccountStore
+import StrictJSON
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A person, as the master table and the detail view show them.
+struct PersonRecord: OutputRecord {
+    let user: User
+
+    static let columns = [
+        TableColumn("NAME"), TableColumn("MAIL", keptWhole: true), TableColumn("TITLE"), TableColumn("PHONE"),
+    ]
+
+    var cells: [String] {
+        [
+            user.displayName ?? "", user.mail ?? "", user.jobTitle ?? "",
+            user.businessPhones.first ?? user.mobilePhone ?? "",
+        ]
+    }
+
+    var detail: Detail {
+        var detail = Detail()
+        detail.add("Name", user.displayName)
+        detail.add("Given name", user.givenName)
+        detail.add("Surname", user.surname)
+        detail.add("Mail", user.mail)
+        detail.add("UPN", user.userPrincipalName)
+        detail.add("Title", user.jobTitle)
+        detail.add("Department", user.department)
+        detail.add("Office", user.officeLocation)
+        detail.add("Phone", user.businessPhones)
+        detail.add("Mobile", user.mobilePhone)
+        detail.add("Language", user.preferredLanguage)
+        for member in user.additional.members where !member.name.contains("@") {
+            if let text = member.value.string ?? member.value.number?.literal { detail.add(member.name, text) }
+        }
+        detail.add("Id", user.id)
+        return detail
+    }
+
+    /// Graph's own members, without the notes of its protocol.
+    var json: JSONValue { .object(JSONObject(user.json.members.filter { !$0.name.hasPrefix("@odata.") })) }
+}
+
+/// An account, as lists and `status` show it.
+struct AccountRecord: OutputRecord {
+    let account: Account
+    let isCurrent: Bool
+    let now: Date
+
+    static let listColumns = [
+        TableColumn(""), TableColumn("ACCOUNT", keptWhole: true), TableColumn("NAME"), TableColumn("TYPE"),
+        TableColumn("STATE"),
+    ]
+
+    var cells: [String] {
+        [isCurrent ? "*" : "", account.label, account.displayName ?? "", account.type, state]
+    }
+
+    var state: String {
+        if let reason = account.signInNeeded { return "sign-in needed (\(reason.rawValue))" }
+        guard let expiry = account.accessTokenExpiry else { return "signed in" }
+        if expiry < now, !account.canRefresh { return "sign-in needed (no-refresh-token)" }
+        return "signed in"
+    }
+
+    var needsSignIn: Bool {
+        account.signInNeeded != nil || (account.accessTokenExpiry.map { $0 < now } ?? false) && !account.canRefresh
+    }
+
+    var expiry: String {
+        account.accessTokenExpiry.map { "\(TimeText.rfc3339($0)), \(TimeText.expiry($0, now: now))" } ?? "not known"
+    }
+
+    var detail: Detail {
+        var detail = Detail()
+        detail.add("Account", account.label)
+        detail.add("Name", account.displayName)
+        detail.add("Type", account.type)
+        detail.add("State", state)
+        detail.add("Issuer", account.issuer)
+        detail.add("Subject", account.subject)
+        detail.add("Token", Secret.mask)
+        detail.add("Scope", account.scope.text)
+        detail.add("Expiry", expiry)
+        detail.add("Refreshable", account.canRefresh ? "yes" : "no")
+        detail.add("Signed in", TimeText.rfc3339(account.created))
+        detail.add("Id", account.id.rawValue)
+        return detail
+    }
+
+    var json: JSONValue {
+        var object: JSONObject = [
+            "id": .string(account.id.rawValue), "type": .string(account.type), "active": .bool(isCurrent),
+            "userName": account.userName.map { .string($0) } ?? .null,
+            "displayName": account.displayName.map { .string($0) } ?? .null,
+            "issuer": account.issuer.map { .string($0) } ?? .null,
+            "subject": account.subject.map { .string($0) } ?? .null,
+            "scopes": .array(account.scope.tokens.map { .string($0) }),
+        ]
+        object.append("expires", account.accessTokenExpiry.map { .string(TimeText.rfc3339($0)) } ?? .null)
+        object.append("refreshable", .bool(account.canRefresh))
+        object.append("signInNeeded", account.signInNeeded.map { .string($0.rawValue) } ?? .null)
+        return .object(object)
+    }
+}

@@ -1,0 +1,80 @@
+import OAuth2AccountStore
+import StrictJSON
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// `sign-out`
+@MainActor
+struct SignOutCommand {
+    private let context: CommandContext
+
+    init(_ context: CommandContext) { self.context = context }
+
+    func run() async throws -> ExitStatus {
+        let invocation = context.invocation
+        if invocation.flag("all"), invocation.argument("ACCOUNT") != nil {
+            throw CommandError(
+                .usage, "--all goes with no account", reason: "an account was named too",
+                hint: "directory help sign-out")
+        }
+        let store = try await context.store(try context.settings())
+        let accounts =
+            invocation.flag("all")
+            ? try await store.accounts(ofType: invocation.string("type"))
+            : [try await context.account(store, named: invocation.argument("ACCOUNT"))]
+        guard !accounts.isEmpty else {
+            throw CommandError(.notFound, "nobody is signed in", hint: "directory sign-in")
+        }
+        var records: [JSONValue] = []
+        for account in accounts {
+            let report = try await store.signOut(account.id, revoking: !invocation.flag("local"))
+            let browser = await endSession(report, store)
+            context.console.note("Removed \(account.label) (\(account.type)) here.")
+            context.console.note(Self.sentence(report.revocation))
+            context.console.note(browser.sentence)
+            records.append([
+                "account": .string(account.label), "type": .string(account.type), "removed": true,
+                "revocation": .string(Self.word(report.revocation)), "browserSession": .string(browser.word),
+            ])
+        }
+        if context.console.options.reportsJSON { try context.console.write(.array(records)) }
+        return .done
+    }
+
+    private static func sentence(_ part: SignOutReport.Part) -> String {
+        switch part {
+        case .done: "The provider has revoked the tokens."
+        case .notOffered: "The provider offers no revocation: the tokens live until they expire."
+        case .skipped: "The provider was not asked: the tokens live until they expire."
+        case .failed(let reason): "The tokens could not be revoked and must be assumed to live on: \(reason)."
+        }
+    }
+
+    private static func word(_ part: SignOutReport.Part) -> String {
+        switch part {
+        case .done: "done"
+        case .notOffered: "not-offered"
+        case .skipped: "skipped"
+        case .failed: "failed"
+        }
+    }
+
+    private func endSession(_ report: SignOutReport, _ store: AccountStore) async -> (sentence: String, word: String) {
+        guard context.invocation.flag("browser") else {
+            return ("The browser's session was left alone (--browser ends it).", "skipped")
+        }
+        guard let url = report.endSessionURL else {
+            return ("The provider offers no way to end the browser's session.", "not-offered")
+        }
+        do {
+            try await store.surroundings.openBrowser(url)
+            return ("The browser was asked to end its session.", "asked")
+        } catch {
+            return ("The browser's session could not be ended: \(error).", "failed")
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import OAuth2
+import OAuth2AccountStore
+import StrictJSON
+
+/// `status`
+@MainActor
+struct StatusCommand {
+    private let context: CommandContext
+
+    private static let columns = [
+        TableColumn("ACCOUNT", keptWhole: true), TableColumn("TYPE"), TableColumn("STATE"), TableColumn("TOKEN"),
+        TableColumn("EXPIRY"), TableColumn("REFRESHABLE"), TableColumn("SCOPE"),
+    ]
+
+    init(_ context: CommandContext) { self.context = context }
+
+    func run() async throws -> ExitStatus {
+        let store = try await context.store(try context.settings())
+        let records = try await AccountsCommand.records(store, ofType: context.invocation.string("type"))
+        let damaged = try await store.damagedRecords()
+        if context.console.options.reportsJSON {
+            try context.console.write(json(store, records, damaged))
+        } else {
+            try write(store, records, damaged)
+        }
+        if !damaged.isEmpty { return .store }
+        if records.isEmpty { context.console.note("No accounts yet. To sign in: directory sign-in") }
+        return records.contains(where: \.needsSignIn) ? .signInNeeded : .done
+    }
+
+    private func write(
+        _ store: AccountStore, _ records: [AccountRecord], _ damaged: [(id: Account.ID, type: String)]
+    ) throws {
+        if !records.isEmpty {
+            let writer = TableWriter(Self.columns, on: context.console)
+            for record in records {
+                let account = record.account
+                let expiry = account.accessTokenExpiry.map { TimeText.expiry($0, now: record.now) } ?? "not known"
+                try writer.write([
+                    account.label, account.type, record.state, Secret.mask, expiry, account.canRefresh ? "yes" : "no",
+                    account.scope.text,
+                ])
+            }
+            try writer.finish()
+            try context.console.writeLine()
+        }
+        var detail = Detail()
+        detail.add("Accounts", store.storagePlace)
+        detail.add("Key", store.keyPlace)
+        detail.add("Device mode", "private")
+        detail.add(
+            "Damaged",
+            damaged.map { "\($0.id) of type \($0.type): left as it is; restore a copy of the file, or sign in again" })
+        try detail.write(to: context.console)
+    }
+
+    private func json(
+        _ store: AccountStore, _ records: [AccountRecord], _ damaged: [(id: Account.ID, type: String)]
+    ) -> JSONValue {
+        let accounts = records.map { record -> JSONValue in
+            guard var object = record.json.object else { return record.json }
+            object.append("state", .string(record.state))
+            object.append("token", .string(Secret.mask))
+            return .object(object)
+        }
+        return [
+            "accounts": .array(accounts), "store": .string(store.storagePlace), "key": .string(store.keyPlace),
+            "deviceMode": "private",
+            "damaged": .array(damaged.map { ["id": .string($0.id.rawValue), "type": .string($0.type)] }),
+        ]
+    }
+}

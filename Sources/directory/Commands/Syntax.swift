@@ -1,0 +1,118 @@
+import LocalProvider
+
+/// Every command of the program. Parsing, help and usage errors come from this declaration.
+let commandSyntax = CommandSyntax(
+    root: CommandSpec(
+        "directory", "Sign in, keep the accounts, look people up.",
+        examples: ["directory demo", "directory sign-in graph", "directory search ada"],
+        options: [.flag("version", "show the version and stop", environment: .none)],
+        subcommands: [
+            signInSpec, signOutSpec, accountsSpec, statusSpec, tokenSpec, meSpec, searchSpec, showSpec, serveSpec,
+            demoSpec,
+        ]))
+
+private let signInSpec = CommandSpec(
+    "sign-in", aliases: ["login"], "Sign in and keep the account.",
+    discussion: """
+        The browser is opened and comes back to this machine. With --with-token a token answer (JSON, as a token endpoint gives \
+        it) is read from standard input instead.
+        """,
+    examples: ["directory sign-in graph", "directory sign-in --no-browser"],
+    arguments: [ArgumentSpec("TYPE", "account type to sign in to", optional: true, completion: .type)],
+    options: [
+        .flag("no-browser", "print the address and wait"),
+        .flag("with-token", "read a token answer from standard input", environment: .none),
+        .value("scope", "SCOPE", "scope to ask for instead of the type's", repeated: true),
+        .value("prompt", "WORD", "login, consent, select_account, create or none", repeated: true),
+        .value("login-hint", "NAME", "who is expected to sign in"),
+        .value("claims", "JSON", "claims to ask for"),
+        .value("param", "NAME=VALUE", "a further parameter of the request", repeated: true, environment: .none),
+    ])
+
+private let signOutSpec = CommandSpec(
+    "sign-out", aliases: ["logout"], "Revoke an account's tokens where the provider can, and remove the account.",
+    examples: ["directory sign-out ada@contoso.com", "directory sign-out --all"],
+    arguments: [ArgumentSpec("ACCOUNT", "account to sign out", optional: true, completion: .account)],
+    options: [
+        .flag("local", "only remove it here, without the network", environment: .none),
+        .flag("browser", "end the browser's session at the provider too", environment: .none),
+        .flag("all", "every account", environment: .none),
+    ])
+
+private let accountsSpec = CommandSpec(
+    "accounts", "List and change the kept accounts.",
+    examples: ["directory accounts", "directory accounts use ada@contoso.com"],
+    subcommands: [
+        CommandSpec("list", "List the accounts; the one in use is marked.", examples: ["directory accounts"]),
+        CommandSpec(
+            "show", "Show one account.", examples: ["directory accounts show ada@contoso.com"],
+            arguments: [ArgumentSpec("ACCOUNT", "name or identifier", completion: .account)]),
+        CommandSpec(
+            "use", "Choose the account that is used where none is named.",
+            examples: ["directory accounts use ada@contoso.com"],
+            arguments: [ArgumentSpec("ACCOUNT", "name or identifier", completion: .account)]),
+        CommandSpec(
+            "remove", "Remove an account here, without telling the provider.",
+            examples: ["directory accounts remove ada@contoso.com"],
+            arguments: [ArgumentSpec("ACCOUNT", "name or identifier", completion: .account)]),
+    ], defaultSubcommand: "list")
+
+private let statusSpec = CommandSpec(
+    "status", "Show the state of every account, and where accounts and key are kept.",
+    discussion: "The exit status is 4 when an account needs a sign-in.", examples: ["directory status"])
+
+private let tokenSpec = CommandSpec(
+    "token", "Print a fresh access token.",
+    examples: ["curl -H \"Authorization: Bearer $(directory token)\" https://graph.microsoft.com/v1.0/me"],
+    options: [
+        .flag("refresh", "renew it even if it is still good", environment: .none),
+        .flag("expires", "print when it expires instead (RFC 3339)", environment: .none),
+        .value("scope", "SCOPE", "what it must be good for", repeated: true),
+    ])
+
+private let meSpec = CommandSpec("me", "Show the person who is signed in.", examples: ["directory me"])
+
+private let searchSpec = CommandSpec(
+    "search", "Find people.",
+    discussion: "TEXT is the beginning of the given name. Several conditions must all hold; with --any one is enough.",
+    examples: ["directory search ada", "directory search --surname O\\'Brien --output json"],
+    arguments: [ArgumentSpec("TEXT", "beginning of the given name", optional: true, variadic: true)],
+    options: [
+        .value("given-name", "TEXT", "given name begins with", environment: .none),
+        .value("surname", "TEXT", "surname begins with", environment: .none),
+        .value("name", "TEXT", "display name begins with", environment: .none),
+        .value("mail", "TEXT", "mail address begins with", environment: .none),
+        .value("upn", "TEXT", "user principal name begins with", environment: .none),
+        .value("department", "TEXT", "department begins with", environment: .none),
+        .value("job-title", "TEXT", "job title begins with", environment: .none),
+        .flag("any", "one condition is enough", environment: .none),
+        .value("filter", "FILTER", "an OData filter, as it is", environment: .none),
+        .value("limit", "N", "at most this many people (100)", is: .integer(1...10_000_000)),
+        .flag("all", "everybody who is found", environment: .none),
+        .value("page-size", "N", "people a request (1 to 999)", is: .integer(1...999)),
+        .flag("explain", "print the request and send nothing", environment: .none),
+    ])
+
+private let showSpec = CommandSpec(
+    "show", "Show one person.", examples: ["directory show ada@contoso.com"],
+    arguments: [ArgumentSpec("USER", "identifier, user principal name or mail address")])
+
+private let serveSpec = CommandSpec(
+    "serve", "Run a local provider and directory on loopback, for trying things out.",
+    discussion: "It ends with Ctrl-C. Faults: \(Faults.Name.all.map(\.rawValue).joined(separator: ", ")).",
+    examples: ["directory serve --port 8765", "directory serve --fault token-503=2"],
+    options: [
+        .value("port", "PORT", "port on 127.0.0.1 (a free one)", is: .integer(0...65_535), environment: .none),
+        .value("users", "N", "people in the directory (300)", is: .integer(1...1_000_000), environment: .none),
+        .value("port-file", "FILE", "write the port to this file", completion: .file, environment: .none),
+        .value(
+            "token-lifetime", "SECONDS", "life of an access token (3600)", is: .seconds(1...86_400), environment: .none),
+        .value("fault", "NAME[=COUNT]", "a fault to play", repeated: true, environment: .none),
+    ])
+
+private let demoSpec = CommandSpec(
+    "demo", "Show the whole story on a local provider, with nothing to set up.",
+    discussion: """
+        Starts a provider on loopback, signs in, searches, lets the token expire, opens the store anew and signs out. Everything \
+        it makes is removed again.
+        """, examples: ["directory demo"])

@@ -1,0 +1,31 @@
+import OAuth2
+import OAuth2AccountStore
+
+/// `token`
+@MainActor
+struct TokenCommand {
+    private let context: CommandContext
+
+    init(_ context: CommandContext) { self.context = context }
+
+    func run() async throws -> ExitStatus {
+        let invocation = context.invocation
+        let store = try await context.store(try context.settings())
+        let account = try await context.account(store)
+        let scopes = invocation.strings("scope").joined(separator: " ")
+        var token = try await store.accessToken(
+            for: account.id, scopes: scopes.isEmpty ? nil : Scope(parsing: scopes))
+        if invocation.flag("refresh") {
+            token = try await store.accessToken(for: account.id, rejected: token.secret)
+        }
+        guard invocation.flag("expires") else {
+            try context.console.writeLine(token.secret.value)
+            return .done
+        }
+        guard let expiry = token.expiry else {
+            throw CommandError(.failed, "the expiry is not known", reason: "the provider did not say it")
+        }
+        try context.console.writeLine(TimeText.rfc3339(expiry))
+        return .done
+    }
+}

@@ -1,0 +1,108 @@
+import Dispatch
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// The program: words in, an answer and an exit status out.
+@main
+enum Directory {
+    /// The version of everything in this package.
+    static let version = "0.1.0"
+
+    @MainActor
+    static func main() async {
+        let environment = ProcessInfo.processInfo.environment
+        let console = Console.process(environment: environment)
+        // A limit on the size of files is an error that a write reports, not a reason to die.
+        signal(SIGXFSZ, SIG_IGN)
+        let work = Task { @MainActor in
+            await run(Array(CommandLine.arguments.dropFirst()), World(console: console, environment: environment))
+        }
+        let interruptions = [SIGINT, SIGTERM].map { number in
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+            source.setEventHandler { work.cancel() }
+            source.activate()
+            return source
+        }
+        let status = await work.value
+        for source in interruptions { source.cancel() }
+        exit(status.rawValue)
+    }
+
+    /// Runs one command line.
+    @MainActor
+    static func run(_ arguments: [String], _ world: World) async -> ExitStatus {
+        let console = world.console
+        let invocation: Invocation
+        do throws(UsageError) {
+            invocation = try commandSyntax.parse(arguments: arguments, environment: world.environment)
+        } catch {
+            console.options.reportsJSON = commandSyntax.prefersJSON(
+                arguments: arguments, environment: world.environment)
+            console.report(CommandError(error))
+            return .usage
+        }
+        var status = ExitStatus.done
+        do {
+            switch invocation.action {
+            case .version: try console.writeLine("directory \(version)")
+            case .help(let topic): try console.write(HelpText(syntax: commandSyntax).text(topic))
+            case .run:
+                console.options = ConsoleOptions(invocation)
+                status = try await perform(invocation, world)
+            }
+            try console.flush()
+            return status
+        } catch {
+            return finish(error, console)
+        }
+    }
+
+    /// Reports why a command ended early, and gives its status.
+    @MainActor
+    private static func finish(_ error: any Error, _ console: Console) -> ExitStatus {
+        if let error = error as? OutputError {
+            // Who reads the answer has stopped reading: that is no error.
+            guard let failure = error.commandError else { return .done }
+            console.report(failure)
+            return failure.status
+        }
+        // What was answered before the failure is shown before it.
+        try? console.flush()
+        let failure = CommandError(reporting: error)
+        console.report(failure)
+        return failure.status
+    }
+
+    @MainActor
+    private static func perform(_ invocation: Invocation, _ world: World) async throws -> ExitStatus {
+        let context = CommandContext(invocation: invocation, world: world)
+        switch invocation.path {
+        case ["sign-in"]: return try await SignInCommand(context).run()
+        case ["sign-out"]: return try await SignOutCommand(context).run()
+        case ["accounts", "list"]: return try await AccountsCommand(context).list()
+        case ["accounts", "show"]: return try await AccountsCommand(context).show()
+        case ["accounts", "use"]: return try await AccountsCommand(context).use()
+        case ["accounts", "remove"]: return try await AccountsCommand(context).remove()
+        case ["status"]: return try await StatusCommand(context).run()
+        case ["token"]: return try await TokenCommand(context).run()
+        case ["me"]: return try await PeopleCommand(context).me()
+        case ["search"]: return try await PeopleCommand(context).search()
+        case ["show"]: return try await PeopleCommand(context).show()
+        case ["serve"]: return try await ServeCommand(context).run()
+        case ["demo"]: return try await DemoCommand(context).run()
+        default: throw CommandError(.usage, "no command", hint: "directory help")
+        }
+    }
+}

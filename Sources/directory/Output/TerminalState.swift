@@ -1,0 +1,47 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// What the three standard streams are connected to.
+struct TerminalState: Sendable, Equatable {
+    /// Whether standard input is a terminal.
+    var inputIsTerminal = false
+    /// Whether standard output is a terminal.
+    var outputIsTerminal = false
+    /// Whether standard error is a terminal.
+    var errorIsTerminal = false
+    /// The number of columns of the terminal.
+    var columns = 80
+
+    /// The state of this process. `COLUMNS` wins over what the terminal says; without either there are 80 columns.
+    static func current(environment: [String: String]) -> TerminalState {
+        var state = TerminalState(
+            inputIsTerminal: isatty(STDIN_FILENO) == 1, outputIsTerminal: isatty(STDOUT_FILENO) == 1,
+            errorIsTerminal: isatty(STDERR_FILENO) == 1)
+        if let text = environment["COLUMNS"], let columns = Int(text), (1...10_000).contains(columns) {
+            state.columns = columns
+        } else {
+            var size = winsize()
+            if ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 { state.columns = Int(size.ws_col) }
+        }
+        return state
+    }
+
+    /// Makes the standard streams safe to use; called once, before any file is opened.
+    ///
+    /// A write to a reader that went away becomes an error in place of a signal. A standard stream that was closed by the
+    /// caller is opened on the null device in a way that using it fails: otherwise the next file opened, the store's
+    /// database, would take its number and receive what was meant for the terminal. Programs that are started from here
+    /// inherit the ignored signal unless their start resets it.
+    static func prepareStandardStreams() {
+        signal(SIGPIPE, SIG_IGN)
+        for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] {
+            guard fcntl(descriptor, F_GETFD) == -1, errno == EBADF else { continue }
+            _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
+        }
+    }
+}

@@ -1,0 +1,78 @@
+/// One argument of a command that is known by its place.
+struct ArgumentSpec: Sendable, Equatable {
+    /// What it is called in help and in ``Invocation/argument(_:)``: `USER`.
+    var name: String
+    /// What it is for: a phrase without a full stop.
+    var help: String
+    /// Whether it may be left out.
+    var isOptional: Bool
+    /// Whether it takes every word from its place on. Only the last argument of a command may.
+    var isVariadic: Bool
+    /// What a shell may offer for it.
+    var completion: CompletionKind
+
+    /// An argument; required and single unless said otherwise.
+    init(
+        _ name: String, _ help: String, optional: Bool = false, variadic: Bool = false,
+        completion: CompletionKind = .none
+    ) {
+        self.name = name
+        self.help = help
+        isOptional = optional
+        isVariadic = variadic
+        self.completion = completion
+    }
+
+    /// How it is written in a usage line: `USER`, `[USER]`, `TEXT…`.
+    var usage: String {
+        let word = isVariadic ? name + "…" : name
+        return isOptional ? "[\(word)]" : word
+    }
+}
+
+/// One command, declared once: parsing, help, completion and man pages all read this value.
+struct CommandSpec: Sendable, Equatable {
+    /// The name, as typed.
+    var name: String
+    /// Other names that are accepted.
+    var aliases: [String]
+    /// What it is for: one sentence with a full stop.
+    var summary: String
+    /// What else a person must know, shown after the usage. May be empty.
+    var discussion: String
+    /// Whole command lines that work, the simplest first.
+    var examples: [String]
+    /// The arguments, in order.
+    var arguments: [ArgumentSpec]
+    /// The command's own options. One with the name of a global option takes its place.
+    var options: [OptionSpec]
+    /// The commands below this one.
+    var subcommands: [CommandSpec]
+    /// The name of the subcommand that runs when none is named.
+    var defaultSubcommand: String?
+
+    /// A command.
+    init(
+        _ name: String, aliases: [String] = [], _ summary: String, discussion: String = "", examples: [String] = [],
+        arguments: [ArgumentSpec] = [], options: [OptionSpec] = [], subcommands: [CommandSpec] = [],
+        defaultSubcommand: String? = nil
+    ) {
+        self.name = name
+        self.aliases = aliases
+        self.summary = summary
+        self.discussion = discussion
+        self.examples = examples
+        self.arguments = arguments
+        self.options = options
+        self.subcommands = subcommands
+        self.defaultSubcommand = defaultSubcommand
+    }
+
+    /// The subcommand of this name or alias. Abbreviations are not names.
+    func subcommand(_ name: String) -> CommandSpec? {
+        subcommands.first { $0.name == name || $0.aliases.contains(name) }
+    }
+
+    /// The options of this command and of every command below it.
+    var allOptions: [OptionSpec] { options + subcommands.flatMap(\.allOptions) }
+}

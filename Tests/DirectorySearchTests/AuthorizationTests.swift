@@ -1,0 +1,116 @@
+import Foundation
+import HTTPTransport
+import Testing
+
+@testable import DirectorySearch
+
+private let query = UserQuery(.givenName(startsWith: "Ada"), select: ["id"])
+private let claims = #"{"access_token":{"nbf":{"essential":true,"value":"1700000000"}}}"#
+
+@Test func `a refused token is renewed once and the request sent again`() async throws {
+    let demands = Log<AuthorizationDemand>()
+    let transport = ScriptedTransport([.failure(401), .page(["1"], next: "\(graph)/users?p=2"), .page(["2"])])
+    let connection = try connection(transport) { demand in
+        demands.append(demand)
+        return demands.all.count == 1 ? "old" : "new"
+    }
+    let users = try await GraphDirectory(connection: connection).users(matching: query).collected()
+    #expect(users.map(\.id) == ["1", "2"])
+    #expect(demands.all == [.current, .renewed(rejected: "old"), .current])
+    #expect(transport.tokens == ["Bearer old", "Bearer new", "Bearer new"])
+}
+
+@Test func `a second refusal is an error, not a loop`() async throws {
+    let demands = Log<AuthorizationDemand>()
+    let transport = ScriptedTransport { _ in .failure(401, code: "InvalidAuthenticationToken") }
+    let connection = try connection(transport) { demand in
+        demands.append(demand)
+        return "token \(demands.all.count)"
+    }
+    let error = try await failure { try await GraphDirectory(connection: connection).me() }
+    #expect(error?.kind == .signInNeeded(claims: nil))
+    #expect(error?.code == "InvalidAuthenticationToken")
+    #expect(transport.requests.count == 2)
+    #expect(demands.all.count == 2)
+}
+
+@Test func `a renewal that gives the refused token again is not tried`() async throws {
+    let transport = ScriptedTransport { _ in .failure(401) }
+    let error = try await failure { try await GraphDirectory(connection: try connection(transport)).me() }
+    #expect(error?.kind == .signInNeeded(claims: nil))
+    #expect(transport.requests.count == 1)
+}
+
+@Test func `a demand for further claims is not answered by a renewal`() async throws {
+    let demands = Log<AuthorizationDemand>()
+    let challenge =
+        "Bearer realm=\"\", error=\"insufficient_claims\", claims=\"\(Data(claims.utf8).base64EncodedString())\""
+    let transport = ScriptedTransport([.failure(401, ["WWW-Authenticate": challenge])])
+    let connection = try connection(transport) { demand in
+        demands.append(demand)
+        return "token"
+    }
+    let error = try await failure { try await GraphDirectory(connection: connection).me() }
+    #expect(error?.kind == .signInNeeded(claims: claims))
+    #expect(demands.all == [.current])
+}
+
+@Test func `what the authorization throws comes out as it is, and nothing is sent`() async throws {
+    struct Locked: Error {}
+    let transport = ScriptedTransport([])
+    let connection = try connection(transport) { _ in throw Locked() }
+    await #expect(throws: Locked.self) { try await GraphDirectory(connection: connection).me() }
+    #expect(transport.requests.isEmpty)
+}
+
+@Test func `a demand does not print the token`() {
+    let demand = AuthorizationDemand.renewed(rejected: "s3cret")
+    var dumped = ""
+    dump(demand, to: &dumped)
+    #expect(!"\(demand) \(String(reflecting: demand)) \(dumped)".contains("s3cret"))
+}
+
+@Test func `claims are read from every spelling of the challenge`() {
+    let base64 = Data(claims.utf8).base64EncodedString()
+    let bare = base64.replacingOccurrences(of: "=", with: "")
+    let escaped = claims.replacingOccurrences(of: "\"", with: "\\\"")
+    for field in [
+        "Bearer claims=\"\(base64)\"", "Bearer claims=\(bare)", "bearer realm=\"\",CLAIMS = \"\(bare)\"",
+        "Bearer realm=\"claims=\\\"x\\\", a\", claims=\"\(base64)\"", "Bearer claims=\"\(escaped)\"",
+        "Basic realm=\"x\", Bearer error=\"insufficient_claims\", claims=\"\(base64)\"",
+    ] {
+        #expect(BearerChallenge.claims(in: [field]) == claims, "\(field)")
+    }
+    #expect(BearerChallenge.claims(in: ["Basic realm=\"a\"", "Bearer claims=\"\(base64)\""]) == claims)
+}
+
+@Test(arguments: [
+    "", "Bearer", "Bearer claims", "Bearer claims=", "Bearer claims=\"", "Bearer claims=\"\"", "Bearer claims=\"!!!\"",
+    "Bearer claims=\"bm90IGpzb24=\"", "Bearer claims=\"WzFd\"", "Bearer realm=\"claims=e30=\"", "=,=,\"\\",
+    "Bearer xclaims=e30",
+])
+func `a challenge without readable claims has none`(field: String) {
+    #expect(BearerChallenge.claims(in: [field]) == nil)
+}
+
+@Test func `a connection can be looked up when it is needed, once an operation`() async throws {
+    struct NoSuchAccount: Error {}
+    let lookups = Log<Int>()
+    let transport = ScriptedTransport([.page(["1"], next: "\(graph)/users?p=2"), .page(["2"])])
+    let connection = try connection(transport)
+    let directory = GraphDirectory {
+        lookups.append(1)
+        return connection
+    }
+    let users = directory.users(matching: query)
+    #expect(lookups.all.isEmpty)
+    #expect(try await users.collected().count == 2)
+    #expect(lookups.all.count == 1)
+    let empty = try await failure { try await directory.users(matching: .givenName(startsWith: "")).collected() }
+    #expect(empty?.kind == .emptySearch)
+    #expect(lookups.all.count == 1)
+
+    let nowhere = GraphDirectory { throw NoSuchAccount() }
+    await #expect(throws: NoSuchAccount.self) { try await nowhere.users(matching: query).collected() }
+    await #expect(throws: NoSuchAccount.self) { try await nowhere.me() }
+}

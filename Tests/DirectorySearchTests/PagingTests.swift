@@ -1,0 +1,216 @@
+import Foundation
+import HTTPTransport
+import Testing
+
+@testable import DirectorySearch
+
+private let ada = UserFilter.givenName(startsWith: "Ada")
+private let firstTarget = "users?$filter=startswith%28givenName%2C%27Ada%27%29&$select=id"
+private let query = UserQuery(ada, select: ["id"])
+
+@Test func `people come page after page, the next link byte for byte`() async throws {
+    let link = "\(graph)/users?$skiptoken=X%2744%27&$filter=a'b+c%20(d)"
+    let transport = ScriptedTransport([
+        .page(["1", "2"], next: link), .page([], next: "\(graph)/users?p=3"), .page(["3"]),
+    ])
+    let directory = GraphDirectory(connection: try connection(transport))
+    let users = try await directory.users(matching: query).collected()
+    #expect(users.map(\.id) == ["1", "2", "3"])
+    #expect(transport.addresses == ["\(graph)/\(firstTarget)", link, "\(graph)/users?p=3"])
+    #expect(transport.tokens == ["Bearer token", "Bearer token", "Bearer token"])
+}
+
+@Test func `a next link with bytes that no address may have is mended, not dropped`() async throws {
+    let transport = ScriptedTransport([.page(["1"], next: "\(graph)/users?a=b c|d%20"), .page(["2"])])
+    let directory = GraphDirectory(connection: try connection(transport))
+    #expect(try await directory.users(matching: query).collected().count == 2)
+    #expect(transport.addresses.last == "\(graph)/users?a=b%20c%7Cd%20")
+}
+
+@Test func `a page is fetched only when somebody asks for its people`() async throws {
+    let transport = ScriptedTransport([.page(["1", "2"], next: "\(graph)/users?p=2"), .page(["3"])])
+    let users = GraphDirectory(connection: try connection(transport)).users(matching: query)
+    #expect(transport.requests.isEmpty)
+    var iterator = users.makeAsyncIterator()
+    _ = try await iterator.next()
+    _ = try await iterator.next()
+    #expect(transport.requests.count == 1)
+    #expect(try await iterator.next()?.id == "3")
+    #expect(try await iterator.next() == nil)
+    #expect(try await iterator.next() == nil)
+    #expect(transport.requests.count == 2)
+}
+
+@Test func `every request names its properties, what it accepts and a fresh identifier`() async throws {
+    let transport = ScriptedTransport([.page(["1"], next: "\(graph)/users?p=2"), .page(["2"])])
+    let directory = GraphDirectory(connection: try connection(transport))
+    _ = try await directory.users(matching: UserQuery(.officeLocation(startsWith: "18"))).collected()
+    let identifiers = transport.requests.map { $0.fields["client-request-id"] ?? "" }
+    #expect(Set(identifiers).count == 2 && identifiers.allSatisfy { UUID(uuidString: $0) != nil })
+    #expect(transport.requests.allSatisfy { $0.fields["Accept"] == "application/json" })
+    #expect(transport.requests.allSatisfy { $0.fields["ConsistencyLevel"] == "eventual" }, "resent on each page")
+    #expect(transport.addresses[0].contains("$select="))
+    #expect(transport.requests.allSatisfy { $0.method == .get && $0.redirects == .none && $0.body == nil })
+    #expect(transport.requests.allSatisfy { $0.maximumResponseSize == 16 << 20 })
+}
+
+@Test(arguments: [
+    "https://graph.example.net/v1.0/users?p=2", "http://graph.microsoft.com/v1.0/users",
+    "https://graph.microsoft.com:8443/v1.0/users", "https://graph.microsoft.com.evil.example/v1.0/users",
+    "https://graph.microsoft.com@evil.example/", "https://graph.microsoft.com%2Eevil.example/",
+    "https://evil.example\\\\@graph.microsoft.com/", "https://token@graph.microsoft.com/v1.0/users",
+    "//evil.example/v1.0/users", "/v1.0/users?p=2", "users?p=2", "javascript:alert(1)", "https://", "https:///users",
+    "https://graph.microsoft.com:443443/", "https://gráph.microsoft.com/", "file:///etc/passwd",
+])
+func `the token goes to no other place`(link: String) async throws {
+    let transport = ScriptedTransport([.page(["1"], next: link), .page(["2"])])
+    let directory = GraphDirectory(connection: try connection(transport))
+    var iterator = directory.users(matching: query).makeAsyncIterator()
+    #expect(try await iterator.next()?.id == "1", "the people before the wrong link are not lost")
+    do {
+        _ = try await iterator.next()
+        Issue.record("followed")
+    } catch let error as DirectoryError {
+        guard case .foreignNextLink = error.kind else { throw error }
+    }
+    #expect(transport.requests.count == 1)
+    #expect(try await iterator.next() == nil)
+}
+
+@Test func `the error names the foreign host`() async throws {
+    let transport = ScriptedTransport([.page([], next: "https://graph.example.net:8443/v1.0/users?secret=1")])
+    let directory = GraphDirectory(connection: try connection(transport))
+    let error = try await failure { try await directory.users(matching: query).collected() }
+    #expect(error?.kind == .foreignNextLink(host: "https://graph.example.net:8443"))
+    #expect(error?.description.contains("graph.example.net:8443") == true)
+    #expect(error?.description.contains("secret") == false)
+}
+
+@Test(arguments: ["HTTPS://Graph.Microsoft.COM/v1.0/users?p=2", "https://graph.microsoft.com:443/v1.0/users?p=2"])
+func `the same place written otherwise is the same place`(link: String) async throws {
+    let transport = ScriptedTransport([.page(["1"], next: link), .page(["2"])])
+    let directory = GraphDirectory(connection: try connection(transport))
+    #expect(try await directory.users(matching: query).collected().count == 2)
+}
+
+@Test func `pages that lead back end the search`() async throws {
+    let a = "\(graph)/users?p=a"
+    let b = "\(graph)/users?p=b"
+    let transport = ScriptedTransport([
+        .page(["1"], next: a), .page(["2"], next: b), .page(["3"], next: a), .page(["4"]),
+    ])
+    let directory = GraphDirectory(connection: try connection(transport))
+    let error = try await failure { try await directory.users(matching: query).collected() }
+    #expect(error?.kind == .endlessPages)
+    #expect(transport.requests.count == 3)
+}
+
+@Test func `a page that names itself as the next one ends the search`() async throws {
+    let transport = ScriptedTransport { .page([], next: $0.url.absoluteString) }
+    let directory = GraphDirectory(connection: try connection(transport))
+    let error = try await failure { try await directory.users(matching: query).collected() }
+    #expect(error?.kind == .endlessPages)
+    #expect(transport.requests.count == 1)
+}
+
+@Test func `empty pages are followed, but not without end`() async throws {
+    let count = Log<Int>()
+    let transport = ScriptedTransport { _ in
+        count.append(1)
+        return .page([], next: "\(graph)/users?p=\(count.all.count)")
+    }
+    let directory = GraphDirectory(connection: try connection(transport))
+    let error = try await failure { try await directory.users(matching: query).collected() }
+    #expect(error?.kind == .endlessPages)
+    #expect(transport.requests.count == LoopGuard.maximumEmptyPages + 1)
+}
+
+@Test(arguments: [(0, 0), (1, 1), (2, 1), (3, 2), (4, 2), (9, 2)])
+func `a limit ends the search without a further request`(limit: Int, requests: Int) async throws {
+    let transport = ScriptedTransport([.page(["1", "2"], next: "\(graph)/users?p=2"), .page(["3", "4"])])
+    let directory = GraphDirectory(connection: try connection(transport))
+    let users = try await directory.users(matching: UserQuery(ada, limit: limit)).collected()
+    #expect(users.compactMap(\.id) == ["1", "2", "3", "4"].prefix(limit).map { $0 })
+    #expect(transport.requests.count == requests)
+}
+
+@Test func `pages tell what the service says beside the people`() async throws {
+    let transport = ScriptedTransport([
+        .json(#"{"@odata.count":2,"@odata.nextLink":"\#(graph)/users?p=2","value":[{"id":"1"}],"x":1}"#),
+        .json(#"{"value":[{"id":"2"}],"@odata.nextLink":null}"#),
+    ])
+    let directory = GraphDirectory(connection: try connection(transport))
+    let pages = try await directory.pages(matching: query).collected()
+    #expect(pages.map(\.count) == [2, nil])
+    #expect(pages.map(\.hasMore) == [true, false])
+    #expect(pages.map { $0.users.count } == [1, 1])
+}
+
+@Test(arguments: [
+    "", "<html>sign in here</html>", "[]", "null", "{}", #"{"value":{}}"#, #"{"value":null}"#, #"{"value":[1]}"#,
+    #"{"value":[null]}"#, #"{"value":[],"@odata.nextLink":5}"#, #"{"value":[],"@odata.nextLink":""}"#,
+    #"{"error":{"code":"x"}}"#, #"{"value":[{"id":"1"}"#, "\u{0}",
+])
+func `an answer that is no page is an error, never an empty list`(body: String) async throws {
+    let answer = HTTPResponse(
+        status: 200, fields: ["Content-Type": "text/html; charset=utf-8"], body: Data(body.utf8))
+    let directory = GraphDirectory(connection: try connection(ScriptedTransport([answer])))
+    let error = try await failure { try await directory.users(matching: query).collected() }
+    guard case .unreadable(let reason)? = error?.kind else {
+        Issue.record("\(String(describing: error))")
+        return
+    }
+    #expect(reason.hasSuffix("(text/html, status 200)"))
+    #expect(error?.clientRequestID != nil)
+}
+
+@Test func `what the transport throws comes out as it is`() async throws {
+    let directory = GraphDirectory(
+        connection: try connection(ScriptedTransport([.page(["1"], next: "\(graph)/users?p=2")])))
+    await #expect(throws: ScriptedTransport.ScriptEnded.self) {
+        try await directory.users(matching: query).collected()
+    }
+}
+
+@Test(arguments: [
+    ("https://graph.microsoft.com/", "v1.0", "https://graph.microsoft.com/v1.0"),
+    ("https://graph.microsoft.com", "v1.0", "https://graph.microsoft.com/v1.0"),
+    ("https://graph.microsoft.com//", "/v1.0/", "https://graph.microsoft.com/v1.0"),
+    ("https://graph.microsoft.com/v1.0/", "", "https://graph.microsoft.com/v1.0"),
+    ("http://127.0.0.1:8080", "beta", "http://127.0.0.1:8080/beta"),
+    ("http://[::1]:8080/", "v1.0", "http://[::1]:8080/v1.0"),
+    ("https://proxy.example/graph/", "v1.0", "https://proxy.example/graph/v1.0"),
+])
+func `address and version are joined with one slash`(address: String, version: String, base: String) throws {
+    let url = try #require(URL(string: address))
+    let connection = try GraphConnection(
+        graphAPI: url, apiVersion: version, transport: ScriptedTransport([]), authorization: { _ in "" })
+    #expect(connection.base == base)
+}
+
+@Test(arguments: [
+    "http://graph.microsoft.com/", "ftp://graph.microsoft.com/", "graph.microsoft.com", "https://u:p@graph.example/",
+    "https://graph.example/?a=b", "https://graph.example/#a", "https:", "/v1.0",
+])
+func `an address to which no token should go is refused`(address: String) throws {
+    let url = try #require(URL(string: address))
+    #expect(throws: DirectoryError.self) {
+        try GraphConnection(graphAPI: url, transport: ScriptedTransport([]), authorization: { _ in "" })
+    }
+}
+
+@Test func `people on this machine's own port are found`() async throws {
+    let transport = ScriptedTransport([.page(["1"], next: "http://127.0.0.1:8080/v1.0/users?p=2"), .page(["2"])])
+    let directory = GraphDirectory(connection: try connection(transport, base: "http://127.0.0.1:8080"))
+    #expect(try await directory.users(matching: query).collected().count == 2)
+    #expect(transport.addresses[0] == "http://127.0.0.1:8080/v1.0/\(firstTarget)")
+}
+
+@MainActor @Test func `people can be read on an actor`() async throws {
+    let transport = ScriptedTransport([.page(["1", "2"], next: "\(graph)/users?p=2"), .page(["3"])])
+    let directory = GraphDirectory(connection: try connection(transport))
+    var iterator = directory.users(matching: query).makeAsyncIterator()
+    var identifiers: [String?] = []
+    while let user = try await iterator.next(isolation: MainActor.shared) { identifiers.append(user.id) }
+    #expect(identifiers == ["1", "2", "3"])
+}

@@ -1,0 +1,140 @@
+import Foundation
+import HTTPTransport
+import Testing
+
+@testable import DirectorySearch
+
+private let query = UserQuery(.givenName(startsWith: "Ada"), select: ["id"])
+
+@Test(arguments: [429, 503, 504])
+func `a request turned away is sent again after the wait asked for`(status: Int) async throws {
+    let waits = Log<Duration>()
+    let transport = ScriptedTransport([
+        .failure(status, ["Retry-After": "10"]), .failure(status, ["Retry-After": "2.128"]), .page(["1"]),
+    ])
+    let directory = GraphDirectory(connection: try connection(transport, waits: waits))
+    #expect(try await directory.users(matching: query).collected().map(\.id) == ["1"])
+    #expect(waits.all == [.seconds(10), .milliseconds(2128)])
+    #expect(transport.requests.map { $0.fields["Retry-Attempt"] } == [nil, "1", "2"])
+    #expect(Set(transport.addresses).count == 1)
+    #expect(Set(transport.requests.compactMap { $0.fields["client-request-id"] }).count == 3)
+}
+
+@Test(arguments: [400, 403, 404, 409, 410, 500, 501, 502, 302, 204])
+func `other failures are not asked for again`(status: Int) async throws {
+    let waits = Log<Duration>()
+    let transport = ScriptedTransport([.failure(status, ["Retry-After": "1"])])
+    let directory = GraphDirectory(connection: try connection(transport, waits: waits))
+    let error = try await failure { try await directory.users(matching: query).collected() }
+    #expect(error?.status == status)
+    #expect(transport.requests.count == 1)
+    #expect(waits.all.isEmpty)
+}
+
+@Test func `without a wait asked for, waits double and end`() async throws {
+    let waits = Log<Duration>()
+    let transport = ScriptedTransport { _ in .failure(429, code: "TooManyRequests") }
+    let directory = GraphDirectory(connection: try connection(transport, waits: waits))
+    let error = try await failure { try await directory.users(matching: query).collected() }
+    #expect(waits.all == [.seconds(3), .seconds(6), .seconds(12)])
+    #expect(transport.requests.count == 4)
+    #expect(error?.kind == .throttled)
+    #expect(error?.retryAt == testNow.addingTimeInterval(24))
+}
+
+@Test func `waits are spread, and never longer than the longest`() {
+    let policy = RetryPolicy()
+    #expect(policy.delay(retry: 0, asked: nil, random: 0) == .milliseconds(2250))
+    #expect(policy.delay(retry: 0, asked: nil, random: 1) == .milliseconds(3750))
+    #expect(policy.delay(retry: 9, asked: nil, random: 1) == .seconds(180))
+    #expect(policy.delay(retry: Int.max, asked: nil, random: .nan) <= .seconds(180))
+    #expect(policy.delay(retry: -1, asked: nil, random: 0.5) == .seconds(3))
+    #expect(RetryPolicy(maximumRetries: 99).maximumRetries == 10)
+    #expect(RetryPolicy(maximumRetries: -1).maximumRetries == 0)
+}
+
+@Test func `a wait over the cap is not waited, and the error says when to come back`() async throws {
+    let waits = Log<Duration>()
+    let transport = ScriptedTransport([.failure(429, ["Retry-After": "181"])])
+    let policy = RetryPolicy(totalDelay: .seconds(1000))
+    let directory = GraphDirectory(connection: try connection(transport, waits: waits, retry: policy))
+    let error = try await failure { try await directory.users(matching: query).collected() }
+    #expect(waits.all.isEmpty)
+    #expect(error?.kind == .throttled)
+    #expect(error?.retryAfter == .seconds(181))
+    #expect(error?.remedy == "come back at 2026-01-15T09:33:01Z")
+}
+
+@Test func `all pages of one search wait from one budget`() async throws {
+    let waits = Log<Duration>()
+    let transport = ScriptedTransport([
+        .failure(503, ["Retry-After": "40"]), .page(["1"], next: "\(graph)/users?p=2"),
+        .failure(503, ["Retry-After": "30"]), .page(["2"]),
+    ])
+    let directory = GraphDirectory(connection: try connection(transport, waits: waits))
+    let error = try await failure { try await directory.users(matching: query).collected() }
+    #expect(waits.all == [.seconds(40)])
+    #expect(error?.kind == .unavailable)
+    #expect(error?.retryAt == testNow.addingTimeInterval(30))
+}
+
+@Test func `a budget that is passed in is shared by all operations`() async throws {
+    let waits = Log<Duration>()
+    let transport = ScriptedTransport([
+        .failure(503, ["Retry-After": "40"]), .json(#"{"id":"1"}"#), .failure(503, ["Retry-After": "40"]),
+    ])
+    var connection = try connection(transport, waits: waits)
+    connection.budget = RetryBudget(.seconds(60))
+    let directory = GraphDirectory(connection: connection)
+    #expect(try await directory.me().id == "1")
+    #expect(try await failure { try await directory.me() }?.kind == .unavailable)
+    #expect(waits.all == [.seconds(40)])
+}
+
+@Test func `a cancelled wait ends the search`() async throws {
+    let transport = ScriptedTransport([.failure(429, ["Retry-After": "10"]), .page(["1"])])
+    var connection = try connection(transport)
+    connection.sleep = { _ in throw CancellationError() }
+    let directory = GraphDirectory(connection: connection)
+    await #expect(throws: CancellationError.self) { try await directory.users(matching: query).collected() }
+    #expect(transport.requests.count == 1)
+}
+
+@Test(arguments: [
+    ("10", 10_000), ("2.128", 2128), ("0", 0), ("30,120", 30_000), ("30, 120", 30_000), (" 7", 7000),
+    ("7 seconds", 7000),
+    ("1e9", 1000), ("5.", 5000), ("1.2.3", 1200), ("99999999999999999999999999", 86_400_000),
+    ("Thu, 15 Jan 2026 09:30:07 GMT", 7000), ("Thursday, 15-Jan-26 09:30:07 GMT", 7000),
+    ("Thu Jan 15 09:30:07 2026", 7000), ("Thu, 15 Jan 2026 09:29:00 GMT", 0),
+    ("Fri, 31 Dec 9999 23:59:59 GMT", 86_400_000),
+])
+func `a wait is read however it is written`(value: String, milliseconds: Int) {
+    #expect(RetryAfter.wait(value, answeredAt: nil, now: testNow) == .milliseconds(milliseconds))
+}
+
+@Test(arguments: [
+    "", " ", "-5", "soon", ".5", "nan", "inf", "٣", "Thu, 45 Jan 2026 09:30:07 GMT", "a b c d e f", ",,,",
+])
+func `what is no wait is none`(value: String) {
+    #expect(RetryAfter.wait(value, answeredAt: nil, now: testNow) == nil)
+}
+
+@Test func `a date is measured from the answer's own clock`() {
+    let wait = RetryAfter.wait(
+        "Thu, 15 Jan 2026 09:30:07 GMT", answeredAt: "Thu, 15 Jan 2026 09:30:02 GMT",
+        now: testNow.addingTimeInterval(-600))
+    #expect(wait == .seconds(5))
+}
+
+@Test func `dates of servers are read, and impossible ones are not`() {
+    #expect(ServerDate.graph("2026-01-15T09:30:00") == testNow)
+    #expect(ServerDate.graph("2026-01-15T09:30:00.1234567Z") == testNow)
+    #expect(ServerDate.graph("1970-01-01T00:00:00") == Date(timeIntervalSince1970: 0))
+    #expect(ServerDate.graph("2024-02-29T00:00:00") != nil)
+    #expect(ServerDate.http("Sun, 06 Nov 1994 08:49:37 GMT") == Date(timeIntervalSince1970: 784_111_777))
+    for text in [
+        "date-time", "", "T", "2026-02-29T00:00:00", "2026-13-01T00:00:00", "2026-01-01T24:00:00", "0-1-1T0:0",
+    ] {
+        #expect(ServerDate.graph(text) == nil, "\(text)")
+    }
+}

@@ -1,0 +1,108 @@
+import Foundation
+import HTTPTransport
+import Synchronization
+
+@testable import DirectorySearch
+
+/// A transport that answers from a script and remembers what it was sent.
+final class ScriptedTransport: HTTPTransport {
+    struct ScriptEnded: Error {}
+
+    private struct State {
+        var answers: [HTTPResponse]
+        var requests: [HTTPRequest] = []
+    }
+
+    private let state: Mutex<State>
+    private let answer: (@Sendable (HTTPRequest) -> HTTPResponse)?
+
+    init(_ answers: [HTTPResponse]) {
+        state = Mutex(State(answers: answers))
+        answer = nil
+    }
+
+    init(answer: @escaping @Sendable (HTTPRequest) -> HTTPResponse) {
+        state = Mutex(State(answers: []))
+        self.answer = answer
+    }
+
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let scripted = state.withLock { state -> HTTPResponse? in
+            state.requests.append(request)
+            return state.answers.isEmpty ? nil : state.answers.removeFirst()
+        }
+        if let answer {
+            // A loop in the code under test fails the test instead of hanging it.
+            guard requests.count <= 1000 else { throw ScriptEnded() }
+            return answer(request)
+        }
+        guard let scripted else { throw ScriptEnded() }
+        return scripted
+    }
+
+    var requests: [HTTPRequest] { state.withLock { $0.requests } }
+    var addresses: [String] { requests.map(\.url.absoluteString) }
+    var tokens: [String?] { requests.map { $0.fields["Authorization"] } }
+}
+
+/// Values that grow while a test runs.
+final class Log<Value: Sendable>: Sendable {
+    private let values = Mutex<[Value]>([])
+    func append(_ value: Value) { values.withLock { $0.append(value) } }
+    var all: [Value] { values.withLock { $0 } }
+}
+
+extension HTTPResponse {
+    static func json(_ text: String, status: Int = 200, _ fields: HTTPFields = [:]) -> HTTPResponse {
+        var fields = fields
+        if fields["Content-Type"] == nil { fields["Content-Type"] = "application/json;odata.metadata=minimal" }
+        return HTTPResponse(status: status, fields: fields, body: Data(text.utf8))
+    }
+
+    /// A page of people with these identifiers.
+    static func page(_ identifiers: [String], next: String? = nil) -> HTTPResponse {
+        let people = identifiers.map { #"{"id":"\#($0)"}"# }.joined(separator: ",")
+        let link = next.map { #","@odata.nextLink":"\#($0)""# } ?? ""
+        return json(#"{"value":[\#(people)]\#(link)}"#)
+    }
+
+    static func failure(_ status: Int, code: String = "", _ fields: HTTPFields = [:]) -> HTTPResponse {
+        json(#"{"error":{"code":"\#(code)","message":"no","innerError":{"request-id":"r-1"}}}"#, status: status, fields)
+    }
+}
+
+let graph = "https://graph.microsoft.com/v1.0"
+let testNow = Date(timeIntervalSince1970: 1_768_469_400)  // 2026-01-15T09:30:00Z
+
+/// A connection whose waits are written down instead of waited.
+func connection(
+    _ transport: any HTTPTransport, base: String = "https://graph.microsoft.com/", waits: Log<Duration>? = nil,
+    retry: RetryPolicy = RetryPolicy(),
+    authorization: @escaping GraphConnection.Authorization = { _ in "token" }
+) throws -> GraphConnection {
+    guard let url = URL(string: base) else { throw URLError(.badURL) }
+    var connection = try GraphConnection(
+        graphAPI: url, transport: transport, retry: retry, authorization: authorization)
+    connection.sleep = { waits?.append($0) }
+    connection.now = { testNow }
+    connection.random = { 0.5 }
+    return connection
+}
+
+extension AsyncSequence {
+    func collected() async throws -> [Element] {
+        var elements: [Element] = []
+        for try await element in self { elements.append(element) }
+        return elements
+    }
+}
+
+/// The error a search ends with.
+func failure(of body: () async throws -> some Any) async throws -> DirectoryError? {
+    do {
+        _ = try await body()
+        return nil
+    } catch let error as DirectoryError {
+        return error
+    }
+}

@@ -1,0 +1,66 @@
+import StrictJSON
+import Testing
+
+@testable import DirectorySearch
+
+private let full = #"""
+    {"id":"1","displayName":"Ada","givenName":null,"surname":"Lovelace","mail":"a@x","userPrincipalName":"u@x",
+    "jobTitle":"E","department":"D","officeLocation":"18","businessPhones":["+1","+2"],"mobilePhone":"+3",
+    "preferredLanguage":"en"}
+    """#
+
+@Test func `a person has what the answer says`() throws {
+    let user = User(json: try JSONValue(parsing: full))
+    #expect(user.id == "1")
+    #expect(user.name == "Ada")
+    #expect(user.upn == "u@x")
+    #expect(user.givenName == nil)
+    #expect(user.surname == "Lovelace")
+    #expect(user.mail == "a@x")
+    #expect(user.jobTitle == "E")
+    #expect(user.department == "D")
+    #expect(user.officeLocation == "18")
+    #expect(user.businessPhones == ["+1", "+2"])
+    #expect(user.mobilePhone == "+3")
+    #expect(user.preferredLanguage == "en")
+    #expect(user.additional == JSONObject())
+    #expect(JSONValue.object(user.json) == (try JSONValue(parsing: full)))
+}
+
+@Test func `unknown members are kept and written after the known ones, in their order`() throws {
+    let user = User(json: try JSONValue(parsing: #"{"zeta":1.50,"mail":"m","alpha":{"b":[null]},"id":"7"}"#))
+    #expect(JSONValue.object(user.additional).text() == #"{"zeta":1.50,"alpha":{"b":[null]}}"#)
+    #expect(JSONValue.object(user.json).text() == #"{"id":"7","mail":"m","zeta":1.50,"alpha":{"b":[null]}}"#)
+}
+
+@Test func `a member of the wrong type is absent but not lost`() throws {
+    let text = #"{"id":5,"displayName":["x"],"businessPhones":["+1",2],"mail":true,"jobTitle":{}}"#
+    let user = User(json: try JSONValue(parsing: text))
+    #expect(user.id == nil && user.displayName == nil && user.mail == nil && user.jobTitle == nil)
+    #expect(user.businessPhones.isEmpty)
+    #expect(JSONValue.object(user.json).text() == text)
+}
+
+@Test(arguments: ["null", "[]", "5", "\"x\"", "{}"])
+func `anything can be read as a person without a crash`(text: String) throws {
+    let user = User(json: try JSONValue(parsing: text))
+    #expect(user == User())
+    #expect(user.json == JSONObject())
+    #expect(user.description == "somebody")
+}
+
+@Test func `null and empty lists are written again, and yield to a value`() throws {
+    let text = #"{"id":"1","mail":null,"businessPhones":[]}"#
+    var user = User(json: try JSONValue(parsing: text))
+    #expect(JSONValue.object(user.json).text() == text)
+    #expect(user == User(json: ["id": "1"] as JSONObject))
+    user.mail = "a@x"
+    user.businessPhones = ["+1"]
+    #expect(JSONValue.object(user.json).text() == #"{"id":"1","mail":"a@x","businessPhones":["+1"]}"#)
+}
+
+@Test func `a description cannot steer a terminal`() {
+    var user = User()
+    user.displayName = "evil\u{1B}]0;x\u{7}\u{202E}name\n"
+    #expect(user.description == #"evil\u{1B}]0;x\u{7}\u{202E}name "#)
+}

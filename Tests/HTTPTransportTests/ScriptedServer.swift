@@ -1,0 +1,204 @@
+import Foundation
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+    private let stream = Int32(SOCK_STREAM.rawValue)
+    private let noSignal = Int32(MSG_NOSIGNAL)
+#else
+    private let stream = SOCK_STREAM
+    private let noSignal: Int32 = 0
+#endif
+
+/// A request as it came over the wire.
+struct ReceivedRequest: Sendable {
+    var line: String
+    var fields: [(name: String, value: String)]
+    var body: [UInt8]
+
+    /// The values of this name.
+    func values(_ name: String) -> [String] {
+        fields.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
+    }
+}
+
+/// An event that tests wait for.
+final class Signal<Value: Sendable>: Sendable {
+    private let stream: AsyncStream<Value>
+    private let continuation: AsyncStream<Value>.Continuation
+
+    init() { (stream, continuation) = AsyncStream.makeStream() }
+
+    func send(_ value: Value) { continuation.yield(value) }
+
+    func next() async -> Value? {
+        var iterator = stream.makeAsyncIterator()
+        return await iterator.next()
+    }
+}
+
+/// A server on 127.0.0.1 that does byte for byte what a test says. Each connection has a thread of its own.
+final class ScriptedServer: Sendable {
+    let port: Int
+    private let listener: Int32
+    private let state = Mutex(State())
+
+    private struct State {
+        var connections = 0
+        var requests: [ReceivedRequest] = []
+    }
+
+    /// Listens, and runs the script for every connection. The number counts the connections from 1.
+    init(_ script: @escaping @Sendable (Connection, Int) -> Void) throws {
+        listener = socket(AF_INET, stream, 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let socket = listener
+        let bound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(socket, $0, length) == 0 && listen(socket, 128) == 0 && getsockname(socket, $0, &length) == 0
+            }
+        }
+        guard bound else { throw POSIXError(.EADDRINUSE) }
+        port = Int(UInt16(bigEndian: address.sin_port))
+        Thread.detachNewThread { [weak self] in
+            while true {
+                let accepted = accept(socket, nil, nil)
+                guard accepted >= 0 else {
+                    // Closed here and not in `deinit`: this thread must not go on with a number that was given away.
+                    close(socket)
+                    return
+                }
+                let number =
+                    self?.state.withLock {
+                        $0.connections += 1
+                        return $0.connections
+                    } ?? 0
+                let connection = Connection(socket: accepted) { [weak self] request in
+                    self?.state.withLock { $0.requests.append(request) }
+                }
+                Thread.detachNewThread {
+                    script(connection, number)
+                    connection.close()
+                }
+            }
+        }
+    }
+
+    /// Answers every request on every connection alike.
+    convenience init(answer: @escaping @Sendable (ReceivedRequest) -> String) throws {
+        try self.init { connection, _ in
+            while let request = connection.readRequest() { connection.send(answer(request)) }
+        }
+    }
+
+    deinit {
+        shutdown(listener, Int32(SHUT_RDWR))
+    }
+
+    /// The number of connections so far.
+    var connectionCount: Int { state.withLock(\.connections) }
+    /// The requests so far.
+    var requests: [ReceivedRequest] { state.withLock(\.requests) }
+
+    func url(_ target: String = "/", host: String = "127.0.0.1") -> URL {
+        URL(string: "http://\(host):\(port)\(target)") ?? URL(filePath: "/")
+    }
+}
+
+/// One connection of a scripted server. Used by one thread.
+final class Connection: @unchecked Sendable {
+    // Unchecked: handed to the script's thread once and used there only.
+    private let socket: Int32
+    private let received: @Sendable (ReceivedRequest) -> Void
+    private var buffer: [UInt8] = []
+    private var isClosed = false
+
+    init(socket: Int32, received: @escaping @Sendable (ReceivedRequest) -> Void) {
+        self.socket = socket
+        self.received = received
+    }
+
+    /// The next request, or nil when the other side closed.
+    func readRequest() -> ReceivedRequest? {
+        guard let end = fill(until: { $0.firstRange(of: Array("\r\n\r\n".utf8))?.upperBound }) else { return nil }
+        let lines = String(decoding: buffer[..<end], as: UTF8.self).components(separatedBy: "\r\n").filter {
+            !$0.isEmpty
+        }
+        buffer.removeFirst(end)
+        var request = ReceivedRequest(line: lines.first ?? "", fields: [], body: [])
+        for line in lines.dropFirst() {
+            let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            request.fields.append(
+                (String(parts[0]), parts.count > 1 ? parts[1].trimmingCharacters(in: .whitespaces) : ""))
+        }
+        let length = request.values("Content-Length").first.flatMap { Int($0) } ?? 0
+        guard fill(until: { $0.count >= length ? length : nil }) != nil else { return nil }
+        request.body = Array(buffer.prefix(length))
+        buffer.removeFirst(length)
+        received(request)
+        return request
+    }
+
+    /// Sends everything. False once the other side has closed.
+    @discardableResult func send(_ text: String) -> Bool { send(Array(text.utf8)) }
+
+    /// Sends everything. False once the other side has closed.
+    @discardableResult func send(_ bytes: [UInt8]) -> Bool {
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes[sent...].withUnsafeBytes {
+                #if canImport(Glibc)
+                    Glibc.send(socket, $0.baseAddress, $0.count, noSignal)
+                #else
+                    Darwin.send(socket, $0.baseAddress, $0.count, noSignal)
+                #endif
+            }
+            guard count > 0 else { return false }
+            sent += count
+        }
+        return true
+    }
+
+    /// Waits until the other side closes.
+    func waitForClose() {
+        while fill(until: { _ in nil }) != nil {}
+    }
+
+    /// Closes with a reset instead of an end.
+    func reset() {
+        var linger = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(socket, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
+        close()
+    }
+
+    func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        #if canImport(Glibc)
+            Glibc.close(socket)
+        #else
+            Darwin.close(socket)
+        #endif
+    }
+
+    private func fill(until found: ([UInt8]) -> Int?) -> Int? {
+        while true {
+            if let result = found(buffer) { return result }
+            guard !isClosed else { return nil }
+            var chunk = [UInt8](repeating: 0, count: 65_536)
+            let count = recv(socket, &chunk, chunk.count, 0)
+            guard count > 0 else { return nil }
+            buffer.append(contentsOf: chunk[..<count])
+        }
+    }
+}
+
+/// An answer with a length.
+func answer(_ status: String = "200 OK", _ fields: String = "", body: String = "") -> String {
+    "HTTP/1.1 \(status)\r\nContent-Length: \(body.utf8.count)\r\n\(fields)\r\n\(body)"
+}
+
+func url(_ text: String) -> URL { URL(string: text) ?? URL(filePath: "/") }

@@ -1,0 +1,125 @@
+import Foundation
+import StrictJSON
+import Testing
+
+@testable import JOSE
+
+/// Google's and C2SP's cases, where they are present beside the repository.
+@Suite(.enabled(if: Vectors.shared("wycheproof") != nil)) struct WycheproofTests {
+    private func groups(_ name: String) throws -> [JSONObject] {
+        try Vectors.object(of: try #require(Vectors.shared("wycheproof/\(name)"))).objects("testGroups")
+    }
+
+    /// The cases of one file that do not come out as the file says.
+    private func deviations(_ name: String, _ isValid: (JSONObject, JSONObject) throws -> Bool?) throws -> [Int64] {
+        var deviations: [Int64] = []
+        var count = 0
+        for group in try groups(name) {
+            for test in try group.objects("tests") {
+                guard let answer = try isValid(group, test) else { continue }
+                count += 1
+                let result = try test.string("result")
+                if result == "acceptable" { continue }
+                if answer != (result == "valid") { deviations.append(test["tcId"]?.number?.int64 ?? -1) }
+            }
+        }
+        #expect(count > 0)
+        return deviations
+    }
+
+    private func raw(_ name: String, _ algorithm: JWSAlgorithm, _ member: String = "publicKeyJwk") throws {
+        let deviations = try deviations(name) { group, test in
+            let key = try JWK(try group[member]?.object?.with("kid", nil).with("alg", nil) ?? point(group))
+            return try key.isSignature(
+                try test.string("sig").hexadecimal, of: try test.string("msg").hexadecimal, using: algorithm)
+        }
+        #expect(deviations == [])
+    }
+
+    /// Some groups on curves give their key as an uncompressed point alone.
+    private func point(_ group: JSONObject) throws -> JSONObject {
+        let key = try group.object("publicKey")
+        let coordinates = try key.string("uncompressed").hexadecimal.dropFirst()
+        return [
+            "kty": "EC", "crv": try key.string("curve") == "secp256r1" ? "P-256" : "P-384",
+            "x": .string(Base64URL.encode(coordinates.prefix(coordinates.count / 2))),
+            "y": .string(Base64URL.encode(coordinates.suffix(coordinates.count / 2))),
+        ]
+    }
+
+    @Test func `ECDSA on P-256`() throws { try raw("ecdsa_secp256r1_sha256_p1363_test.json", .es256) }
+    @Test func `ECDSA on P-384`() throws { try raw("ecdsa_secp384r1_sha384_p1363_test.json", .es384) }
+    @Test func `Ed25519`() throws { try raw("ed25519_test.json", .ed25519) }
+    @Test func `RSA with PSS`() throws { try raw("rsa_pss_2048_sha256_mgf1_32_test.json", .ps256) }
+    @Test func `RSA with PKCS 1 padding`() throws { try raw("rsa_signature_2048_sha256_test.json", .rs256, "keyJwk") }
+
+    @Test func `HMAC with SHA-256`() throws {
+        let deviations = try deviations("hmac_sha256_test.json") { group, test in
+            let tag = try test.string("tag").hexadecimal
+            let secret = try test.string("key").hexadecimal
+            // Truncated tags and short keys are not for JOSE: the primitive is tested with the one, the rule with the other.
+            guard group["tagSize"]?.number?.int64 == 256 else { return nil }
+            let code = SecretBytes(secret).authenticationCode(of: try test.string("msg").hexadecimal, .sha256)
+            let key = try JWK(secret: secret)
+            if secret.count < 32 {
+                #expect(throws: JOSEError.self) { try key.isSignature(tag, of: [], using: .hs256) }
+            } else {
+                let message = try test.string("msg").hexadecimal
+                #expect(try key.isSignature(tag, of: message, using: .hs256) == (test["result"] == "valid"))
+            }
+            return code == tag
+        }
+        #expect(deviations == [])
+    }
+
+    /// The keys of a group, whatever form they come in. Broken ones make the case a refusal.
+    private func keys(_ group: JSONObject) -> [JWK] {
+        guard let object = group["public"]?.object ?? group["private"]?.object else { return [] }
+        let objects = object["keys"]?.array?.compactMap(\.object) ?? [object]
+        return objects.compactMap { try? JWK($0) }
+    }
+
+    private func verifies(_ text: String, _ keys: [JWK]) -> Bool {
+        guard let jws = try? JWS(compact: text) else { return false }
+        let keyID = jws.signatures[0].keyID
+        return keys.contains { key in
+            (keys.count == 1 || key.keyID == keyID)
+                && (try? jws.verified(with: key, algorithms: Set(JWSAlgorithm.allCases))) != nil
+        }
+    }
+
+    @Test func `JSON web signatures`() throws {
+        let deviations = try deviations("json_web_signature_test.json") { group, test in
+            verifies(try test.string("jws"), keys(group))
+        }
+        // 346, 347, 350, 351: the key's alg is another than the header's. 367, 370: the same bytes as the valid 357.
+        // 372, 373: a question mark inside base64url.
+        #expect(deviations == [346, 347, 350, 351, 367, 370, 372, 373])
+    }
+
+    @Test func `JSON web keys`() throws {
+        let deviations = try deviations("json_web_key_test.json") { group, test in
+            verifies(try test.string("jws"), keys(group))
+        }
+        // 1: the file would refuse a set that mixes kinds of keys. 4: it would refuse two keys of one name.
+        #expect(deviations == [1, 4])
+    }
+
+    @Test func `JSON web cryptography`() throws {
+        let deviations = try deviations("json_web_crypto_test.json") { group, test in
+            guard let text = test["jws"]?.string else { return nil }
+            return verifies(text, keys(group))
+        }
+        // 47: the file would refuse a set that mixes kinds of keys.
+        #expect(deviations == [47])
+    }
+
+    @Test func `encrypted tokens are not read as signed ones`() throws {
+        for group in try groups("json_web_crypto_test.json") {
+            for test in try group.objects("tests") {
+                guard let text = test["jwe"]?.string, text.split(separator: ".").count == 5 else { continue }
+                #expect(throws: JOSEError.self) { try JWS(compact: text) }
+            }
+        }
+    }
+}

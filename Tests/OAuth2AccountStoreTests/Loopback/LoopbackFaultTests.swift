@@ -1,0 +1,77 @@
+import Foundation
+import Testing
+
+@testable import OAuth2AccountStore
+
+private func listener(_ fault: LoopbackFault) throws -> LoopbackListener {
+    try LoopbackListener(limits: .server) { _ in
+        LoopbackResponse(status: 200, body: Data("0123456789".utf8), fault: fault)
+    }
+}
+
+private func client(_ listener: LoopbackListener) async throws -> RawClient {
+    let port = listener.port
+    return try await onThread {
+        let client = try RawClient(port: port)
+        client.send("GET / HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n")
+        return client
+    }
+}
+
+@Test func `a fault closes without an answer`() async throws {
+    let listener = try listener(.closeWithoutAnswer)
+    let client = try await client(listener)
+    #expect(try await onThread { try client.receiveAll() }.isEmpty)
+}
+
+@Test func `a fault cuts the content`() async throws {
+    let listener = try listener(.cut(bodyBytes: 4))
+    let client = try await client(listener)
+    let text = String(decoding: try await onThread { try client.receiveAll() }, as: UTF8.self)
+    #expect(text.contains("Content-Length: 10\r\n"))
+    #expect(text.hasSuffix("\r\n\r\n0123"))
+}
+
+@Test func `a fault stalls until the listener closes`() async throws {
+    let listener = try listener(.stall)
+    let (first, other) = (try await client(listener), try await client(listener))
+    async let received = onThread { try first.receiveAll() }
+    listener.close()
+    #expect(try await onThread { try other.receiveAll() }.isEmpty)
+    #expect(try await received.isEmpty)
+}
+
+@Test func `a fault drips the content`() async throws {
+    let listener = try listener(.drip(bytes: 3, every: .milliseconds(10)))
+    let client = try await client(listener)
+    let (answer, pieces) = try await onThread {
+        var rest: [UInt8] = []
+        var pieces = 0
+        while RawAnswer.parse(rest) == nil, let piece = try client.receive() {
+            rest += piece
+            pieces += 1
+        }
+        return (RawAnswer.parse(rest)?.0, pieces)
+    }
+    #expect(answer?.text == "0123456789")
+    #expect(answer?.field("Connection") == "keep-alive")
+    #expect(pieces > 1)
+}
+
+@Test func `a fault sends content without end`() async throws {
+    // 10 GB in small memory: the client goes away after 20 MB, and the listener survives that.
+    let listener = try listener(.endless(bytes: 10_000_000_000))
+    let first = try await client(listener)
+    let count = try await onThread {
+        var count = 0
+        while count < 20 << 20, let piece = try first.receive() { count += piece.count }
+        return count
+    }
+    #expect(count >= 20 << 20)
+    let small = try LoopbackListener { _ in
+        LoopbackResponse(status: 200, body: Data("ab".utf8), fault: .endless(bytes: 100_000))
+    }
+    let second = try await client(small)
+    let bytes = try await onThread { try second.receiveAll() }
+    #expect(RawAnswer.parse(bytes)?.0.body.count == 100_000)
+}
