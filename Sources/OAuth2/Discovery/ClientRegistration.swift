@@ -125,7 +125,7 @@ public struct ClientRegistration: Sendable, Equatable {
 
 extension ClientRegistration: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The client identifier; no secrets, and no members that may be some.
-    public var description: String { "the client \(clientID.debugDescription)" }
+    public var description: String { "the client \(quoted(clientID))" }
     /// The same as ``description``.
     public var debugDescription: String { description }
     /// The client identifier.

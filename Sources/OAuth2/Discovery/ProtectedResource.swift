@@ -26,7 +26,7 @@ public struct ProtectedResource: Sendable, Equatable {
     public static func url(for resource: String, allowsLoopbackHTTP: Bool = false) throws(OAuth2Error) -> URL {
         _ = try EndpointURL.check(resource, name: "the resource", allowsLoopbackHTTP: allowsLoopbackHTTP)
         guard let slashes = resource.firstRange(of: "://") else {
-            throw .configuration("the resource is \(resource.debugDescription); expected an absolute https address")
+            throw .configuration("the resource is \(quoted(resource)); expected an absolute https address")
         }
         let rest = resource[slashes.upperBound...]
         let end = rest.firstIndex { $0 == "/" || $0 == "?" } ?? resource.endIndex
@@ -48,7 +48,7 @@ public struct ProtectedResource: Sendable, Equatable {
             object, of: ["resource", "authorization_servers", "scopes_supported"], what: "the resource's metadata")
         guard let found = object.text("resource"), identical(found, resource) else {
             throw .invalidResponse(
-                member: "resource", reason: "the metadata belongs to another resource than \(resource.debugDescription)"
+                member: "resource", reason: "the metadata belongs to another resource than \(quoted(resource))"
             )
         }
         return ProtectedResource(

@@ -106,7 +106,7 @@ public struct DeviceAuthorization: Sendable, Equatable {
 extension DeviceAuthorization: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The address and the person's code; not the device's, which is a secret.
     public var description: String {
-        "\(verificationURI.absoluteString) with the code \(JSONValue.string(userCode).text())"
+        "\(verificationURI.absoluteString) with the code \(quoted(userCode))"
     }
     /// The same as ``description``.
     public var debugDescription: String { description }

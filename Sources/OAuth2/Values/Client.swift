@@ -34,7 +34,7 @@ extension ClientAuthentication {
         case ("private_key_jwt", _, _): throw .configuration("private_key_jwt needs the client's private key")
         default:
             throw .configuration(
-                "the client authentication method \(method.debugDescription) is not known; expected none, "
+                "the client authentication method \(quoted(method)) is not known; expected none, "
                     + "client_secret_basic, client_secret_post, client_secret_jwt or private_key_jwt")
         }
     }

@@ -46,7 +46,7 @@ public struct Scope: Sendable, Hashable, Codable, ExpressibleByArrayLiteral {
     func check() throws(OAuth2Error) {
         guard let token = firstInvalidToken else { return }
         throw .configuration(
-            "the scope token \(token.debugDescription) has characters that may not be sent; expected printable ASCII "
+            "the scope token \(quoted(token)) has characters that may not be sent; expected printable ASCII "
                 + "without space, quotation mark and backslash")
     }
 
