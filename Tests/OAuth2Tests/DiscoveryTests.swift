@@ -41,6 +41,15 @@ struct DiscoveryTests {
         #expect(discovery.url.absoluteString == "http://127.0.0.1:8080/.well-known/openid-configuration")
     }
 
+    @Test func `endpoints on this machine may be plain http when that is allowed`() throws {
+        let body =
+            #"{"issuer":"http://127.0.0.1:8080","token_endpoint":"http://127.0.0.1:8080/token","jwks_uri":"http://a.example/k"}"#
+        let discovery = try Discovery(issuer: "http://127.0.0.1:8080", allowsLoopbackHTTP: true)
+        let server = try discovery.read(HTTPResponse(status: 200, body: Data(body.utf8)))
+        #expect(server.tokenEndpoint?.absoluteString == "http://127.0.0.1:8080/token")
+        #expect(server.jwksURI == nil && server.unusable["jwks_uri"] != nil)
+    }
+
     @Test(arguments: file.cases { $0.kind == "metadata" })
     func `metadata is judged as its case says`(vector: VectorCase) throws {
         var response = vector.input.response

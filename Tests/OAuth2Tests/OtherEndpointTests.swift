@@ -102,6 +102,21 @@ struct OtherEndpointTests {
         }
     }
 
+    @Test func `a provider that requires pushing gets no parameters in an address`() throws {
+        var server = PKCETests.server
+        server.requiresPushedAuthorizationRequests = true
+        server.pushedAuthorizationRequestEndpoint = URL(string: "https://as.example.com/par")
+        let redirect = try RedirectURI("http://127.0.0.1:51004/cb"), client = Client(id: "c")
+        #expect(throws: OAuth2Error.self) {
+            try AuthorizationRequest(server: server, client: client, redirectURI: redirect, scope: [])
+        }
+        let pushed = try PushedAuthorizationRequest(server: server, client: client, redirectURI: redirect, scope: [])
+        let answer = PushedAuthorizationResponse(requestURI: "urn:x", expiresIn: 60)
+        let request = try AuthorizationRequest(
+            pushed: answer, server: server, client: client, pending: pushed.pending)
+        #expect(query(request) == ["client_id": ["c"], "request_uri": ["urn:x"]])
+    }
+
     @Test(arguments: cases("registration"))
     func `a registration is as its case says`(vector: VectorCase) throws {
         do {

@@ -24,6 +24,7 @@ extension AuthorizationRequest {
         signedWith key: SigningKey, server: AuthorizationServer, client: Client, pending: PendingAuthorization,
         options: Options = .init(), now: Double, random: (Int) throws -> [UInt8] = SecureRandom.bytes
     ) throws {
+        try Self.checkPushing(server)
         guard let issuer = server.issuer else {
             throw OAuth2Error.configuration("the provider has no issuer to address the signed request to")
         }
