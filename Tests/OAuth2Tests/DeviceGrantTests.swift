@@ -90,6 +90,19 @@ struct DeviceGrantTests {
         return (times, nonces, step)
     }
 
+    @Test func `a nonce that is asked for twice in a row ends the polling`() throws {
+        let body = #"{"device_code":"d","user_code":"u","verification_uri":"https://a.example/d","expires_in":1800}"#
+        let device = try DeviceAuthorization.read(HTTPResponse(status: 200, body: .init(body.utf8)))
+        var polling = DevicePolling(device, now: 0)
+        let answer = HTTPResponse(
+            status: 400, fields: ["DPoP-Nonce": "n"], body: .init(#"{"error":"use_dpop_nonce"}"#.utf8))
+        #expect(polling.next(.response(answer), now: 5) == .pollWithNonce("n"))
+        guard case .failed = polling.next(.response(answer), now: 5) else {
+            Issue.record("polls on")
+            return
+        }
+    }
+
     @Test func `failures without end are asked less and less often until the codes expire`() throws {
         let body = #"{"device_code":"d","user_code":"u","verification_uri":"https://a.example/d","expires_in":1800}"#
         let device = try DeviceAuthorization.read(HTTPResponse(status: 200, body: .init(body.utf8)))
