@@ -55,6 +55,15 @@ struct AuthenticationChallengeTests {
         return fields
     }
 
+    @Test func `challenges of other schemes alone are no reason to refresh`() {
+        for (type, field) in [("dpop", "Bearer realm=\"x\""), ("bearer", "Basic realm=\"x\"")] {
+            let answer = ResourceAnswer.decide(
+                HTTPResponse(status: 401, fields: ["WWW-Authenticate": field]), tokenType: type, hasRefreshToken: true,
+                isRetry: false)
+            #expect(answer == .refused(nil))
+        }
+    }
+
     @Test func `a missing scope is told and never widened`() {
         let fields: HTTPFields = ["WWW-Authenticate": #"Bearer error="insufficient_scope", scope="a b""#]
         let answer = ResourceAnswer.decide(

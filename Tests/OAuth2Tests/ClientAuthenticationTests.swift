@@ -48,15 +48,15 @@ struct ClientAuthenticationTests {
         }
     }
 
-    private static func key(_ vector: VectorCase) throws -> ClientKey? {
+    private static func key(_ vector: VectorCase) throws -> SigningKey? {
         guard vector.input["method"]?.string == "private_key_jwt" else { return nil }
         let algorithm = JWSAlgorithm(name: vector.input["key_alg"]?.string ?? "ES256") ?? .es256
         let key = try JWK.generate(for: algorithm, keyID: vector.input["kid"]?.string)
         if vector.input["key"]?.string == "public only" {
             let publicKey = try #require(key.publicKey)
-            return try ClientKey(publicKey, algorithm: algorithm)
+            return try SigningKey(publicKey, algorithm: algorithm)
         }
-        return try ClientKey(key, algorithm: algorithm)
+        return try SigningKey(key, algorithm: algorithm)
     }
 
     private func check(_ request: HTTPRequest, _ vector: VectorCase) throws {
@@ -114,7 +114,7 @@ struct ClientAuthenticationTests {
 
     @Test func `an assertion verifies with the client's key`() throws {
         let key = try JWK.generate(for: .es256, keyID: "k1")
-        let client = Client(id: "c", authentication: .privateKeyJWT(try ClientKey(key, algorithm: .es256)))
+        let client = Client(id: "c", authentication: .privateKeyJWT(try SigningKey(key, algorithm: .es256)))
         let prepared = try client.prepared(for: AuthorizationServer(issuer: "https://as.example.com"), now: 10)
         guard case .assertion(let assertion) = prepared.authentication else {
             Issue.record("no assertion")

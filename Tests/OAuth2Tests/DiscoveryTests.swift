@@ -8,17 +8,17 @@ import Testing
 /// The published discovery cases.
 struct DiscoveryTests {
     static let file = VectorFile("discovery")
-    static let leftOut = [
-        "DI-015": "protected resource metadata: not built yet", "DI-016": "protected resource metadata: not built yet",
-    ]
-
-    @Test(arguments: file.cases(except: leftOut) { $0.kind == "url" })
+    @Test(arguments: file.cases { $0.kind == "url" })
     func `the address of the metadata is made as its case says`(vector: VectorCase) throws {
         let placement: Discovery.Placement
         switch vector.input["algorithm"]?.string {
         case "oidc": placement = .openID
         case "oauth2": placement = .oauth
         case "oidc_inserted": placement = .openIDInserted
+        case "resource":
+            let url = try ProtectedResource.url(for: vector.input["issuer"]?.string ?? "")
+            #expect(url.absoluteString == vector.expect["url"]?.string)
+            return
         default: throw Unknown()
         }
         let issuer = try #require(vector.input["issuer"]?.string)
@@ -41,7 +41,16 @@ struct DiscoveryTests {
         #expect(discovery.url.absoluteString == "http://127.0.0.1:8080/.well-known/openid-configuration")
     }
 
-    @Test(arguments: file.cases(except: leftOut) { $0.kind == "metadata" })
+    @Test func `endpoints on this machine may be plain http when that is allowed`() throws {
+        let body =
+            #"{"issuer":"http://127.0.0.1:8080","token_endpoint":"http://127.0.0.1:8080/token","jwks_uri":"http://a.example/k"}"#
+        let discovery = try Discovery(issuer: "http://127.0.0.1:8080", allowsLoopbackHTTP: true)
+        let server = try discovery.read(HTTPResponse(status: 200, body: Data(body.utf8)))
+        #expect(server.tokenEndpoint?.absoluteString == "http://127.0.0.1:8080/token")
+        #expect(server.jwksURI == nil && server.unusable["jwks_uri"] != nil)
+    }
+
+    @Test(arguments: file.cases { $0.kind == "metadata" })
     func `metadata is judged as its case says`(vector: VectorCase) throws {
         var response = vector.input.response
         if let metadata = vector.input["metadata"] { response.body = Data(metadata.serialized()) }
@@ -117,6 +126,16 @@ struct DiscoveryTests {
         #expect(throws: Never.self) { try read("https://login.microsoftonline.com/{tenantid}/v2.0") }
         #expect(throws: OAuth2Error.self) { try read("https://login.microsoftonline.com.evil.example/{tenantid}/v2.0") }
         #expect(throws: OAuth2Error.self) { try read("http://login.microsoftonline.com/{tenantid}/v2.0") }
+    }
+
+    @Test func `a resource's metadata is about that resource or about nothing`() throws {
+        let body = #"{"resource":"https://rs.example.com/a","authorization_servers":["https://as.example.com"]}"#
+        let response = HTTPResponse(status: 200, body: Data(body.utf8))
+        let resource = try ProtectedResource.read(response, resource: "https://rs.example.com/a")
+        #expect(resource.authorizationServers == ["https://as.example.com"])
+        #expect(throws: OAuth2Error.self) {
+            try ProtectedResource.read(response, resource: "https://rs.example.com/a/")
+        }
     }
 
     struct Unknown: Error {}

@@ -46,6 +46,25 @@ struct IDTokenClaimTests {
         return validation
     }
 
+    @Test func `Entra's template is filled by the token's own tenant`() throws {
+        let issuer = "https://login.microsoftonline.com/{tenantid}/v2.0"
+        let validation = IDTokenValidation(issuer: issuer, clientID: "c")
+        func claims(_ tenant: String?) -> JSONObject {
+            var claims: JSONObject = [
+                "iss": "https://login.microsoftonline.com/t1/v2.0", "sub": "s", "aud": "c", "exp": 100, "iat": 0,
+            ]
+            if let tenant { claims["tid"] = .string(tenant) }
+            return claims
+        }
+        let token = try validation.check(header: ["alg": "RS256"], claims: claims("t1"), now: 0)
+        #expect(token.issuer == "https://login.microsoftonline.com/t1/v2.0")
+        for tenant in ["t2", "", nil] {
+            #expect(throws: IDTokenRejection.issuerMismatch) {
+                try validation.check(header: ["alg": "RS256"], claims: claims(tenant), now: 0)
+            }
+        }
+    }
+
     @Test func `a refresh may change the time of log-in where that is allowed`() throws {
         let vector = try #require(Self.file.cases.first { $0.id == "IT-115" })
         var claims = vector.input["claims"]?.object ?? [:]

@@ -62,6 +62,26 @@ struct SignedIDTokenTests {
     }
 }
 
+/// What the published tokens leave open.
+struct IDTokenSecretTests {
+    @Test func `a secret that is too short verifies nothing`() throws {
+        let claims: JSONObject = ["iss": "i", "sub": "s", "aud": "c", "exp": 100, "iat": 0]
+        let secret = Secret("a secret of at least 32 bytes, as it must")
+        let token = Secret(
+            try JWT.sign(claims, with: try JWK(secret: Array(secret.value.utf8)), algorithm: .hs256))
+        var validation = IDTokenValidation(issuer: "i", clientID: "c")
+        validation.algorithms = ["HS256"]
+        #expect(throws: Never.self) { try validation.validate(token, keys: JWKSet(), clientSecret: secret, now: 0) }
+        #expect(throws: IDTokenRejection.weakKey) {
+            try validation.validate(token, keys: JWKSet(), clientSecret: Secret("short"), now: 0)
+        }
+        #expect(throws: IDTokenRejection.algorithmNotAllowed) {
+            try IDTokenValidation(issuer: "i", clientID: "c").validate(
+                token, keys: JWKSet(), clientSecret: secret, now: 0)
+        }
+    }
+}
+
 /// The published key sets.
 struct JWKSTests {
     @Test(arguments: VectorFile("discovery").cases { $0.kind == "jwks" })

@@ -1,4 +1,5 @@
 import HTTPTransport
+import JOSE
 import StrictJSON
 import Testing
 
@@ -6,13 +7,12 @@ import Testing
 
 /// The published userinfo answers.
 struct UserInfoTests {
-    static let leftOut = [
-        "UI-013": "signed userinfo answers: not built", "UI-015": "signed userinfo answers: not built",
-    ]
+    /// The cases of a client that registered for signed answers.
+    static let signed: Set<String> = ["UI-013", "UI-015"]
     /// The vectors' words for what is told in other words here.
     static let words: [String: Outcome] = ["alg_not_allowed": .invalidResponse("content_type")]
 
-    @Test(arguments: VectorFile("userinfo").cases(except: leftOut))
+    @Test(arguments: VectorFile("userinfo").cases { !signed.contains($0.id) })
     func `a userinfo answer is judged as its case says`(vector: VectorCase) throws {
         do {
             let claims = try UserInfo.read(vector.input.response, subject: vector.input["id_token_sub"]?.string)
@@ -35,6 +35,43 @@ struct UserInfoTests {
             default: expectFailure(error, vector.expect)
             }
         }
+    }
+
+    @Test(arguments: VectorFile("userinfo").cases { signed.contains($0.id) })
+    func `a signed userinfo answer is judged as its case says`(vector: VectorCase) throws {
+        let algorithm = try #require(JWSAlgorithm(name: vector.input["userinfo_signed_response_alg"]?.string ?? ""))
+        let key = try JWK.generate(for: algorithm)
+        var response = vector.input.response
+        // The body `<JWS claims={…}>` stands for these claims, signed.
+        let body = String(decoding: response.body, as: UTF8.self)
+        if let match = body.firstMatch(of: /<JWS claims=(.*)>/) {
+            let claims = try #require(try JSONValue(parsing: String(match.1)).object)
+            response.body = .init(try JWT.sign(claims, with: key, algorithm: algorithm).utf8)
+        }
+        let result = Result { try read(response, key, algorithm) }
+        switch result {
+        case .success: Issue.record("accepted")
+        case .failure(let error): #expect(Outcome(error) == .invalidResponse(vector.reason ?? ""))
+        }
+    }
+
+    private func read(_ response: HTTPResponse, _ key: JWK, _ algorithm: JWSAlgorithm) throws -> JSONObject {
+        var validation = IDTokenValidation(issuer: "https://op.example.com", clientID: "c")
+        validation.algorithms = [algorithm.rawValue]
+        return try UserInfo.readSigned(
+            response, subject: "248289761001", validation: validation, keys: JWKSet([key]))
+    }
+
+    @Test func `a signed userinfo answer of the right issuer for this client is read`() throws {
+        let key = try JWK.generate(for: .es256)
+        let claims: JSONObject = [
+            "sub": "248289761001", "iss": "https://op.example.com", "aud": "c", "name": "Jane",
+        ]
+        var response = HTTPResponse(status: 200, fields: ["Content-Type": "application/jwt"])
+        response.body = .init(try JWT.sign(claims, with: key, algorithm: .es256).utf8)
+        #expect(try read(response, key, .es256).text("name") == "Jane")
+        let other = try JWK.generate(for: .es256)
+        #expect(throws: OAuth2Error.idToken(.signature)) { try read(response, other, .es256) }
     }
 
     @Test func `the request carries the token in its header alone`() throws {

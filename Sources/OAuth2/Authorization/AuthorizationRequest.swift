@@ -59,11 +59,8 @@ public struct AuthorizationRequest: Sendable {
         server: AuthorizationServer, client: Client, redirectURI: RedirectURI, scope: Scope, options: Options = .init(),
         random: (Int) throws -> [UInt8] = SecureRandom.bytes
     ) throws {
-        let isOpenID = scope.contains("openid")
-        let pending = PendingAuthorization(
-            state: Base64URL.encode(try random(32)), nonce: isOpenID ? Base64URL.encode(try random(32)) : nil,
-            verifier: CodeVerifier(random: try random(32)), redirectURI: redirectURI, issuer: server.issuer,
-            expectsIssuer: server.sendsIssuerInRedirect, scope: scope, maximumAge: options.maximumAge)
+        let pending = try PendingAuthorization(
+            server: server, redirectURI: redirectURI, scope: scope, maximumAge: options.maximumAge, random: random)
         try self.init(server: server, client: client, pending: pending, options: options)
     }
 
@@ -73,10 +70,10 @@ public struct AuthorizationRequest: Sendable {
     public init(
         server: AuthorizationServer, client: Client, pending: PendingAuthorization, options: Options = .init()
     ) throws(OAuth2Error) {
+        try Self.checkPushing(server)
         let pairs =
             [("client_id", client.id)] + (try Self.pairs(server: server, pending: pending, options: options))
-        url = try Self.adding(pairs, to: Self.endpoint(server))
-        self.pending = pending
+        try self.init(pairs, server: server, pending: pending)
     }
 
     /// The request for parameters that were pushed to the provider before. It can be used once
@@ -86,9 +83,22 @@ public struct AuthorizationRequest: Sendable {
     public init(
         pushed: PushedAuthorizationResponse, server: AuthorizationServer, client: Client, pending: PendingAuthorization
     ) throws(OAuth2Error) {
-        url = try Self.adding(
-            [("client_id", client.id), ("request_uri", pushed.requestURI)], to: Self.endpoint(server))
+        try self.init(
+            [("client_id", client.id), ("request_uri", pushed.requestURI)], server: server, pending: pending)
+    }
+
+    init(
+        _ pairs: [FormEncoding.Pair], server: AuthorizationServer, pending: PendingAuthorization
+    ) throws(OAuth2Error) {
+        url = try Self.adding(pairs, to: Self.endpoint(server))
         self.pending = pending
+    }
+
+    /// Where parameters must be pushed, an address with parameters in it is refused (RFC 9126 section 5).
+    static func checkPushing(_ server: AuthorizationServer) throws(OAuth2Error) {
+        guard !server.requiresPushedAuthorizationRequests else {
+            throw .configuration("the provider requires pushed authorization requests; push this one first")
+        }
     }
 
     private static func endpoint(_ server: AuthorizationServer) throws(OAuth2Error) -> URL {
@@ -103,11 +113,7 @@ public struct AuthorizationRequest: Sendable {
     static func pairs(
         server: AuthorizationServer, pending: PendingAuthorization, options: Options
     ) throws(OAuth2Error) -> [FormEncoding.Pair] {
-        if let token = pending.scope.firstInvalidToken {
-            throw .configuration(
-                "the scope token \(token.debugDescription) has characters that may not be sent; expected printable ASCII "
-                    + "without space, quotation mark and backslash")
-        }
+        try pending.scope.check()
         if options.prompt.contains("none"), options.prompt.count > 1 {
             throw .configuration("prompt=none goes with no other prompt")
         }

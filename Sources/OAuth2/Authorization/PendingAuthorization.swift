@@ -1,3 +1,5 @@
+import JOSE
+
 /// What a client keeps while the person signs in. One-shot: when its redirect has been taken, it is gone.
 public struct PendingAuthorization: Sendable, Equatable {
     /// The value that comes back with the redirect and finds this.
@@ -30,6 +32,18 @@ public struct PendingAuthorization: Sendable, Equatable {
         self.expectsIssuer = expectsIssuer
         self.scope = scope
         self.maximumAge = maximumAge
+    }
+
+    /// What is kept for a new sign-in: fresh state and verifier, and a nonce when `openid` is asked for.
+    init(
+        server: AuthorizationServer, redirectURI: RedirectURI, scope: Scope, maximumAge: Int?,
+        random: (Int) throws -> [UInt8]
+    ) throws {
+        let isOpenID = scope.contains("openid")
+        self.init(
+            state: Base64URL.encode(try random(32)), nonce: isOpenID ? Base64URL.encode(try random(32)) : nil,
+            verifier: CodeVerifier(random: try random(32)), redirectURI: redirectURI, issuer: server.issuer,
+            expectsIssuer: server.sendsIssuerInRedirect, scope: scope, maximumAge: maximumAge)
     }
 }
 

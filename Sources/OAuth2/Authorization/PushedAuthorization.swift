@@ -25,10 +25,8 @@ public struct PushedAuthorizationRequest: Sendable {
                 server.unusable["pushed_authorization_request_endpoint"]
                     ?? "the provider does not take pushed authorization requests")
         }
-        // The plain request makes and checks what both have in common.
-        let plain = try AuthorizationRequest(
-            server: server, client: client, redirectURI: redirectURI, scope: scope, options: options, random: random)
-        pending = plain.pending
+        pending = try PendingAuthorization(
+            server: server, redirectURI: redirectURI, scope: scope, maximumAge: options.maximumAge, random: random)
         let pairs = try AuthorizationRequest.pairs(server: server, pending: pending, options: options)
         var request = try TokenRequest.authenticated(pairs, endpoint: endpoint, client: client)
         // The request must name the client in its form even when a header authenticates it (section 2.1).

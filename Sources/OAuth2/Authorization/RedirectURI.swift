@@ -52,7 +52,7 @@ public struct RedirectURI: Sendable, Equatable {
     ///   scheme without a dot (RFC 8252 section 7.1).
     public init(_ text: String) throws(OAuth2Error) {
         func refused(_ expected: String) -> OAuth2Error {
-            .configuration("the redirect URI is \(text.debugDescription); expected \(expected)")
+            .configuration("the redirect URI is \(quoted(text)); expected \(expected)")
         }
         self.text = text
         guard let components = Components(text) else { throw refused("an absolute address") }

@@ -16,7 +16,7 @@ enum RequestParameters {
     ) throws(OAuth2Error) -> [FormEncoding.Pair] {
         for name in parameters.keys where used.contains(name) || AuthorizationRequest.protocolParameters.contains(name)
         {
-            throw .configuration("the parameter \(name.debugDescription) is set by the protocol and cannot be added")
+            throw .configuration("the parameter \(quoted(name)) is set by the protocol and cannot be added")
         }
         return parameters.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
@@ -25,10 +25,10 @@ enum RequestParameters {
     static func resources(_ resources: [String]) throws(OAuth2Error) -> [FormEncoding.Pair] {
         for resource in resources {
             guard let url = URL(string: resource, encodingInvalidCharacters: false), url.scheme != nil,
-                !resource.contains("#")
+                !resource.utf8.contains(UInt8(ascii: "#"))
             else {
                 throw .configuration(
-                    "the resource \(resource.debugDescription) cannot be asked for; expected an absolute address without "
+                    "the resource \(quoted(resource)) cannot be asked for; expected an absolute address without "
                         + "a fragment")
             }
         }

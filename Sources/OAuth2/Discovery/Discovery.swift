@@ -75,10 +75,10 @@ public struct Discovery: Sendable, Equatable {
     ) throws(OAuth2Error) -> (origin: String, path: String) {
         _ = try EndpointURL.check(text, name: name, allowsLoopbackHTTP: allowsLoopbackHTTP)
         guard !text.contains("?") else {
-            throw .configuration("\(name) is \(text.debugDescription); expected no query")
+            throw .configuration("\(name) is \(quoted(text)); expected no query")
         }
         guard let slashes = text.firstRange(of: "://") else {
-            throw .configuration("\(name) is \(text.debugDescription); expected an absolute https address")
+            throw .configuration("\(name) is \(quoted(text)); expected an absolute https address")
         }
         let path = text[slashes.upperBound...].firstIndex(of: "/") ?? text.endIndex
         var tail = String(text[path...])
@@ -106,14 +106,14 @@ public struct Discovery: Sendable, Equatable {
         guard accepts(issuer) else {
             throw .invalidResponse(
                 member: "issuer",
-                reason: "the metadata at \(url) belongs to the issuer \(issuer.debugDescription), not to \(expected)")
+                reason: "the metadata at \(url) belongs to the issuer \(quoted(issuer)), not to \(expected)")
         }
         return try AuthorizationServer(metadata: metadata, issuer: issuer, allowsLoopbackHTTP: allowsLoopbackHTTP)
     }
 
     private var expected: String {
         switch expectation {
-        case .exactly(let issuer): issuer.debugDescription
+        case .exactly(let issuer): quoted(issuer)
         case .authority(let hosts): "a host of " + hosts.joined(separator: ", ")
         }
     }

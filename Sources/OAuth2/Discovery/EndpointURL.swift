@@ -14,13 +14,13 @@ public enum EndpointURL {
     /// - Throws: ``OAuth2Error/configuration(_:)`` with the name and what was expected.
     public static func check(_ text: String, name: String, allowsLoopbackHTTP: Bool) throws(OAuth2Error) -> URL {
         func refused(_ expected: String) -> OAuth2Error {
-            .configuration("\(name) is \(text.isEmpty ? "empty" : text.debugDescription); expected \(expected)")
+            .configuration("\(name) is \(text.isEmpty ? "empty" : quoted(text)); expected \(expected)")
         }
         guard let url = url(text), let scheme = url.scheme?.lowercased(),
             let host = url.host(percentEncoded: true), !host.isEmpty
         else { throw refused("an absolute https address") }
         guard url.user == nil, url.password == nil else { throw refused("an address without user and password") }
-        guard !text.contains("#") else { throw refused("an address without a fragment") }
+        guard !text.utf8.contains(UInt8(ascii: "#")) else { throw refused("an address without a fragment") }
         switch scheme {
         case "https": return url
         case "http" where url.isLoopback:

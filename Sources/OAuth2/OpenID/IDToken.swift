@@ -12,7 +12,7 @@ public struct IDToken: Sendable, Equatable {
 
 extension IDToken: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The issuer and the subject; no other claims, they are personal.
-    public var description: String { "\(subject.debugDescription) at \(issuer)" }
+    public var description: String { "\(quoted(subject)) at \(issuer)" }
     /// The same as ``description``.
     public var debugDescription: String { description }
     /// The issuer and the subject.

@@ -48,15 +48,28 @@ public struct IDTokenValidation: Sendable {
     public func validate(
         _ token: Secret, keys: JWKSet, clientSecret: Secret? = nil, now: Double
     ) throws(IDTokenRejection) -> IDToken {
-        let verified: JWT.Verified
+        let verified = try verified(token, keys, clientSecret)
+        return try check(header: verified.header, claims: verified.claims.members, now: now)
+    }
+
+    /// The claims of a signed userinfo answer: signature, issuer and audience (OpenID Connect Core 1.0 section 5.3.2).
+    func checkSigned(_ token: Secret, keys: JWKSet, clientSecret: Secret?) throws(IDTokenRejection) -> JSONObject {
+        let claims = try verified(token, keys, clientSecret).claims.members
+        _ = try checkIssuer(claims)
+        try checkAudience(claims)
+        return claims
+    }
+
+    private func verified(
+        _ token: Secret, _ keys: JWKSet, _ clientSecret: Secret?
+    ) throws(IDTokenRejection) -> JWT.Verified {
         do throws(JOSEError) {
             let allowed = Set(algorithms.compactMap(JWSAlgorithm.init(name:)))
-            verified = try JWT(parsing: token.value).verified(
+            return try JWT(parsing: token.value).verified(
                 with: keys, secret: clientSecret.map { Array($0.value.utf8) }, algorithms: allowed)
         } catch {
             throw IDTokenRejection(error)
         }
-        return try check(header: verified.header, claims: verified.claims.members, now: now)
     }
 
     /// Checks header and claims; the signature is another step.

@@ -1,4 +1,5 @@
 import HTTPTransport
+import JOSE
 import StrictJSON
 
 /// The person's claims from the userinfo endpoint.
@@ -22,6 +23,44 @@ public enum UserInfo {
     ///   is the access token's word alone.
     /// - Throws: ``OAuth2Error``
     public static func read(_ response: HTTPResponse, subject: String?) throws(OAuth2Error) -> JSONObject {
+        try checkStatus(response)
+        guard TokenResponse.mediaType(response) != "application/jwt" else {
+            throw .invalidResponse(
+                member: "content_type", reason: "the userinfo answer is a JWT, expected application/json")
+        }
+        let object = try JSONBody.object(response, what: "the userinfo answer")
+        return try check(object, subject: subject)
+    }
+
+    /// Reads a signed answer, for clients that registered `userinfo_signed_response_alg`; an unsigned one is refused.
+    ///
+    /// - Parameters:
+    ///   - subject: the ID token's subject.
+    ///   - validation: issuer, client and algorithms as for the ID token. Its other checks are not made: this JWT need not
+    ///     expire.
+    ///   - keys: the provider's key set.
+    /// - Throws: ``OAuth2Error``; ``OAuth2Error/idToken(_:)`` for what is wrong with the JWT.
+    public static func readSigned(
+        _ response: HTTPResponse, subject: String, validation: IDTokenValidation, keys: JWKSet,
+        clientSecret: Secret? = nil
+    ) throws(OAuth2Error) -> JSONObject {
+        try checkStatus(response)
+        guard TokenResponse.mediaType(response) == "application/jwt",
+            let token = String(validating: response.body, as: UTF8.self)
+        else {
+            throw .invalidResponse(
+                member: "jwt_expected", reason: "the userinfo answer is not signed although that was registered")
+        }
+        let claims: JSONObject
+        do throws(IDTokenRejection) {
+            claims = try validation.checkSigned(Secret(token), keys: keys, clientSecret: clientSecret)
+        } catch {
+            throw .idToken(error)
+        }
+        return try check(claims, subject: subject)
+    }
+
+    private static func checkStatus(_ response: HTTPResponse) throws(OAuth2Error) {
         guard response.status == 200 else {
             let challenges = AuthenticationChallenge.challenges(in: response.fields)
             if let error = challenges.lazy.compactMap({ $0.error(status: response.status) }).first {
@@ -29,11 +68,9 @@ public enum UserInfo {
             }
             throw TokenResponse.failure(response)
         }
-        guard TokenResponse.mediaType(response) != "application/jwt" else {
-            throw .invalidResponse(
-                member: "content_type", reason: "the userinfo answer is a JWT, expected application/json")
-        }
-        let object = try JSONBody.object(response, what: "the userinfo answer")
+    }
+
+    private static func check(_ object: JSONObject, subject: String?) throws(OAuth2Error) -> JSONObject {
         guard !object.duplicatedNames.contains("sub") else {
             throw .invalidResponse(member: "sub", reason: "the userinfo answer has sub twice")
         }

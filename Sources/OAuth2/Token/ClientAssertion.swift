@@ -1,32 +1,6 @@
 import JOSE
 import StrictJSON
 
-/// The private key that a client signs its assertions with, and the algorithm.
-public struct ClientKey: Sendable, Equatable {
-    /// The private key. Its `kid` goes into the assertions.
-    public let key: JWK
-    /// The algorithm.
-    public let algorithm: JWSAlgorithm
-
-    /// A key for signing.
-    ///
-    /// - Throws: ``OAuth2Error/configuration(_:)`` when the key cannot sign with the algorithm: it is public, of another type,
-    ///   or symmetric.
-    public init(_ key: JWK, algorithm: JWSAlgorithm) throws(OAuth2Error) {
-        guard key.isPrivate, !algorithm.isSymmetric, key.canSign(with: algorithm) else {
-            throw .configuration(
-                "the client's key cannot sign with \(algorithm); expected a private key for that algorithm")
-        }
-        self.key = key
-        self.algorithm = algorithm
-    }
-
-    /// The same public key and algorithm.
-    public static func == (left: ClientKey, right: ClientKey) -> Bool {
-        left.algorithm == right.algorithm && left.key.publicJSON == right.key.publicJSON
-    }
-}
-
 /// A JWT with which a client proves who it is.
 ///
 /// [RFC 7523 section 3](https://www.rfc-editor.org/rfc/rfc7523#section-3), OpenID Connect Core 1.0 section 9

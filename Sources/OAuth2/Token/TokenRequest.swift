@@ -1,4 +1,5 @@
 import HTTPTransport
+import StrictJSON
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -10,22 +11,6 @@ import HTTPTransport
 ///
 /// [RFC 6749 sections 2.3 and 3.2](https://www.rfc-editor.org/rfc/rfc6749#section-3.2)
 public struct TokenRequest: Sendable {
-    /// What is exchanged for tokens.
-    public enum Grant: Sendable, Equatable {
-        /// The code of a finished sign-in (section 4.1.3).
-        case authorizationCode(Secret, PendingAuthorization)
-        /// A refresh token; a narrower scope may be asked for (section 6).
-        case refreshToken(Secret, scope: Scope?)
-
-        /// The name on the wire.
-        public var name: String {
-            switch self {
-            case .authorizationCode: "authorization_code"
-            case .refreshToken: "refresh_token"
-            }
-        }
-    }
-
     /// Which method carries the request. GET is legacy: it puts secrets into addresses, and exists because NXOAuth2's
     /// settings had it.
     public enum Method: String, Sendable, Equatable, Codable {
@@ -43,25 +28,24 @@ public struct TokenRequest: Sendable {
     /// - Parameters:
     ///   - parameters: further parameters of the provider; protocol parameters are refused.
     ///   - headers: further header fields of the provider.
+    ///   - resources: the services that the tokens are for: absolute addresses without fragment (RFC 8707).
+    ///   - authorizationDetails: what is asked for beyond a scope: objects with a `type` (RFC 9396).
     /// - Throws: ``OAuth2Error/configuration(_:)``.
     public init(
         _ grant: Grant, server: AuthorizationServer, client: Client, method: Method = .post,
-        parameters: [String: String] = [:], headers: [String: String] = [:]
+        parameters: [String: String] = [:], headers: [String: String] = [:], resources: [String] = [],
+        authorizationDetails: [JSONObject] = []
     ) throws(OAuth2Error) {
         guard let endpoint = server.tokenEndpoint else {
             throw .configuration(server.unusable["token_endpoint"] ?? "the provider has no token endpoint")
         }
-        var pairs: [FormEncoding.Pair] = [("grant_type", grant.name)]
-        switch grant {
-        case .authorizationCode(let code, let pending):
-            pairs += [
-                ("code", code.value), ("redirect_uri", pending.redirectURI.text),
-                ("code_verifier", pending.verifier.secret.value),
-            ]
-        case .refreshToken(let token, let scope):
-            pairs.append(("refresh_token", token.value))
-            if let scope, !scope.isEmpty { pairs.append(("scope", scope.text)) }
+        if case .clientCredentials = grant, !client.authentication.isConfidential {
+            throw .configuration(
+                "the client credentials grant is for confidential clients; this client has neither secret nor key")
         }
+        var pairs = [("grant_type", grant.name)] + (try grant.pairs())
+        pairs += try RequestParameters.resources(resources)
+        pairs += try RequestParameters.authorizationDetails(authorizationDetails)
         pairs += try RequestParameters.extra(parameters, besides: Set(pairs.map(\.name)))
         request = try Self.authenticated(pairs, endpoint: endpoint, client: client, method: method, headers: headers)
     }

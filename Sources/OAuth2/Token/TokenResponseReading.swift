@@ -35,7 +35,7 @@ extension TokenResponse {
         }
         throw .invalidResponse(
             member: "content_type",
-            reason: "its content type is \((type ?? "").debugDescription), expected application/json")
+            reason: "its content type is \(quoted(type ?? "")), expected application/json")
     }
 
     private static func form(_ response: HTTPResponse) -> JSONObject? {

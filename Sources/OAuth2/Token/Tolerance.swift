@@ -29,6 +29,20 @@ extension TokenResponse {
         /// Members in camel case, such as `accessToken`. PlentyMarkets.
         public static let camelCaseMembers = Tolerance(rawValue: 1 << 8)
 
+        /// The departure of this name, as settings spell it: the names of the members here. Nil for other names.
+        public init?(name: String) {
+            guard let found = Self.names[name] else { return nil }
+            self = found
+        }
+
+        private static let names: [String: Tolerance] = [
+            "strict": .strict, "providers": .providers, "missingTokenType": .missingTokenType,
+            "otherBearerNames": .otherBearerNames, "otherFormats": .otherFormats, "scopeLists": .scopeLists,
+            "textualLifetime": .textualLifetime, "commaSeparatedScope": .commaSeparatedScope,
+            "zeroLifetimeIsUnknown": .zeroLifetimeIsUnknown, "nestedUserToken": .nestedUserToken,
+            "camelCaseMembers": .camelCaseMembers,
+        ]
+
         /// As the specifications say.
         public static let strict: Tolerance = []
         /// With what real providers send, where it can mean only one thing.

@@ -13,7 +13,7 @@ public enum ClientAuthentication: Sendable, Equatable {
     /// A JWT signed with the secret, new for every request (OpenID Connect Core 1.0 section 9). See ``Client/prepared(for:audience:now:random:)``.
     case secretJWT(Secret)
     /// A JWT signed with the client's private key, new for every request. See ``Client/prepared(for:audience:now:random:)``.
-    case privateKeyJWT(ClientKey)
+    case privateKeyJWT(SigningKey)
     /// A JWT that was signed for this one request (RFC 7523 section 2.2).
     case assertion(Secret)
 }
@@ -23,7 +23,7 @@ extension ClientAuthentication {
     /// are a public client.
     ///
     /// - Throws: ``OAuth2Error/configuration(_:)`` for another name, or when the method lacks its secret or key.
-    public init(method: String, secret: Secret? = nil, key: ClientKey? = nil) throws(OAuth2Error) {
+    public init(method: String, secret: Secret? = nil, key: SigningKey? = nil) throws(OAuth2Error) {
         switch (method, secret, key) {
         case ("none", _, _), ("client_secret_basic", nil, _), ("client_secret_post", nil, _): self = .none
         case ("client_secret_basic", let secret?, _): self = .secretBasic(secret)
@@ -34,7 +34,7 @@ extension ClientAuthentication {
         case ("private_key_jwt", _, _): throw .configuration("private_key_jwt needs the client's private key")
         default:
             throw .configuration(
-                "the client authentication method \(method.debugDescription) is not known; expected none, "
+                "the client authentication method \(quoted(method)) is not known; expected none, "
                     + "client_secret_basic, client_secret_post, client_secret_jwt or private_key_jwt")
         }
     }

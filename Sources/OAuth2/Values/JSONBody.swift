@@ -1,9 +1,6 @@
 import HTTPTransport
 import StrictJSON
 
-/// Whether two texts are the same bytes. Swift's `==` also equates different spellings of one character.
-func identical(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }
-
 /// The body of an answer that must be a JSON object.
 enum JSONBody {
     /// The object, whatever the content type says.

@@ -107,7 +107,7 @@ public struct ProviderError: Error, Sendable, Equatable {
 extension ProviderError: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The code and the status, without the provider's free text: that may repeat what was sent.
     public var description: String {
-        let code = code.rawValue.debugDescription
+        let code = quoted(code.rawValue)
         return status.map { "\(code) with HTTP status \($0)" } ?? code
     }
     /// The same as ``description``.
@@ -201,11 +201,11 @@ extension OAuth2Error: CustomStringConvertible {
     /// What happened, in a line; without secrets, without the provider's free text.
     public var description: String {
         switch self {
-        case .provider(let error): "the provider answered \(error.code.rawValue.debugDescription)"
+        case .provider(let error): "the provider answered \(quoted(error.code.rawValue))"
         case .http(let status, _): "the provider answered with HTTP status \(status)"
         case .invalidResponse(_, let reason): "the provider's answer is not usable: \(reason)"
         case .unsupportedTokenType(let type):
-            "the token's type \(type.debugDescription) is not one that this client can use"
+            "the token's type \(quoted(type)) is not one that this client can use"
         case .redirect(let rejection): "the redirect was not taken: \(rejection.explanation)"
         case .idToken(let rejection): "the ID token was refused: \(rejection.explanation)"
         case .configuration(let reason): reason

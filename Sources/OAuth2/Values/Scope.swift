@@ -42,6 +42,14 @@ public struct Scope: Sendable, Hashable, Codable, ExpressibleByArrayLiteral {
         }
     }
 
+    /// Refuses a scope that may not be sent.
+    func check() throws(OAuth2Error) {
+        guard let token = firstInvalidToken else { return }
+        throw .configuration(
+            "the scope token \(quoted(token)) has characters that may not be sent; expected printable ASCII "
+                + "without space, quotation mark and backslash")
+    }
+
     /// Reads a single string of space-separated tokens.
     public init(from decoder: any Decoder) throws {
         self.init(parsing: try decoder.singleValueContainer().decode(String.self))

@@ -1,0 +1,130 @@
+import JOSE
+
+extension TokenRequest {
+    /// What is exchanged for tokens.
+    public enum Grant: Sendable, Equatable {
+        /// The code of a finished sign-in (RFC 6749 section 4.1.3).
+        case authorizationCode(Secret, PendingAuthorization)
+        /// A refresh token; a narrower scope may be asked for (RFC 6749 section 6).
+        case refreshToken(Secret, scope: Scope?)
+        /// The client itself, without a person. For confidential clients only (RFC 6749 section 4.4).
+        case clientCredentials(scope: Scope?)
+        /// The code of a device, for one poll (RFC 8628 section 3.4).
+        case deviceCode(Secret)
+        /// A JWT that another party signed about a person or a client (RFC 7523 section 2.1).
+        case jwtBearer(Secret, scope: Scope?)
+        /// A SAML 2.0 assertion as XML; it is sent in base64url (RFC 7522 section 2.1).
+        case samlBearer(Secret, scope: Scope?)
+        /// Another token (RFC 8693).
+        case tokenExchange(TokenExchange)
+        /// A person's name and password. Legacy: the client sees the password, no second factor is possible, and current
+        /// practice forbids it (RFC 9700 section 2.4). Here for servers that know nothing else.
+        case password(username: String, Secret, scope: Scope?)
+
+        /// The name on the wire.
+        public var name: String {
+            switch self {
+            case .authorizationCode: "authorization_code"
+            case .refreshToken: "refresh_token"
+            case .clientCredentials: "client_credentials"
+            case .deviceCode: "urn:ietf:params:oauth:grant-type:device_code"
+            case .jwtBearer: "urn:ietf:params:oauth:grant-type:jwt-bearer"
+            case .samlBearer: "urn:ietf:params:oauth:grant-type:saml2-bearer"
+            case .tokenExchange: "urn:ietf:params:oauth:grant-type:token-exchange"
+            case .password: "password"
+            }
+        }
+
+        /// The parameters of this grant.
+        func pairs() throws(OAuth2Error) -> [FormEncoding.Pair] {
+            switch self {
+            case .authorizationCode(let code, let pending):
+                [
+                    ("code", code.value), ("redirect_uri", pending.redirectURI.text),
+                    ("code_verifier", pending.verifier.secret.value),
+                ]
+            case .refreshToken(let token, let scope): [("refresh_token", token.value)] + (try Self.pairs(scope))
+            case .clientCredentials(let scope): try Self.pairs(scope)
+            case .deviceCode(let code): [("device_code", code.value)]
+            case .jwtBearer(let assertion, let scope): [("assertion", assertion.value)] + (try Self.pairs(scope))
+            case .samlBearer(let assertion, let scope):
+                [("assertion", Base64URL.encode(Array(assertion.value.utf8)))] + (try Self.pairs(scope))
+            case .tokenExchange(let exchange): try exchange.pairs() + Self.pairs(exchange.scope)
+            case .password(let username, let password, let scope):
+                [("username", username), ("password", password.value)] + (try Self.pairs(scope))
+            }
+        }
+
+        private static func pairs(_ scope: Scope?) throws(OAuth2Error) -> [FormEncoding.Pair] {
+            guard let scope, !scope.isEmpty else { return [] }
+            try scope.check()
+            return [("scope", scope.text)]
+        }
+
+        /// What the answer must have, as far as the grant decides it. Whether an ID token is due is the caller's knowledge.
+        public var expectation: TokenResponse.Expectation {
+            var expectation = TokenResponse.Expectation()
+            if case .tokenExchange(let exchange) = self {
+                expectation.tokenTypes.insert("n_a")
+                expectation.issuedTokenType = true
+                expectation.requestedTokenType = exchange.requestedType
+            }
+            return expectation
+        }
+    }
+}
+
+/// A token that is exchanged for another: for calling on behalf of somebody, or in somebody's name.
+///
+/// [RFC 8693 section 2.1](https://www.rfc-editor.org/rfc/rfc8693#section-2.1)
+public struct TokenExchange: Sendable, Equatable {
+    /// A token and what kind it is.
+    public struct TypedToken: Sendable, Equatable {
+        /// The token.
+        public var token: Secret
+        /// Its type, such as ``TokenExchange/accessTokenType``.
+        public var type: String
+
+        /// A token of this type.
+        public init(_ token: Secret, type: String) {
+            self.token = token
+            self.type = type
+        }
+    }
+
+    /// The type of OAuth access tokens.
+    public static let accessTokenType = "urn:ietf:params:oauth:token-type:access_token"
+    /// The type of OAuth refresh tokens.
+    public static let refreshTokenType = "urn:ietf:params:oauth:token-type:refresh_token"
+    /// The type of ID tokens.
+    public static let idTokenType = "urn:ietf:params:oauth:token-type:id_token"
+    /// The type of JWTs.
+    public static let jwtType = "urn:ietf:params:oauth:token-type:jwt"
+
+    /// Whose token it is.
+    public var subject: TypedToken
+    /// Who acts for the subject, when somebody does.
+    public var actor: TypedToken?
+    /// The type of the token wanted; the provider chooses when nil.
+    public var requestedType: String?
+    /// The services that the token is for, by address. Absolute, without fragment.
+    public var resources: [String] = []
+    /// The services that the token is for, by the names that the provider gives them.
+    public var audiences: [String] = []
+    /// The scope wanted.
+    public var scope: Scope?
+
+    /// An exchange of this token.
+    public init(subject: TypedToken) { self.subject = subject }
+
+    func pairs() throws(OAuth2Error) -> [FormEncoding.Pair] {
+        var pairs: [FormEncoding.Pair] = [
+            ("subject_token", subject.token.value), ("subject_token_type", subject.type),
+        ]
+        if let actor { pairs += [("actor_token", actor.token.value), ("actor_token_type", actor.type)] }
+        if let requestedType { pairs.append(("requested_token_type", requestedType)) }
+        pairs += try RequestParameters.resources(resources)
+        pairs += audiences.map { ("audience", $0) }
+        return pairs
+    }
+}
