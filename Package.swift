@@ -48,7 +48,8 @@ let package = Package(
 
         // Tests.
         .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"]),
-        .testTarget(name: "HTTPTransportTests", dependencies: ["HTTPTransport", "StrictJSON"]),
+        .testTarget(
+            name: "HTTPTransportTests", dependencies: ["HTTPTransport", "StrictJSON"], resources: [.copy("Vectors")]),
         .testTarget(name: "JOSETests", dependencies: ["JOSE", "StrictJSON"], resources: [.copy("Vectors")]),
         .testTarget(
             name: "OAuth2Tests", dependencies: ["HTTPTransport", "JOSE", "OAuth2", "StrictJSON"],
@@ -59,6 +60,9 @@ let package = Package(
             resources: [.copy("Loopback/LoopbackVectors")]),
         .testTarget(
             name: "DirectorySearchTests", dependencies: ["DirectorySearch", "HTTPTransport", "StrictJSON"]),
+        .testTarget(
+            name: "LocalProviderTests",
+            dependencies: ["HTTPTransport", "JOSE", "LocalProvider", "OAuth2AccountStore", "StrictJSON"]),
         .testTarget(
             name: "ExampleTests", dependencies: ["HTTPTransport", "LocalProvider", "SignInAndSearch", "WatchAccounts"]),
         .testTarget(

@@ -96,8 +96,8 @@ struct ExampleProcess {
         }
         try process.run()
         // Reading a named pipe waits for its writer: not on a thread of Swift's pool.
-        let address = await onThread { try? String(contentsOfFile: pipe, encoding: .utf8) }
-        if let address, let url = URL(string: address) {
+        let address = await onThread { FileHandle(forReadingAtPath: pipe)?.readDataToEndOfFile() ?? Data() }
+        if let url = URL(string: String(decoding: address, as: UTF8.self)) {
             _ = try? await Approval().approve(url, transport: CurlTransport())
         }
         async let written = onThread { out.fileHandleForReading.readDataToEndOfFile() }
