@@ -67,7 +67,7 @@ let package = Package(
             name: "ExampleTests", dependencies: ["HTTPTransport", "LocalProvider", "SignInAndSearch", "WatchAccounts"]),
         .testTarget(
             name: "DirectoryCommandTests",
-            dependencies: ["directory", "LocalProvider", "OAuth2AccountStore", "StrictJSON"]),
+            dependencies: ["directory", "HTTPTransport", "LocalProvider", "OAuth2AccountStore", "StrictJSON"]),
     ],
     swiftLanguageModes: [.v6]
 )

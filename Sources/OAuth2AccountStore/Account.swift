@@ -34,7 +34,7 @@ public struct Account: Sendable, Identifiable, Equatable {
         public var explanation: String {
             switch self {
             case .grantGone: "the provider no longer accepts the saved sign-in"
-            case .noRefreshToken: "the access token has expired and the provider gave no refresh token"
+            case .noRefreshToken: "the access token is no longer good and the provider gave no refresh token"
             case .interactionRequired: "the provider wants to ask the person something"
             case .scopeNotGranted: "a permission is needed that was not granted"
             }

@@ -65,13 +65,13 @@ enum Directory {
             try console.flush()
             return status
         } catch {
-            return finish(error, console)
+            return finish(error, console, type: invocation.action == .run ? invocation.string("type") : nil)
         }
     }
 
     /// Reports why a command ended early, and gives its status.
     @MainActor
-    private static func finish(_ error: any Error, _ console: Console) -> ExitStatus {
+    private static func finish(_ error: any Error, _ console: Console, type: String?) -> ExitStatus {
         if let error = error as? OutputError {
             // Who reads the answer has stopped reading: that is no error.
             guard let failure = error.commandError else { return .done }
@@ -80,7 +80,7 @@ enum Directory {
         }
         // What was answered before the failure is shown before it.
         try? console.flush()
-        let failure = CommandError(reporting: error)
+        let failure = CommandError(reporting: error, type: type)
         console.report(failure)
         return failure.status
     }

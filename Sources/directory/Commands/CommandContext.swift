@@ -15,6 +15,8 @@ struct World {
     var readInput: @MainActor (_ limit: Int) throws -> [UInt8] = StandardInput.read
     /// Shows an address to the person; nil: in the user's browser.
     var openBrowser: (@Sendable (URL) async throws -> Void)?
+    /// Waits; nil: really.
+    var sleep: (@Sendable (Duration) async throws -> Void)?
 }
 
 /// What every command needs: its words, its console, and the store that they lead to.
@@ -58,6 +60,7 @@ struct CommandContext {
             }
         }
         if let open = world.openBrowser { surroundings.openBrowser = open }
+        if let sleep = world.sleep { surroundings.sleep = sleep }
         return surroundings
     }
 

@@ -5,7 +5,17 @@ import OAuth2AccountStore
 
 extension CommandError {
     /// What any failure means to the person at the command line.
-    init(reporting error: any Error) {
+    ///
+    /// - Parameter type: the account type that the command line names, for the command that signs in.
+    init(reporting error: any Error, type: String? = nil) {
+        self.init(failure: error)
+        // The commands below say what the command line is about; what the store says of itself stays as it is.
+        if hint == Self.signIn, let type { hint = "\(Self.signIn) \(type)" }
+    }
+
+    private static let signIn = "directory sign-in"
+
+    private init(failure error: any Error) {
         switch error {
         case let error as CommandError: self = error
         case let error as UsageError: self.init(error)
@@ -59,7 +69,7 @@ extension CommandError {
         switch remedy {
         case .retryLater(let seconds?) where seconds > 0: "come back in \(seconds) s"
         case .retryLater: "try again later; the saved sign-in is untouched"
-        case .signInAgain: "directory sign-in"
+        case .signInAgain: signIn
         case .changeSettings: "correct the settings"
         case .repairStore: "directory status"
         case .nothing: nil
@@ -78,7 +88,7 @@ extension CommandError {
             default: .failed
             }
         var hint = error.remedy
-        if status == .signInNeeded { hint = "directory sign-in" }
+        if status == .signInNeeded { hint = Self.signIn }
         if status == .usage, error.kind == .emptySearch { hint = "directory search ada" }
         self.init(
             status, error.summary, reason: error.displayMessage, hint: hint, code: error.code,

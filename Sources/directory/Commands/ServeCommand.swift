@@ -1,5 +1,6 @@
 import LocalProvider
 import OAuth2AccountStore
+import StrictJSON
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -47,16 +48,26 @@ struct ServeCommand {
         try context.console.writeLine("\(provider.issuer.absoluteString)")
         try context.console.flush()
         context.console.note(
-            """
-            A provider and a directory of \(provider.people.count) invented people, until Ctrl-C.
-            Settings: {"types":{"local":{"issuer":"\(provider.issuer.absoluteString)","clientId":"\(provider.clientID)",\
-            "redirectUri":"http://127.0.0.1/callback","scopes":["openid","profile","offline_access","User.Read",\
-            "User.ReadBasic.All"],"graphAPI":"\(provider.graphBase.absoluteString)"}}}
-            """)
+            "A provider and a directory of \(provider.people.count) invented people, until Ctrl-C. Settings for it:")
+        context.console.note(settings(provider).text())
         // Until a signal cancels the command.
         while !Task.isCancelled { try? await Task.sleep(for: .seconds(3600)) }
         await provider.shutDown()
         context.console.note("Stopped.")
         return .done
+    }
+
+    /// Settings with which the command signs in to it.
+    private func settings(_ provider: LocalProvider) -> JSONValue {
+        [
+            "types": [
+                "local": [
+                    "issuer": .string(provider.issuer.absoluteString), "clientId": .string(provider.clientID),
+                    "redirectUri": "http://127.0.0.1/callback",
+                    "scopes": ["openid", "profile", "offline_access", "User.Read", "User.ReadBasic.All"],
+                    "graphAPI": .string(provider.graphBase.absoluteString),
+                ]
+            ]
+        ]
     }
 }

@@ -1,0 +1,87 @@
+import Foundation
+import HTTPTransport
+import LocalProvider
+import Synchronization
+
+@testable import directory
+
+/// The program with its words in and its output, error output and status out, in this process, beside a local provider.
+@MainActor
+final class Terminal {
+    let provider: LocalProvider
+    let folder: URL
+    private var environment: [String: String]
+    private let approval = Mutex<Person>(.approves)
+
+    /// What the person does with the page of the provider.
+    enum Person {
+        case approves
+        case approvesAs(String)
+        case denies
+        case walksAway
+    }
+
+    struct Transcript {
+        var status: Int32
+        var output: String
+        var errors: String
+        var lines: [String] { output.split(separator: "\n").map(String.init) }
+    }
+
+    init(_ configuration: LocalProvider.Configuration = .init()) async throws {
+        provider = try await LocalProvider(configuration: configuration)
+        folder = FileManager.default.temporaryDirectory.appending(path: "directory-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        environment = ["HOME": folder.path, "DIRECTORY_STORE": folder.appending(path: "store").path]
+        try write(settings: nested)
+    }
+
+    deinit {
+        provider.close()
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    /// Settings that lead to the provider.
+    var nested: String {
+        """
+        {"types": {"local": {"issuer": "\(provider.issuer)", "clientId": "\(provider.clientID)",
+        "redirectUri": "http://127.0.0.1/callback", "graphAPI": "\(provider.graphBase)",
+        "scopes": ["openid", "profile", "offline_access", "User.Read", "User.ReadBasic.All"]}}}
+        """
+    }
+
+    var store: URL { folder.appending(path: "store") }
+    var settings: URL { folder.appending(path: "settings.json") }
+
+    func write(settings text: String) throws {
+        try text.write(to: settings, atomically: true, encoding: .utf8)
+        environment["DIRECTORY_SETTINGS"] = settings.path
+    }
+
+    func set(_ name: String, _ value: String?) { environment[name] = value }
+
+    func person(_ person: Person) { approval.withLock { $0 = person } }
+
+    /// Runs one command line.
+    func run(_ words: String..., input: String = "") async -> Transcript {
+        let output = CapturedOutput()
+        let errors = CapturedOutput()
+        let console = Console(output: output, errorOutput: errors, environment: environment)
+        var world = World(console: console, environment: environment)
+        world.readInput = { _ in Array(input.utf8) }
+        let person = approval.withLock { $0 }
+        world.openBrowser = { url in
+            let transport = CurlTransport(userAgent: "a person's browser")
+            switch person {
+            case .approves: _ = try await Approval().approve(url, transport: transport)
+            case .approvesAs(let name): _ = try await Approval(as: name).approve(url, transport: transport)
+            case .denies: _ = try await Approval().deny(url, transport: transport)
+            case .walksAway: break
+            }
+        }
+        // The waits of a retry, of seconds, are over at once; the sign-in's time for the person is longer, and stays.
+        world.sleep = { if $0 < .seconds(1) || $0 > .seconds(200) { try await Task.sleep(for: $0) } }
+        let status = await Directory.run(words, world)
+        return Transcript(status: status.rawValue, output: output.text, errors: errors.text)
+    }
+}
