@@ -31,7 +31,7 @@ enum Directory {
         let interruptions = [SIGINT, SIGTERM].map { number in
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-            source.setEventHandler { work.cancel() }
+            source.setEventHandler { @Sendable in work.cancel() }
             source.activate()
             return source
         }

@@ -31,7 +31,7 @@ final class DirectoryWatch: StorageLock, @unchecked Sendable {
                 throw .system(code, place: path, doing: "watching for changes")
             }
             let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: .global(qos: .utility))
-            source.setEventHandler {
+            source.setEventHandler { @Sendable in
                 // What was written does not matter: the log of changes tells. The queue only has to be emptied.
                 var buffer = [UInt8](repeating: 0, count: 16 * 1024)
                 while read(descriptor, &buffer, buffer.count) > 0 {}

@@ -65,12 +65,11 @@ struct SignInCommand {
         return try await store.signIn(
             to: type,
             by: .browser { url in
-                if opensBrowser {
-                    await console.note("Opening the browser. If it does not open, go to:\n\(url.absoluteString)")
-                } else {
-                    await console.note(
-                        "To sign in, open this address in a browser on this machine:\n\(url.absoluteString)")
-                }
+                await console.note(
+                    opensBrowser
+                        ? "Opening the browser. If it does not open, go to:"
+                        : "To sign in, open this address in a browser on this machine:")
+                await console.note(url.absoluteString)
                 guard opensBrowser else { return }
                 do {
                     try await open(url)
