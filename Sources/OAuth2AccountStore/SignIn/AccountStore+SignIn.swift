@@ -122,7 +122,8 @@ extension AccountStore {
         let request = try TokenRequest(
             .authorizationCode(code, sign.authorization), server: sign.server, client: client,
             method: type.tokenRequestMethod, parameters: type.tokenParameters, headers: type.tokenHeaders)
-        let answer = try TokenResponse.read(try await providers.transport(for: type).send(request.request))
+        let first = try TokenResponse.read(try await providers.transport(for: type).send(request.request))
+        let answer = try await longLived(first, type, sign.server, client)
         let received = surroundings.now()
         var identity = Identity()
         if let idToken = answer.idToken {
@@ -262,9 +263,13 @@ extension AccountStore {
     private func complete(
         _ identity: inout Identity, _ answer: TokenResponse, _ type: AccountType, _ server: AuthorizationServer
     ) async {
+        if identity.subject == nil, let claims = MappedIdentity.claims(answer, type: type) {
+            identity.subject = claims.text("sub")
+            identity.claims = claims
+        }
         guard let request = UserInfo.request(server: server, accessToken: answer.accessToken),
             let response = try? await providers.transport(for: type).send(request),
-            let claims = try? UserInfo.read(response, subject: identity.subject)
+            let claims = try? MappedIdentity.claims(response, subject: identity.subject, type: type)
         else { return }
         if identity.subject == nil { identity.subject = claims["sub"]?.string }
         var merged = identity.claims ?? JSONObject()

@@ -27,21 +27,16 @@ struct CommandContext {
 
     var console: Console { world.console }
 
-    /// The settings: `--settings`, else the environment's, else the user's own file.
+    /// The settings: `--settings`, else the environment's, else the user's own file, else the presets built in.
     func settings() throws -> Settings {
-        if let path = invocation.string("settings") { return try Settings(contentsOf: URL(filePath: path)) }
-        let directory = settingsDirectory
-        for name in ["settings.json", "settings.plist"] {
-            let path = directory + "/" + name
-            if FileManager.default.fileExists(atPath: path) { return try Settings(contentsOf: URL(filePath: path)) }
-        }
+        if let settings = try addingPreset(to: settingsOfFile()) { return settings }
         throw CommandError(
-            .settings, "no settings", reason: "there is no \(directory)/settings.json",
-            hint: "copy Settings/settings.json there and fill in your clientId, or name a file with --settings; "
+            .settings, "no settings", reason: "there is no \(settingsDirectory)/settings.json",
+            hint: "directory providers add entra --client-id ID, or name a file with --settings; "
                 + "to look around first: directory demo")
     }
 
-    private var settingsDirectory: String {
+    var settingsDirectory: String {
         if let base = world.environment["XDG_CONFIG_HOME"], base.hasPrefix("/") { return base + "/directory" }
         return (world.environment["HOME"] ?? ".") + "/.config/directory"
     }
