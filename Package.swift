@@ -59,7 +59,7 @@ let package = Package(
             dependencies: ["HTTPTransport", "JOSE", "OAuth2", "OAuth2AccountStore", "StrictJSON"],
             resources: [.copy("Loopback/LoopbackVectors")]),
         .testTarget(
-            name: "DirectorySearchTests", dependencies: ["DirectorySearch", "HTTPTransport", "StrictJSON"]),
+            name: "DirectorySearchTests", dependencies: ["DirectorySearch", "HTTPTransport", "OAuth2", "StrictJSON"]),
         .testTarget(
             name: "LocalProviderTests",
             dependencies: ["HTTPTransport", "JOSE", "LocalProvider", "OAuth2AccountStore", "StrictJSON"]),
