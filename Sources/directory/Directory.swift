@@ -31,7 +31,11 @@ enum Directory {
         let interruptions = [SIGINT, SIGTERM].map { number in
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-            source.setEventHandler { @Sendable in work.cancel() }
+            source.setEventHandler { @Sendable in
+                work.cancel()
+                // Whoever insists ends it at once.
+                signal(number, SIG_DFL)
+            }
             source.activate()
             return source
         }
@@ -61,10 +65,12 @@ enum Directory {
             case .run:
                 console.options = ConsoleOptions(invocation)
                 status = try await perform(invocation, world)
+                await world.stores.settle()
             }
             try console.flush()
             return status
         } catch {
+            await world.stores.settle()
             return finish(error, console, type: invocation.action == .run ? invocation.string("type") : nil)
         }
     }
