@@ -52,7 +52,7 @@ struct CommandBinary {
             "--scratch-path", packageRoot + "/.build/released",
         ]
         #if os(Linux)
-            arguments += ["--static-swift-stdlib", "-Xlinker", "-s", "-Xlinker", "--gc-sections"]
+            arguments += ["--static-swift-stdlib", "--disable-local-rpath", "-Xlinker", "-s"]
         #endif
         say("swift \(arguments.joined(separator: " "))")
         let swift = Program(
