@@ -41,7 +41,9 @@ enum Directory {
         }
         let status = await work.value
         for source in interruptions { source.cancel() }
-        exit(status.rawValue)
+        // Everything is written and saved by now. An ordinary exit would have the libraries give back, piece by piece, what the
+        // system takes back at once.
+        _exit(status.rawValue)
     }
 
     /// Runs one command line.
