@@ -83,7 +83,7 @@ class Running:
 
 
 class World:
-    """A temporary home. On the way out everything started in it is stopped by its process number, and the home removed."""
+    """A temporary home. On the way out what was started in it is stopped by its number, and the home removed."""
 
     def __init__(self, program, peers):
         self.program, self.peers = os.path.abspath(program), peers
@@ -91,11 +91,10 @@ class World:
         os.chmod(self.folder, 0o700)
         self.closers = []
         self.here = os.path.dirname(os.path.abspath(__file__))
-        keep = ("PATH", "PYENV_ROOT")
-        self.environment = {name: os.environ[name] for name in keep if name in os.environ}
-        self.environment.update(
-            HOME=self.make("home"), TMPDIR=self.make("tmp"), LC_ALL="C.UTF-8", TERM="dumb",
-            BROWSER=os.path.join(self.here, "person.py"), NO_PROXY="127.0.0.1,localhost")
+        # Nothing of the surroundings but where programs are: no proxy, no display, nobody's settings.
+        self.environment = dict(
+            PATH=os.environ["PATH"], HOME=self.make("home"), TMPDIR=self.make("tmp"), LC_ALL="C.UTF-8", TERM="dumb",
+            PYTHONDONTWRITEBYTECODE="1", BROWSER=os.path.join(self.here, "person.py"))
         self.environment["DIRECTORY_STORE"] = self.store = self.path("store")
 
     def __enter__(self):
