@@ -69,7 +69,8 @@ def keeping(checks, world, server):
 
     modes = {path: stat.S_IMODE(os.stat(path).st_mode) for path in glob.glob(world.store + "/*")}
     checks.check("the store is 0700, its files are 0600",
-                 stat.S_IMODE(os.stat(world.store).st_mode) == 0o700 and modes and set(modes.values()) == {0o600}, modes)
+                 stat.S_IMODE(os.stat(world.store).st_mode) == 0o700 and modes and set(modes.values()) == {0o600},
+                 modes)
     kept = b"".join(open(path, "rb").read() for path in modes)
     clear = [word for word in (token, account.get("subject"), "Ada Lovelace") if word and word.encode() in kept]
     checks.check("the store's files have neither token nor name in the clear", not clear, clear)

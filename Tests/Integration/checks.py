@@ -26,7 +26,7 @@ class Checks:
         return bool(condition)
 
     def ends(self, sentence, outcome, status, *words, silent=False):
-        """A command ended with this status, and its standard error has these words (upper and lower case do not matter)."""
+        """A command ended with this status, and its standard error has these words (case does not matter)."""
         missing = [word for word in words if word.lower() not in outcome.err.lower()]
         right = outcome.status == status and not missing and not (silent and outcome.err)
         wish = f"expected status {status}" + (f" and {missing} on standard error" if missing else "")

@@ -17,8 +17,8 @@ def run(checks, world):
     checks.ends("it ends well, with nothing on standard error", told, 0, silent=True)
     checks.check("it takes less than 10 seconds", took < 10, f"{took:.1f} s")
     said = steps(told.out)
-    wanted = ["Started a", "Signed in", "Saved account", "Searched startswith(givenName,'A'):", "Waiting for", "Opened the",
-              "Signed out:"]
+    wanted = ["Started a", "Signed in", "Saved account", "Searched startswith(givenName,'A'):", "Waiting for",
+              "Opened the", "Signed out:"]
     checks.check("it tells the whole story in order", [s for s in said if s in wanted][:3] == wanted[:3]
                  and all(w in said for w in wanted) and said.count(wanted[3]) == 3, said)
     checks.check("it shows the events", told.out.count("event: ") >= 3, told.out)

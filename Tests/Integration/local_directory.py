@@ -16,7 +16,8 @@ def run(checks, world):
     world.use_settings(provider.settings)
     checks.check("serve prints its issuer alone on standard output", provider.running.out == provider.issuer + "\n",
                  provider.running.out)
-    checks.ends("before the sign-in: sign-in needed, and a hint", world.run("search", "a"), 4, "hint: directory sign-in")
+    checks.ends("before the sign-in: sign-in needed, and a hint", world.run("search", "a"), 4,
+                "hint: directory sign-in")
 
     denied = sign_in(world, decision="deny")
     checks.check("a person who says no: not signed in", denied.status in (4, 5) and "denied" in denied.err, denied)
@@ -46,8 +47,8 @@ def searching(checks, world):
                  and "\x1b" not in table.out, table)
     person = people[0] if people else {}
     shown = world.run("show", person.get("userPrincipalName", "?"), "--output", "json")
-    checks.check("show gives the same person", shown.status == 0 and shown.json and shown.json["id"] == person.get("id"),
-                 shown)
+    checks.check("show gives the same person",
+                 shown.status == 0 and shown.json and shown.json["id"] == person.get("id"), shown)
     me = world.run("me", "--output", "json")
     checks.check("me is one person", me.status == 0 and isinstance(me.json, dict) and me.json.get("id"), me)
     explained = world.run("search", "--surname", "O'Brien", "--explain")
@@ -96,8 +97,8 @@ def interrupting(checks, world, provider):
 DIRECTORY_FAULTS = [("directory-429", 6), ("directory-503", 6), ("directory-html", 6), ("directory-403", 5),
                     ("directory-404", 3), ("directory-nextlink-foreign", 1)]
 # None: no status of its own, but neither success nor "sign in again".
-TOKEN_FAULTS = [("token-503", 6), ("token-429", 6), ("token-html", None), ("token-half-json", None), ("token-huge", None),
-                ("token-nothing", 7), ("token-stall", 7), ("token-invalid-grant", 4)]
+TOKEN_FAULTS = [("token-503", 6), ("token-429", 6), ("token-html", None), ("token-half-json", None),
+                ("token-huge", None), ("token-nothing", 7), ("token-stall", 7), ("token-invalid-grant", 4)]
 
 
 def faults(checks, world):
@@ -111,7 +112,8 @@ def faults(checks, world):
             failed, accounts = result.result()
             gone = bool(accounts) and accounts[0]["signInNeeded"] is not None
             right = failed.status == status if status else failed.status in (1, 6, 7)
-            checks.check(f"{name} at the refresh: " + ("sign-in needed" if status == 4 else "no token, the sign-in is kept"),
+            wish = "sign-in needed" if status == 4 else "no token, the sign-in is kept"
+            checks.check(f"{name} at the refresh: {wish}",
                          right and accounts and gone == (status == 4), f"{failed}\n{accounts}")
 
 

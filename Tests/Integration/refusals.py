@@ -52,16 +52,17 @@ def clients(checks, world, server):
     renewed = world.run("token", "--type", "raw", "--refresh")
     checks.check("and a refresh with it", renewed.status == 0, renewed)
 
-    for name, why in (("encoded", "an odd secret form-encoded, which this server refuses"), ("wrong", "a wrong secret")):
+    for name, why in (("encoded", "an odd secret form-encoded, which this server refuses"),
+                      ("wrong", "a wrong secret")):
         refused = sign_in(world, server, name)
         checks.ends(f"{why}: settings are wrong", refused, 8, "hint:")
         told = refused.out + refused.err
-        checks.check(f"{why}: it is not shown", "not the secret" not in told and server.secret("confidential-odd") not in told,
-                     refused)
+        checks.check(f"{why}: it is not shown",
+                     "not the secret" not in told and server.secret("confidential-odd") not in told, refused)
     checks.ends("a secret whose variable is not set", sign_in(world, server, "post"), 8, "POST_SECRET")
     kept = world.run("accounts", "--output", "json").json or []
-    checks.check("the refused sign-ins have left no account", {a["type"] for a in kept} == {"basic", "post", "file", "raw"},
-                 kept)
+    checks.check("the refused sign-ins have left no account",
+                 {account["type"] for account in kept} == {"basic", "post", "file", "raw"}, kept)
 
 
 def abandoned(checks, world, server):

@@ -41,7 +41,8 @@ def run(checks, world):
     checks.check("a wrong secret is not shown", told.status == 8 and "clientSecret" in told.err
                  and "s3cr3t" not in told.err, told)
 
-    checks.ends("a file that is not there", world.run("accounts", "--settings", world.path("none.json")), 8, "none.json")
+    checks.ends("a file that is not there", world.run("accounts", "--settings", world.path("none.json")), 8,
+                "none.json")
     checks.ends("a folder for a file", world.run("accounts", "--settings", world.folder), 8)
     checks.ends("no settings at all", world.run("accounts"), 8, "hint:")
     if os.geteuid() != 0:
@@ -57,8 +58,8 @@ def run(checks, world):
     os.rename(path, os.path.join(home, "settings.json"))
     checks.ends("settings in the home are found", world.run("accounts"), 3)
     world.make("config")
-    checks.ends("the environment's base directory wins over it", world.run("accounts", XDG_CONFIG_HOME=world.path("config")),
-                8, world.path("config"))
+    checks.ends("the environment's base directory wins over it",
+                world.run("accounts", XDG_CONFIG_HOME=world.path("config")), 8, world.path("config"))
     checks.ends("so does the file named in the environment",
                 world.run("accounts", DIRECTORY_SETTINGS=world.path("other.json")), 8, "other.json")
 

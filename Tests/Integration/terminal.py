@@ -29,9 +29,10 @@ class Terminal:
         self.environment = world.environment | {"TERM": "xterm-256color"}
         world.closers.append(self.stop)
         command = f"trap : INT; {shlex.join([world.program, *words])}; echo $? > {shlex.quote(self.status_file)}"
-        self.tmux("-f", "/dev/null", "new-session", "-d", "-s", "m", "-x", str(columns), "-y", str(rows), "sleep 1000000",
-                  ";", "set", "-g", "remain-on-exit", "on", ";", "set", "-g", "remain-on-exit-format", "", ";", "set", "-g", "history-limit", "20000",
-                  ";", "set", "-g", "status", "off")
+        self.tmux("-f", "/dev/null", "new-session", "-d", "-s", "m", "-x", str(columns), "-y", str(rows), "sleep 99999")
+        for name, value in (("remain-on-exit", "on"), ("remain-on-exit-format", ""), ("history-limit", "20000"),
+                            ("status", "off")):
+            self.tmux("set", "-g", name, value)
         self.tmux("respawn-pane", "-k", "-t", "m", "sh", "-c", command)
 
     def tmux(self, *words):

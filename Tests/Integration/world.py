@@ -83,7 +83,7 @@ class Running:
 
 
 class World:
-    """A temporary home. On the way out everything started in it is stopped by its process number, and the home removed."""
+    """A temporary home. On the way out what was started in it is stopped by its number, and the home removed."""
 
     def __init__(self, program, peers):
         self.program, self.peers = os.path.abspath(program), peers
@@ -91,11 +91,10 @@ class World:
         os.chmod(self.folder, 0o700)
         self.closers = []
         self.here = os.path.dirname(os.path.abspath(__file__))
-        keep = ("PATH", "PYENV_ROOT")
-        self.environment = {name: os.environ[name] for name in keep if name in os.environ}
-        self.environment.update(
-            HOME=self.make("home"), TMPDIR=self.make("tmp"), LC_ALL="C.UTF-8", TERM="dumb",
-            BROWSER=os.path.join(self.here, "person.py"), NO_PROXY="127.0.0.1,localhost")
+        # Nothing of the surroundings but where programs are: no proxy, no display, nobody's settings.
+        self.environment = dict(
+            PATH=os.environ["PATH"], HOME=self.make("home"), TMPDIR=self.make("tmp"), LC_ALL="C.UTF-8", TERM="dumb",
+            PYTHONDONTWRITEBYTECODE="1", BROWSER=os.path.join(self.here, "person.py"))
         self.environment["DIRECTORY_STORE"] = self.store = self.path("store")
 
     def __enter__(self):
@@ -107,7 +106,26 @@ class World:
                 close()
             except Exception as error:
                 print(f"        cannot be stopped: {error}", flush=True)
+        self.end_the_rest()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def end_the_rest(self):
+        """Ends what the programs of this home have started and left: a browser that was cut short. Only a process that has
+        this home's own path in its environment is one of them."""
+        mark = self.folder.encode()
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            left = []
+            for name in filter(str.isdigit, os.listdir("/proc") if os.path.isdir("/proc") else []):
+                try:
+                    with open(f"/proc/{name}/environ", "rb") as file:
+                        if mark in file.read() and int(name) != os.getpid():
+                            os.kill(int(name), number)
+                            left.append(name)
+                except OSError:
+                    continue
+            if not left:
+                return
+            time.sleep(0.5)
 
     def path(self, *names):
         return os.path.join(self.folder, *names)
