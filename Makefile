@@ -10,9 +10,10 @@ SWIFTFLAGS ?=
 
 SHELL := /bin/bash
 
-# On Linux the program carries the Swift runtime: it starts on a machine without Swift, and sooner.
+# On Linux the program carries the Swift runtime and the C++ library: it starts on a machine without Swift, and sooner.
 ifeq ($(shell uname -s),Linux)
-    RELEASE := -c release --static-swift-stdlib
+    STATIC := .build/static
+    RELEASE := -c release --static-swift-stdlib --disable-local-rpath -Xlinker -s -Xswiftc -L$(CURDIR)/$(STATIC)
 else
     RELEASE := -c release
 endif
@@ -29,7 +30,12 @@ help: ## List the targets
 deps: ## Install what is missing (apt or brew); instant when nothing is
 	@.ci/dependencies
 
-build: deps ## Build the command: .build/release/directory
+# The linker finds this library here first, and without a shared one beside it takes the static one.
+$(STATIC)/libstdc++.a:
+	@mkdir -p $(STATIC)
+	@ln -sf "$$(clang++ -print-file-name=libstdc++.a)" $@
+
+build: deps $(if $(STATIC),$(STATIC)/libstdc++.a) ## Build the command: .build/release/directory
 	@set -o pipefail; $(SWIFT) build $(RELEASE) $(SWIFTFLAGS) --product directory 2>&1 | .ci/quiet-build
 
 demo: build ## Build, then show the whole story on a local provider
@@ -50,8 +56,8 @@ docs: deps ## Build the documentation of every library: .build/docs
 integration: build ## Check the command against real servers, a real browser and a real terminal
 	@Tests/Integration/run "$(CURDIR)/$(PROGRAM)"
 
-bench: deps ## Print the figures against their peers
-	@$(SWIFT) run $(RELEASE) $(SWIFTFLAGS) benchmarks
+bench: build ## Print the figures against their peers: the command as it is installed
+	@BENCHMARK_DIRECTORY="$(CURDIR)/$(PROGRAM)" $(SWIFT) run $(RELEASE) $(SWIFTFLAGS) benchmarks
 
 install: build ## Install the command under PREFIX (/usr/local)
 	@install -d "$(DESTDIR)$(PREFIX)/bin"

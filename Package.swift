@@ -46,6 +46,11 @@ let package = Package(
         .executableTarget(
             name: "WatchAccounts", dependencies: ["OAuth2AccountStore"], path: "Examples/WatchAccounts"),
 
+        // Figures, as ratios against a named peer.
+        .executableTarget(
+            name: "benchmarks",
+            dependencies: ["HTTPTransport", "JOSE", "OAuth2", "OAuth2AccountStore", "StrictJSON"], path: "Benchmarks"),
+
         // Tests, and what they share.
         .target(
             name: "TestSupport", dependencies: ["HTTPTransport", "StrictJSON"], path: "Tests/TestSupport",
