@@ -17,6 +17,22 @@ struct World {
     var openBrowser: (@Sendable (URL) async throws -> Void)?
     /// Waits; nil: really.
     var sleep: (@Sendable (Duration) async throws -> Void)?
+    /// The stores that were opened.
+    let stores = OpenStores()
+}
+
+/// The stores that a command opened. What they have begun is finished before the program ends, interrupted or not.
+@MainActor
+final class OpenStores {
+    private var stores: [AccountStore] = []
+
+    nonisolated init() {}
+
+    func add(_ store: AccountStore) { stores.append(store) }
+
+    func settle() async {
+        for store in stores { await store.settle() }
+    }
 }
 
 /// What every command needs: its words, its console, and the store that they lead to.
@@ -67,9 +83,11 @@ struct CommandContext {
     /// The store, opened.
     func store(_ settings: Settings) async throws -> AccountStore {
         let directory = storeDirectory
-        return try await AccountStore(
+        let store = try await AccountStore(
             settings: settings, storage: SQLiteStorage(directory: directory), custody: KeyFile(directory: directory),
             surroundings: surroundings(), watchesOtherProcesses: false)
+        world.stores.add(store)
+        return store
     }
 
     /// The name of the type that the command line is about.
