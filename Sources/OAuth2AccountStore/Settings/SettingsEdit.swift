@@ -76,14 +76,17 @@ package enum SettingsEdit {
     {
         guard let index = dictionary.members.firstIndex(where: { $0.name == name }) else { return nil }
         let member = dictionary.members[index]
-        let start = lineBreakBefore(member.start, in: bytes) ?? member.start
-        var result = bytes
-        if let comma = member.comma {
-            result.removeSubrange(start...comma)
-        } else {
-            result.removeSubrange(start..<member.valueEnd)
-            if index > 0, let comma = dictionary.members[index - 1].comma { result.remove(at: comma) }
+        var range = member.start..<(member.comma.map { $0 + 1 } ?? member.valueEnd)
+        if let lineBreak = lineBreakBefore(member.start, in: bytes) {
+            // The line break before it stays: it may end a comment.
+            let lineStart = bytes[lineBreak...].firstIndex(of: 0x0A).map { $0 + 1 } ?? member.start
+            var end = range.upperBound
+            while end < bytes.count, [0x20, 0x09, 0x0D].contains(bytes[end]) { end += 1 }
+            if end < bytes.count, bytes[end] == 0x0A { range = lineStart..<(end + 1) }
         }
+        var result = bytes
+        result.removeSubrange(range)
+        if member.comma == nil, index > 0, let comma = dictionary.members[index - 1].comma { result.remove(at: comma) }
         return result
     }
 
