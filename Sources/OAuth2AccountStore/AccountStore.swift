@@ -244,7 +244,7 @@ public actor AccountStore {
         guard saved != nil else { throw unknown(id) }
     }
 
-    /// Removes an account from this store, without telling the provider: see ``signOut(_:)``. Removing what is not there
+    /// Removes an account from this store, without telling the provider: see ``signOut(_:revoking:)``. Removing what is not there
     /// does nothing.
     ///
     /// - Throws: ``AccountStoreError``

@@ -60,18 +60,28 @@ struct CommandContext {
     /// Network and time, with the command line's wishes.
     func surroundings() -> Surroundings {
         let caFile = invocation.string("ca-file")
-        let timeout = invocation.duration("timeout")
+        // A sign-in's time is the person's; everything else has it as a whole, retries included.
+        let timeout = invocation.path == ["sign-in"] ? nil : invocation.duration("timeout")
+        let deadline = timeout.map { ContinuousClock.now + $0 }
         let console = console
         let isDebug = console.options.verbosity >= .debug
         var surroundings = Surroundings(environment: world.environment) { typeFile in
             let curl = CurlTransport(userAgent: "directory/\(Directory.version)", caFile: typeFile ?? caFile)
-            guard timeout != nil || isDebug else { return curl }
-            return ObservedTransport(inner: curl, timeout: timeout) { line in
+            guard deadline != nil || isDebug else { return curl }
+            return ObservedTransport(inner: curl, deadline: deadline) { line in
                 if isDebug { await console.debug(line) }
             }
         }
         if let open = world.openBrowser { surroundings.openBrowser = open }
         if let sleep = world.sleep { surroundings.sleep = sleep }
+        if let deadline {
+            let sleep = surroundings.sleep
+            surroundings.sleep = { duration in
+                // To wait for what would come too late helps nobody.
+                guard ContinuousClock.now + duration < deadline else { throw ObservedTransport.tooLate }
+                try await sleep(duration)
+            }
+        }
         return surroundings
     }
 
@@ -148,17 +158,22 @@ struct CommandContext {
     }
 }
 
-/// A transport that gives requests the command line's deadline and tells what is sent.
+/// A transport that holds requests to the command's deadline and tells what is sent.
 struct ObservedTransport: HTTPTransport {
     let inner: any HTTPTransport
-    let timeout: Duration?
+    let deadline: ContinuousClock.Instant?
     let say: @Sendable (String) async -> Void
+
+    /// What a wait or a request ends with that would go past the deadline.
+    static let tooLate = HTTPTransportError(.timedOut, host: "", reason: "the time of --timeout is over")
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         var request = request
-        if let timeout {
-            request.timeout = min(timeout, request.timeout)
-            request.connectTimeout = min(timeout, request.connectTimeout)
+        if let deadline {
+            let left = deadline - ContinuousClock.now
+            guard left > .zero else { throw Self.tooLate }
+            request.timeout = min(left, request.timeout)
+            request.connectTimeout = min(left, request.connectTimeout)
         }
         await say("> \(request)")
         do {
