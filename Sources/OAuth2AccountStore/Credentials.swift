@@ -1,5 +1,11 @@
 import OAuth2
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// The client of a type with its secret fetched from where the settings say.
 struct ClientCredentials {
     let type: AccountType
@@ -50,5 +56,42 @@ struct ClientCredentials {
                 return Secret(text)
             }
         }
+    }
+}
+
+extension Client {
+    /// The secret that this client sends, when it has one.
+    var secret: Secret? {
+        switch authentication {
+        case .secretBasic(let secret), .secretBasicRaw(let secret), .secretPost(let secret): secret
+        default: nil
+        }
+    }
+}
+
+extension OAuth2Error {
+    /// The same error with these secrets masked in the provider's words, which may repeat what was sent.
+    func hiding(_ secrets: [Secret?]) -> OAuth2Error {
+        guard case .provider(var error) = self else { return self }
+        func hidden(_ text: String?) -> String? {
+            secrets.reduce(text) { text, secret in
+                guard let secret, !secret.value.isEmpty else { return text }
+                return text?.replacing(secret.value, with: Secret.mask)
+            }
+        }
+        error.code = ErrorCode(rawValue: hidden(error.code.rawValue) ?? "")
+        error.explanation = hidden(error.explanation)
+        error.uri = hidden(error.uri)
+        error.subcode = hidden(error.subcode)
+        return .provider(error)
+    }
+}
+
+extension URL {
+    /// Scheme, host and port, in lower case.
+    var origin: String? {
+        guard let scheme = scheme?.lowercased(), let host = host(percentEncoded: true)?.lowercased() else { return nil }
+        let usual = scheme == "https" ? 443 : 80
+        return "\(scheme)://\(host):\(port ?? usual)"
     }
 }

@@ -40,7 +40,7 @@ actor ProviderCache {
     /// The provider of a type.
     func server(for type: AccountType) async throws -> AuthorizationServer {
         if let known = servers[type.name], known.type == type,
-            surroundings.now().timeIntervalSince(known.fetched) < Self.serverLifetime
+            (0..<Self.serverLifetime).contains(surroundings.now().timeIntervalSince(known.fetched))
         {
             return known.server
         }
@@ -92,7 +92,8 @@ actor ProviderCache {
         let request = try JWKSRequest(server: server).request
         if let known = keys[request.url] {
             let age = surroundings.now().timeIntervalSince(known.fetched)
-            if age < (afterUnknownKey ? Self.keysCoolDown : Self.keysLifetime) { return known.set }
+            // A negative age is a clock that was set back.
+            if age >= 0, age < (afterUnknownKey ? Self.keysCoolDown : Self.keysLifetime) { return known.set }
         }
         let set = try JWKSRequest.read(try await transport(for: type).send(request))
         keys[request.url] = (set, surroundings.now())

@@ -27,6 +27,8 @@ extension AccountStore {
         try await failing("cannot begin the sign-in") {
             let type = try self.type(type)
             let server = try await providers.server(for: type)
+            // Nobody is to sign in for nothing.
+            try await storage.checkWritable()
             var request = AuthorizationRequest.Options()
             request.prompt = options.prompt
             request.loginHint = options.loginHint
@@ -122,7 +124,13 @@ extension AccountStore {
         let request = try TokenRequest(
             .authorizationCode(code, sign.authorization), server: sign.server, client: client,
             method: type.tokenRequestMethod, parameters: type.tokenParameters, headers: type.tokenHeaders)
-        let first = try TokenResponse.read(try await providers.transport(for: type).send(request.request))
+        let response = try await providers.transport(for: type).send(request.request)
+        let first: TokenResponse
+        do throws(OAuth2Error) {
+            first = try TokenResponse.read(response)
+        } catch {
+            throw error.hiding([code, client.secret])
+        }
         let answer = try await longLived(first, type, sign.server, client)
         let received = surroundings.now()
         var identity = Identity()
@@ -237,6 +245,7 @@ extension AccountStore {
                 record.tokens = tokens
                 record.issuer = issuer
                 record.clientID = type.clientID
+                record.tokenOrigin = server.tokenEndpoint?.origin
                 record.signInNeeded = nil
                 record.claims = identity.claims ?? record.claims
                 record.userName = identity.userName ?? record.userName
@@ -249,7 +258,7 @@ extension AccountStore {
                 id: Account.ID(rawValue: Base64URL.encode(try surroundings.random(12))), type: type.name,
                 issuer: issuer,
                 subject: identity.subject, userName: identity.userName, displayName: identity.displayName,
-                clientID: type.clientID, tokens: tokens, created: received)
+                clientID: type.clientID, tokenOrigin: server.tokenEndpoint?.origin, tokens: tokens, created: received)
             record.claims = identity.claims
             account = try await insert(record)
         }
@@ -273,7 +282,7 @@ extension AccountStore {
         else { return }
         if identity.subject == nil { identity.subject = claims["sub"]?.string }
         var merged = identity.claims ?? JSONObject()
-        for member in claims.members where merged[member.name] == nil { merged[member.name] = member.value }
+        for member in claims.members where merged[member.name]?.isNull ?? true { merged[member.name] = member.value }
         identity.claims = merged
     }
 }
