@@ -23,7 +23,7 @@ public enum RetryAfter {
     }
 
     /// The seconds since 1970 of a date such as `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 section 5.6.7); nil for others.
-    static func seconds(ofDate text: String) -> Int? {
+    package static func seconds(ofDate text: String) -> Int? {
         let parts = text.split { " ,:-".contains($0) }
         let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
         guard parts.count == 8, parts[7] == "GMT", let day = Int(parts[1]), (1...31).contains(day),
