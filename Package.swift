@@ -46,20 +46,26 @@ let package = Package(
         .executableTarget(
             name: "WatchAccounts", dependencies: ["OAuth2AccountStore"], path: "Examples/WatchAccounts"),
 
-        // Tests.
-        .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"]),
-        .testTarget(
-            name: "HTTPTransportTests", dependencies: ["HTTPTransport", "StrictJSON"], resources: [.copy("Vectors")]),
-        .testTarget(name: "JOSETests", dependencies: ["JOSE", "StrictJSON"], resources: [.copy("Vectors")]),
-        .testTarget(
-            name: "OAuth2Tests", dependencies: ["HTTPTransport", "JOSE", "OAuth2", "StrictJSON"],
+        // Figures, as ratios against a named peer.
+        .executableTarget(
+            name: "benchmarks",
+            dependencies: ["HTTPTransport", "JOSE", "OAuth2", "OAuth2AccountStore", "StrictJSON"], path: "Benchmarks"),
+
+        // Tests, and what they share.
+        .target(
+            name: "TestSupport", dependencies: ["HTTPTransport", "StrictJSON"], path: "Tests/TestSupport",
             resources: [.copy("Vectors")]),
+        .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"]),
+        .testTarget(name: "HTTPTransportTests", dependencies: ["HTTPTransport", "StrictJSON", "TestSupport"]),
+        .testTarget(name: "JOSETests", dependencies: ["JOSE", "StrictJSON", "TestSupport"]),
+        .testTarget(
+            name: "OAuth2Tests", dependencies: ["HTTPTransport", "JOSE", "OAuth2", "StrictJSON", "TestSupport"]),
         .testTarget(
             name: "OAuth2AccountStoreTests",
-            dependencies: ["HTTPTransport", "JOSE", "OAuth2", "OAuth2AccountStore", "StrictJSON"],
-            resources: [.copy("Loopback/LoopbackVectors")]),
+            dependencies: ["HTTPTransport", "JOSE", "OAuth2", "OAuth2AccountStore", "StrictJSON", "TestSupport"]),
         .testTarget(
-            name: "DirectorySearchTests", dependencies: ["DirectorySearch", "HTTPTransport", "StrictJSON"]),
+            name: "DirectorySearchTests",
+            dependencies: ["DirectorySearch", "HTTPTransport", "OAuth2", "StrictJSON", "TestSupport"]),
         .testTarget(
             name: "LocalProviderTests",
             dependencies: ["HTTPTransport", "JOSE", "LocalProvider", "OAuth2AccountStore", "StrictJSON"]),

@@ -25,6 +25,8 @@ public struct SealingKey: Sendable {
             throw .invalidKey("a sealing key has \(Self.byteCount) bytes, this has \(bytes.count)")
         }
         secret = SecretBytes(bytes)
+        // The first look-up sets libcrypto up, which takes milliseconds: here it can go on beside other work.
+        _ = Self.cipher
     }
 
     /// A new random key.

@@ -85,8 +85,8 @@ public actor AccountStore {
 
     private static func openKey(storage: any AccountStorage, custody: any KeyCustody) async throws -> SealingKey {
         let name = "key-check"
-        func checked(_ check: [UInt8]) async throws -> SealingKey {
-            guard let key = try await custody.key() else {
+        func checked(_ key: SealingKey?, _ check: [UInt8]) throws -> SealingKey {
+            guard let key else {
                 throw KeyCustodyError(
                     place: custody.place, reason: "the key of this store is missing",
                     hint: "restore it from a copy; without it the accounts in \(storage.place) cannot be read")
@@ -98,10 +98,17 @@ public actor AccountStore {
             }
             return key
         }
-        if let check = try await storage.value(name) { return try await checked(check) }
+        // The key and the storage take their time to open, so both are opened at once.
+        async let early = custody.key()
+        if let check = try await storage.value(name) {
+            var key = try await early
+            // Another process may have made both in between.
+            if key == nil { key = try await custody.key() }
+            return try checked(key, check)
+        }
         let lock = try await storage.lock("key", timeout: .seconds(30))
         defer { lock.release() }
-        if let check = try await storage.value(name) { return try await checked(check) }
+        if let check = try await storage.value(name) { return try checked(try await custody.key(), check) }
         var key = try await custody.key()
         if key == nil { key = try await custody.create() }
         guard let key else { throw CancellationError() }
@@ -237,7 +244,7 @@ public actor AccountStore {
         guard saved != nil else { throw unknown(id) }
     }
 
-    /// Removes an account from this store, without telling the provider: see ``signOut(_:)``. Removing what is not there
+    /// Removes an account from this store, without telling the provider: see ``signOut(_:revoking:)``. Removing what is not there
     /// does nothing.
     ///
     /// - Throws: ``AccountStoreError``

@@ -32,6 +32,7 @@ extension JSONValue {
     /// Only UTF-8 is read, a leading byte order mark is skipped, and anything after the value but white space is an error.
     ///
     /// [RFC 8259](https://www.rfc-editor.org/rfc/rfc8259)
+    @inlinable
     public init(parsing bytes: some Sequence<UInt8>, options: JSONReadingOptions = .init()) throws(JSONError) {
         let parsed: Result<JSONValue, JSONError>? = bytes.withContiguousStorageIfAvailable { buffer in
             Self.parse(buffer, options)
@@ -45,7 +46,8 @@ extension JSONValue {
         try self.init(parsing: text.utf8, options: options)
     }
 
-    private static func parse(
+    @usableFromInline
+    static func parse(
         _ buffer: UnsafeBufferPointer<UInt8>, _ options: JSONReadingOptions
     ) -> Result<JSONValue, JSONError> {
         var reader = JSONReader(bytes: buffer, options: options)
@@ -221,6 +223,7 @@ private struct JSONReader {
     private mutating func string() throws(JSONError) -> String {
         position += 1
         let start = position
+        skipPlainWords()
         while position < bytes.count {
             let byte = bytes[position]
             if byte == UInt8(ascii: "\"") {
@@ -233,6 +236,24 @@ private struct JSONReader {
             position += 1
         }
         throw fault("the text ends inside a string")
+    }
+
+    /// Skips bytes of a string, eight at a time, as long as there is no quote, backslash or control character among them.
+    private mutating func skipPlainWords() {
+        guard let start = UnsafeRawPointer(bytes.baseAddress) else { return }
+        // Subtracting 1 from a byte that is 0 sets its highest bit, which was not set before; the same with 0x20 for control
+        // characters. A borrow from the byte below can only report too much, and the caller looks at each byte then.
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let highest = ones << 7
+        while position + 8 <= bytes.count {
+            let word = start.loadUnaligned(fromByteOffset: position, as: UInt64.self)
+            let quote = word ^ (ones &* UInt64(UInt8(ascii: "\"")))
+            let backslash = word ^ (ones &* UInt64(UInt8(ascii: "\\")))
+            let found =
+                ((quote &- ones) & ~quote) | ((backslash &- ones) & ~backslash) | ((word &- ones &* 0x20) & ~word)
+            if found & highest != 0 { return }
+            position += 8
+        }
     }
 
     private func utf8(_ range: Range<Int>) throws(JSONError) -> String {

@@ -59,7 +59,12 @@ public struct JSONObject: Sendable, Equatable, ExpressibleByDictionaryLiteral {
 
         /// Names are compared byte by byte.
         public static func == (left: Member, right: Member) -> Bool {
-            left.name.utf8.elementsEqual(right.name.utf8) && left.value == right.value
+            left.isNamed(right.name) && left.value == right.value
+        }
+
+        /// Whether this is the name, byte by byte. Lengths are compared first: they are known and mostly differ.
+        func isNamed(_ other: String) -> Bool {
+            name.utf8.count == other.utf8.count && name.utf8.elementsEqual(other.utf8)
         }
     }
 
@@ -76,13 +81,13 @@ public struct JSONObject: Sendable, Equatable, ExpressibleByDictionaryLiteral {
 
     /// The last member of this name. Setting replaces it in its place or appends it; nil removes every member of the name.
     public subscript(name: String) -> JSONValue? {
-        get { members.last { $0.name.utf8.elementsEqual(name.utf8) }?.value }
+        get { members.last { $0.isNamed(name) }?.value }
         set {
             guard let newValue else {
-                members.removeAll { $0.name.utf8.elementsEqual(name.utf8) }
+                members.removeAll { $0.isNamed(name) }
                 return
             }
-            if let index = members.lastIndex(where: { $0.name.utf8.elementsEqual(name.utf8) }) {
+            if let index = members.lastIndex(where: { $0.isNamed(name) }) {
                 members[index].value = newValue
             } else {
                 members.append(Member(name: name, value: newValue))
@@ -99,6 +104,12 @@ public struct JSONObject: Sendable, Equatable, ExpressibleByDictionaryLiteral {
     /// (RFC 8259 section 4 leaves open which one counts).
     public var duplicatedNames: [String] {
         guard members.count > 1 else { return [] }
+        // Few names are compared faster than they are put into a set.
+        if members.count <= 24 {
+            return members.indices.compactMap { index in
+                members[..<index].contains { $0.isNamed(members[index].name) } ? members[index].name : nil
+            }
+        }
         var seen = Set<[UInt8]>(minimumCapacity: members.count)
         var found: [String] = []
         for member in members where !seen.insert(Array(member.name.utf8)).inserted { found.append(member.name) }

@@ -31,13 +31,19 @@ enum Directory {
         let interruptions = [SIGINT, SIGTERM].map { number in
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-            source.setEventHandler { @Sendable in work.cancel() }
+            source.setEventHandler { @Sendable in
+                work.cancel()
+                // Whoever insists ends it at once.
+                signal(number, SIG_DFL)
+            }
             source.activate()
             return source
         }
         let status = await work.value
         for source in interruptions { source.cancel() }
-        exit(status.rawValue)
+        // Everything is written and saved by now. An ordinary exit would have the libraries give back, piece by piece, what the
+        // system takes back at once.
+        _exit(status.rawValue)
     }
 
     /// Runs one command line.
@@ -61,10 +67,12 @@ enum Directory {
             case .run:
                 console.options = ConsoleOptions(invocation)
                 status = try await perform(invocation, world)
+                await world.stores.settle()
             }
             try console.flush()
             return status
         } catch {
+            await world.stores.settle()
             return finish(error, console, type: invocation.action == .run ? invocation.string("type") : nil)
         }
     }
@@ -100,6 +108,11 @@ enum Directory {
         case ["me"]: return try await PeopleCommand(context).me()
         case ["search"]: return try await PeopleCommand(context).search()
         case ["show"]: return try await PeopleCommand(context).show()
+        case ["providers", "list"]: return try ProvidersCommand(context).list()
+        case ["providers", "show"]: return try ProvidersCommand(context).show()
+        case ["providers", "check"]: return try await ProvidersCommand(context).check()
+        case ["providers", "add"]: return try await ProviderAddition(context).run()
+        case ["providers", "remove"]: return try await ProviderRemoval(context).run()
         case ["serve"]: return try await ServeCommand(context).run()
         case ["demo"]: return try await DemoCommand(context).run()
         default: throw CommandError(.usage, "no command", hint: "directory help")

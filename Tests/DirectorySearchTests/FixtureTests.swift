@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTransport
 import StrictJSON
+import TestSupport
 import Testing
 
 @testable import DirectorySearch
@@ -18,17 +19,7 @@ struct Fixture: Sendable, CustomTestStringConvertible {
 
     static let all: [Fixture] = (try? read()) ?? []
 
-    static let folder: URL? = {
-        var candidates: [URL] = []
-        if let shared = ProcessInfo.processInfo.environment["DIRECTORY_SHARED"] {
-            candidates.append(URL(filePath: shared))
-        }
-        let package = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        candidates.append(package.deletingLastPathComponent().appending(path: "shared"))
-        return candidates.map { $0.appending(path: "graph/fixtures") }
-            .first { FileManager.default.fileExists(atPath: $0.appending(path: "index.json").path) }
-    }()
+    static let folder = SharedFolder.url("graph/fixtures/index.json")?.deletingLastPathComponent()
 
     private static func read() throws -> [Fixture] {
         guard let folder else { return [] }

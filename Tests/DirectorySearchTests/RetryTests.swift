@@ -109,18 +109,18 @@ func `other failures are not asked for again`(status: Int) async throws {
     ("Fri, 31 Dec 9999 23:59:59 GMT", 86_400_000),
 ])
 func `a wait is read however it is written`(value: String, milliseconds: Int) {
-    #expect(RetryAfter.wait(value, answeredAt: nil, now: testNow) == .milliseconds(milliseconds))
+    #expect(retryAfter(value, now: testNow) == .milliseconds(milliseconds))
 }
 
 @Test(arguments: [
     "", " ", "-5", "soon", ".5", "nan", "inf", "٣", "Thu, 45 Jan 2026 09:30:07 GMT", "a b c d e f", ",,,",
 ])
 func `what is no wait is none`(value: String) {
-    #expect(RetryAfter.wait(value, answeredAt: nil, now: testNow) == nil)
+    #expect(retryAfter(value, now: testNow) == nil)
 }
 
 @Test func `a date is measured from the answer's own clock`() {
-    let wait = RetryAfter.wait(
+    let wait = retryAfter(
         "Thu, 15 Jan 2026 09:30:07 GMT", answeredAt: "Thu, 15 Jan 2026 09:30:02 GMT",
         now: testNow.addingTimeInterval(-600))
     #expect(wait == .seconds(5))
@@ -131,10 +131,17 @@ func `what is no wait is none`(value: String) {
     #expect(ServerDate.graph("2026-01-15T09:30:00.1234567Z") == testNow)
     #expect(ServerDate.graph("1970-01-01T00:00:00") == Date(timeIntervalSince1970: 0))
     #expect(ServerDate.graph("2024-02-29T00:00:00") != nil)
-    #expect(ServerDate.http("Sun, 06 Nov 1994 08:49:37 GMT") == Date(timeIntervalSince1970: 784_111_777))
+    #expect(HTTPDate.parse("Sun, 06 Nov 1994 08:49:37 GMT") == Date(timeIntervalSince1970: 784_111_777))
     for text in [
         "date-time", "", "T", "2026-02-29T00:00:00", "2026-13-01T00:00:00", "2026-01-01T24:00:00", "0-1-1T0:0",
     ] {
         #expect(ServerDate.graph(text) == nil, "\(text)")
     }
+}
+
+/// The wait that an answer with this field asks for.
+func retryAfter(_ value: String, answeredAt date: String? = nil, now: Date) -> Duration? {
+    var fields: HTTPFields = ["Retry-After": value]
+    fields["Date"] = date
+    return HTTPResponse(status: 429, fields: fields).retryAfter(now: now)
 }

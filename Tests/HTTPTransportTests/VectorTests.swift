@@ -1,5 +1,6 @@
 import Foundation
 import StrictJSON
+import TestSupport
 import Testing
 
 @testable import HTTPTransport
@@ -15,10 +16,8 @@ import Testing
     }
 
     static let cases: [Case] = {
-        guard let file = Bundle.module.url(forResource: "transport", withExtension: "json", subdirectory: "Vectors"),
-            let content = try? Data(contentsOf: file), let value = try? JSONValue(parsing: content)
-        else { return [] }
-        return (value.object?["cases"]?.array ?? []).compactMap { element in
+        guard let file = try? VectorFile.object("transport.json") else { return [] }
+        return (file["cases"]?.array ?? []).compactMap { element in
             guard let object = element.object, let id = object["id"]?.string, let title = object["title"]?.string,
                 let input = object["input"]?.object, let expect = object["expect"]?.object
             else { return nil }

@@ -1,5 +1,6 @@
 import Foundation
 import StrictJSON
+import TestSupport
 import Testing
 
 @testable import JOSE
@@ -9,26 +10,19 @@ struct Missing: Error { let what: String }
 
 /// Published examples, and the project's own cases.
 enum Vectors {
-    /// One of the files in `Vectors/`.
+    /// One of the published files.
     static func load(_ name: String) throws -> JSONObject {
-        let file = try #require(Bundle.module.url(forResource: name, withExtension: nil, subdirectory: "Vectors"))
-        return try object(of: file)
+        try VectorFile.object(name)
     }
 
     /// One of the files that are other people's and stay outside the repository; nil when they are not there.
     static func shared(_ path: String) -> URL? {
-        let file = sharedFolder.appending(path: "vectors/jose").appending(path: path)
-        return FileManager.default.fileExists(atPath: file.path) ? file : nil
+        SharedFolder.url("vectors/jose/\(path)")
     }
 
     static func object(of file: URL) throws -> JSONObject {
         guard let object = try JSONValue(parsing: Data(contentsOf: file)).object else { throw Missing(what: file.path) }
         return object
-    }
-
-    private static var sharedFolder: URL {
-        if let path = ProcessInfo.processInfo.environment["DIRECTORY_SHARED"] { return URL(filePath: path) }
-        return URL(filePath: #filePath).appending(path: "../../../../shared").standardizedFileURL
     }
 }
 

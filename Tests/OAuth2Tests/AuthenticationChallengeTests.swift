@@ -1,5 +1,6 @@
 import HTTPTransport
 import StrictJSON
+import TestSupport
 import Testing
 
 @testable import OAuth2

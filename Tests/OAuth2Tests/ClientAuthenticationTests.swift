@@ -2,6 +2,7 @@ import Foundation
 import HTTPTransport
 import JOSE
 import StrictJSON
+import TestSupport
 import Testing
 
 @testable import OAuth2

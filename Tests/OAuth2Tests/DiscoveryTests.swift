@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTransport
 import StrictJSON
+import TestSupport
 import Testing
 
 @testable import OAuth2

@@ -1,5 +1,6 @@
 import JOSE
 import StrictJSON
+import TestSupport
 import Testing
 
 @testable import OAuth2

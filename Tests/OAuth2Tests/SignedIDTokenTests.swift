@@ -1,6 +1,7 @@
 import HTTPTransport
 import JOSE
 import StrictJSON
+import TestSupport
 import Testing
 
 @testable import OAuth2

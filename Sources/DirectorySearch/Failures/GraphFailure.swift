@@ -4,6 +4,7 @@
     import Foundation
 #endif
 import HTTPTransport
+import OAuth2
 import StrictJSON
 
 /// Reads answers that are failures. Decides by the status, then by known codes, never by the words of a message.
@@ -23,9 +24,8 @@ enum GraphFailure {
         error.requestID = body.requestID ?? clipped(response.fields["request-id"])
         error.clientRequestID =
             body.clientRequestID ?? clipped(response.fields["client-request-id"]) ?? clientRequestID
-        error.date = body.date ?? response.fields["Date"].flatMap(ServerDate.http)
-        error.retryAfter = RetryAfter.wait(
-            response.fields["Retry-After"], answeredAt: response.fields["Date"], now: now)
+        error.date = body.date ?? response.fields["Date"].flatMap(HTTPDate.parse)
+        error.retryAfter = response.retryAfter(now: now)
         error.retryAt = error.retryAfter.map { now.addingTimeInterval($0.seconds) }
         return error
     }
@@ -35,13 +35,13 @@ enum GraphFailure {
         DirectoryError(
             .unreadable("\(reason) (\(contentType(of: response)), status \(response.status))"), status: response.status,
             requestID: clipped(response.fields["request-id"]), clientRequestID: clientRequestID,
-            date: response.fields["Date"].flatMap(ServerDate.http))
+            date: response.fields["Date"].flatMap(HTTPDate.parse))
     }
 
     private static func kind(of response: HTTPResponse, code: String?, _ permissions: [String]) -> DirectoryError.Kind {
         switch response.status {
         case 401:
-            .signInNeeded(claims: BearerChallenge.claims(in: response.fields.values(for: "WWW-Authenticate")))
+            .signInNeeded(claims: AuthenticationChallenge.challenges(in: response.fields).compactMap(\.claims).first)
         case 403:
             // A tenant without the licence, or of a kind that has no such property: no permission mends that.
             code == "Authentication_RequestFromNonPremiumTenantOrB2CTenant"

@@ -40,7 +40,7 @@ public struct RetryPolicy: Sendable, Equatable {
         if let asked { return asked }
         let doubled = firstDelay.seconds * Double(1 << min(max(retry, 0), 10))
         let spread = 0.75 + 0.5 * (random.isFinite ? min(max(random, 0), 1) : 0.5)
-        return .bounded(seconds: min(doubled * spread, maximumDelay.seconds))
+        return .milliseconds(Int64((min(doubled * spread, maximumDelay.seconds) * 1000).rounded(.up)))
     }
 }
 
@@ -59,4 +59,9 @@ public final class RetryBudget: Sendable {
             return true
         }
     }
+}
+
+extension Duration {
+    /// The duration in seconds.
+    var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
 }

@@ -96,7 +96,7 @@ public struct Discovery: Sendable, Equatable {
     /// - Throws: ``OAuth2Error`` when the status is not 200, the body is not a JSON object, or its issuer is another one.
     public func read(_ response: HTTPResponse) throws(OAuth2Error) -> AuthorizationServer {
         guard response.status == 200 else {
-            throw .http(status: response.status, retryAfter: RetryAfter.seconds(response))
+            throw .http(status: response.status, retryAfter: response.retryAfterSeconds)
         }
         let metadata = try JSONBody.object(response, what: "the metadata at \(url)")
         guard !metadata.duplicatedNames.contains("issuer"), let issuer = metadata["issuer"]?.string, !issuer.isEmpty

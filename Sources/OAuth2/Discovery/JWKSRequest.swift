@@ -32,7 +32,7 @@ public struct JWKSRequest: Sendable {
     ///   set.
     public static func read(_ response: HTTPResponse) throws(OAuth2Error) -> JWKSet {
         guard response.status == 200 else {
-            throw .http(status: response.status, retryAfter: RetryAfter.seconds(response))
+            throw .http(status: response.status, retryAfter: response.retryAfterSeconds)
         }
         let object = try JSONBody.object(response, what: "the key set")
         do throws(JOSEError) {

@@ -41,7 +41,7 @@ public struct ProtectedResource: Sendable, Equatable {
     /// - Throws: ``OAuth2Error``
     public static func read(_ response: HTTPResponse, resource: String) throws(OAuth2Error) -> ProtectedResource {
         guard response.status == 200 else {
-            throw .http(status: response.status, retryAfter: RetryAfter.seconds(response))
+            throw .http(status: response.status, retryAfter: response.retryAfterSeconds)
         }
         let object = try JSONBody.object(response, what: "the resource's metadata")
         try JSONBody.refuseDuplicates(

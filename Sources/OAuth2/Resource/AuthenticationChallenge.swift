@@ -1,4 +1,5 @@
 import HTTPTransport
+import StrictJSON
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -31,16 +32,36 @@ public struct AuthenticationChallenge: Sendable, Equatable {
         return reader.challenges() ?? []
     }
 
+    /// The claims that the next sign-in has to ask for, as a JSON object; nil when none are demanded.
+    ///
+    /// Entra's continuous access evaluation sends them in base64; other servers of the same kind as they are.
+    public var claims: String? {
+        guard let value = parameters["claims"] else { return nil }
+        if Self.isObject(value) { return value }
+        var text = value.map { character -> Character in
+            switch character {
+            case "-": "+"
+            case "_": "/"
+            default: character
+            }
+        }
+        text.removeAll { $0 == "=" }
+        text += Array(repeating: "=", count: (4 - text.count % 4) % 4)
+        guard let bytes = Data(base64Encoded: String(text)), let json = String(validating: bytes, as: UTF8.self),
+            Self.isObject(json)
+        else { return nil }
+        return json
+    }
+
+    private static func isObject(_ text: String) -> Bool { (try? JSONValue(parsing: text))?.object != nil }
+
     /// The error that the challenge tells; nil when it has none.
     func error(status: Int) -> ProviderError? {
         guard let code = parameters["error"], !code.isEmpty else { return nil }
         var error = ProviderError(
             code: ErrorCode(rawValue: code), explanation: parameters["error_description"],
             uri: parameters["error_uri"], status: status)
-        // Entra's continuous access evaluation sends the claims to ask for in base64.
-        if let claims = parameters["claims"], let decoded = Data(base64Encoded: claims) {
-            error.claims = String(validating: decoded, as: UTF8.self)
-        }
+        error.claims = claims
         return error
     }
 }

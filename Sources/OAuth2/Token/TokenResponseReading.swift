@@ -162,7 +162,7 @@ extension TokenResponse {
         let isForm = mediaType(response) == "application/x-www-form-urlencoded"
         let object = isForm ? form(response) : (try? JSONValue(parsing: response.body))?.object
         if let object, let error = providerError(object, response) { return .provider(error) }
-        return .http(status: response.status, retryAfter: RetryAfter.seconds(response))
+        return .http(status: response.status, retryAfter: response.retryAfterSeconds)
     }
 
     static func providerError(_ object: JSONObject, _ response: HTTPResponse) -> ProviderError? {
@@ -174,7 +174,7 @@ extension TokenResponse {
         error.subcode = object["suberror"]?.string
         error.claims = object["claims"]?.string
         error.interval = object["interval"]?.number?.double.flatMap { Int(exactly: $0.rounded(.up)) }
-        error.retryAfter = RetryAfter.seconds(response)
+        error.retryAfter = response.retryAfterSeconds
         return error
     }
 }

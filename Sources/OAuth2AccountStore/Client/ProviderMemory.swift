@@ -24,8 +24,7 @@ final class ProviderMemory: Sendable {
     /// Looks at an answer of this address.
     func note(_ response: HTTPResponse, from url: URL, now: Date) {
         let origin = Self.origin(url)
-        let offset = response.fields["Date"].flatMap { RetryAfter.seconds(ofDate: $0) }
-            .map { Double($0) - now.timeIntervalSince1970 }
+        let offset = response.fields["Date"].flatMap(HTTPDate.parse).map { $0.timeIntervalSince(now) }
         state.withLock { state in
             state.nonces.note(response, from: url)
             guard let offset else { return }

@@ -111,6 +111,15 @@ public struct AccountType: Sendable, Equatable, Identifiable {
     /// A file with certificates of authorities to trust beside the system's.
     public var caFile: String?
 
+    /// The preset that the settings are built on; nil for a type that names everything itself.
+    public var preset: String?
+    /// Where a userinfo answer that is not OpenID Connect's has the claims, by claim: `["sub": "id"]`. GitHub, Facebook, Spotify.
+    public var userinfoClaims: [String: String] = [:]
+    /// Where the token answer has claims, by claim; a point leads into a nested object. Dropbox, Slack.
+    public var tokenClaims: [String: String] = [:]
+    /// Whether a new access token is exchanged for a long-lived one at once. Facebook.
+    public var exchangesForLongLivedTokens = false
+
     /// The name.
     public var id: String { name }
 

@@ -24,7 +24,7 @@ enum SettingsFile {
         return object
     }
 
-    private static func isPropertyList(_ bytes: [UInt8]) -> Bool {
+    static func isPropertyList(_ bytes: [UInt8]) -> Bool {
         if bytes.starts(with: "bplist".utf8) { return true }
         let space: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D, 0xEF, 0xBB, 0xBF]
         return bytes.first { !space.contains($0) } == UInt8(ascii: "<")

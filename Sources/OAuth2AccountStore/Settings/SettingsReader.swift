@@ -74,8 +74,9 @@ struct SettingsReader {
                 throw SettingsError(
                     file: file, key: "types.\(member.name)", expected: "a dictionary", found: member.value.kind)
             }
-            types.append(
-                try TypeReader(file: file, path: "types.\(member.name).", object: type).type(named: member.name))
+            let path = "types.\(member.name)."
+            let whole = try ProviderPreset.expand(type, file: file, path: path)
+            types.append(try TypeReader(file: file, path: path, object: whole).type(named: member.name))
         }
         var defaultType: String?
         if let value = object["defaultType"] {
@@ -113,7 +114,7 @@ struct TypeReader {
             "tokenType",
             "tokenRequestMethod", "authorizationParameters", "tokenParameters", "refreshParameters", "tokenHeaders",
             "graphAPI", "api-version", "directory", "directoryBase", "resourceHosts", "knownAuthorities", "caFile",
-        ] + protocolKeys + endpointKeys.map(\.key) + laterKeys
+        ] + protocolKeys + endpointKeys.map(\.key) + laterKeys + presetKeys
 
     static func shown(_ value: JSONValue) -> String {
         switch value {
@@ -154,6 +155,7 @@ struct TypeReader {
         try readRequests(into: &type)
         try readProtocol(into: &type)
         try readResource(into: &type)
+        try readPresetKeys(into: &type)
         return type
     }
 
@@ -281,7 +283,7 @@ struct TypeReader {
         return texts
     }
 
-    private func dictionary(_ key: String) throws(SettingsError) -> [String: String] {
+    func dictionary(_ key: String) throws(SettingsError) -> [String: String] {
         guard let value = object[key] else { return [:] }
         guard let members = value.object?.members else {
             throw fault(key, "a dictionary of strings", Self.shown(value))

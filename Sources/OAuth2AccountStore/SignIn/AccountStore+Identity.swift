@@ -152,6 +152,10 @@ extension AccountStore {
         _ identity: inout Identity, _ answer: TokenResponse, _ connection: ProviderConnection,
         _ senderKey: SigningKey?
     ) async {
+        if identity.subject == nil, let claims = MappedIdentity.claims(answer, type: connection.type) {
+            identity.subject = claims.text("sub")
+            identity.claims = claims
+        }
         guard let request = UserInfo.request(server: connection.server, accessToken: answer.accessToken),
             let response = try? await connection.resource(request, answer.accessToken, boundTo: senderKey),
             let claims = try? await userInfo(response, identity.subject, connection)
@@ -169,7 +173,7 @@ extension AccountStore {
         let registered = connection.type.userinfoSigningAlgorithm
         let contentType = response.fields["Content-Type"]?.lowercased() ?? ""
         guard registered != nil || contentType.hasPrefix("application/jwt") else {
-            return try UserInfo.read(response, subject: subject)
+            return try MappedIdentity.claims(response, subject: subject, type: connection.type)
         }
         guard let subject else {
             throw OAuth2Error.invalidResponse(

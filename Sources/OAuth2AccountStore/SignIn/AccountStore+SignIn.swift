@@ -119,9 +119,10 @@ extension AccountStore {
     func finish(_ sign: PendingSignIn, _ code: Secret) async throws -> Account {
         let connection = sign.connection, type = connection.type
         let asked = sign.authorization.scope
-        let answer = try await connection.tokens(
+        var answer = try await connection.tokens(
             for: .authorizationCode(code, sign.authorization), parameters: type.tokenParameters,
             resources: type.resources, idToken: asked.contains("openid"), boundTo: sign.senderKey)
+        answer.response = try await longLived(answer.response, type, connection.server, connection.client)
         let identity = try await identity(answer, connection) { validation in
             validation.nonce = sign.authorization.nonce
             validation.maximumAge = sign.authorization.maximumAge

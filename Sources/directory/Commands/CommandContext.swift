@@ -19,6 +19,22 @@ struct World {
     var openBrowser: (@Sendable (URL) async throws -> Void)?
     /// Waits; nil: really.
     var sleep: (@Sendable (Duration) async throws -> Void)?
+    /// The stores that were opened.
+    let stores = OpenStores()
+}
+
+/// The stores that a command opened. What they have begun is finished before the program ends, interrupted or not.
+@MainActor
+final class OpenStores {
+    private var stores: [AccountStore] = []
+
+    nonisolated init() {}
+
+    func add(_ store: AccountStore) { stores.append(store) }
+
+    func settle() async {
+        for store in stores { await store.settle() }
+    }
 }
 
 /// What every command needs: its words, its console, and the store that they lead to.
@@ -29,21 +45,16 @@ struct CommandContext {
 
     var console: Console { world.console }
 
-    /// The settings: `--settings`, else the environment's, else the user's own file.
+    /// The settings: `--settings`, else the environment's, else the user's own file, else the presets built in.
     func settings() throws -> Settings {
-        if let path = invocation.string("settings") { return try Settings(contentsOf: URL(filePath: path)) }
-        let directory = settingsDirectory
-        for name in ["settings.json", "settings.plist"] {
-            let path = directory + "/" + name
-            if FileManager.default.fileExists(atPath: path) { return try Settings(contentsOf: URL(filePath: path)) }
-        }
+        if let settings = try addingPreset(to: settingsOfFile()) { return settings }
         throw CommandError(
-            .settings, "no settings", reason: "there is no \(directory)/settings.json",
-            hint: "copy Settings/settings.json there and fill in your clientId, or name a file with --settings; "
+            .settings, "no settings", reason: "there is no \(settingsDirectory)/settings.json",
+            hint: "directory providers add entra --client-id ID, or name a file with --settings; "
                 + "to look around first: directory demo")
     }
 
-    private var settingsDirectory: String {
+    var settingsDirectory: String {
         if let base = world.environment["XDG_CONFIG_HOME"], base.hasPrefix("/") { return base + "/directory" }
         return (world.environment["HOME"] ?? ".") + "/.config/directory"
     }
@@ -51,18 +62,28 @@ struct CommandContext {
     /// Network and time, with the command line's wishes.
     func surroundings() -> Surroundings {
         let caFile = invocation.string("ca-file")
-        let timeout = invocation.duration("timeout")
+        // A sign-in's time is the person's; everything else has it as a whole, retries included.
+        let timeout = invocation.path == ["sign-in"] ? nil : invocation.duration("timeout")
+        let deadline = timeout.map { ContinuousClock.now + $0 }
         let console = console
         let isDebug = console.options.verbosity >= .debug
         var surroundings = Surroundings(environment: world.environment) { typeFile in
             let curl = CurlTransport(userAgent: "directory/\(Directory.version)", caFile: typeFile ?? caFile)
-            guard timeout != nil || isDebug else { return curl }
-            return ObservedTransport(inner: curl, timeout: timeout) { line in
+            guard deadline != nil || isDebug else { return curl }
+            return ObservedTransport(inner: curl, deadline: deadline) { line in
                 if isDebug { await console.debug(line) }
             }
         }
         if let open = world.openBrowser { surroundings.openBrowser = open }
         if let sleep = world.sleep { surroundings.sleep = sleep }
+        if let deadline {
+            let sleep = surroundings.sleep
+            surroundings.sleep = { duration in
+                // To wait for what would come too late helps nobody.
+                guard ContinuousClock.now + duration < deadline else { throw ObservedTransport.tooLate }
+                try await sleep(duration)
+            }
+        }
         return surroundings
     }
 
@@ -74,9 +95,11 @@ struct CommandContext {
     /// The store, opened.
     func store(_ settings: Settings) async throws -> AccountStore {
         let directory = storeDirectory
-        return try await AccountStore(
+        let store = try await AccountStore(
             settings: settings, storage: SQLiteStorage(directory: directory), custody: KeyFile(directory: directory),
             surroundings: surroundings(), watchesOtherProcesses: false)
+        world.stores.add(store)
+        return store
     }
 
     /// The name of the type that the command line is about.
@@ -137,17 +160,22 @@ struct CommandContext {
     }
 }
 
-/// A transport that gives requests the command line's deadline and tells what is sent.
+/// A transport that holds requests to the command's deadline and tells what is sent.
 struct ObservedTransport: HTTPTransport {
     let inner: any HTTPTransport
-    let timeout: Duration?
+    let deadline: ContinuousClock.Instant?
     let say: @Sendable (String) async -> Void
+
+    /// What a wait or a request ends with that would go past the deadline.
+    static let tooLate = HTTPTransportError(.timedOut, host: "", reason: "the time of --timeout is over")
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         var request = request
-        if let timeout {
-            request.timeout = min(timeout, request.timeout)
-            request.connectTimeout = min(timeout, request.connectTimeout)
+        if let deadline {
+            let left = deadline - ContinuousClock.now
+            guard left > .zero else { throw Self.tooLate }
+            request.timeout = min(left, request.timeout)
+            request.connectTimeout = min(left, request.connectTimeout)
         }
         await say("> \(request)")
         do {

@@ -60,10 +60,7 @@ extension CommandError {
 
     private init(account error: AccountStoreError) {
         self.init(
-            Self.status(error), error.what, reason: error.reason,
-            hint: error.hint
-                ?? (error.remedy == .signInAgain
-                    ? Self.signIn(asking: error.provider?.claims) : Self.hint(error.remedy)),
+            Self.status(error), error.what, reason: error.reason, hint: error.hint ?? Self.hint(error),
             code: error.provider?.code.rawValue, requestID: error.provider?.correlationID)
     }
 
@@ -82,11 +79,12 @@ extension CommandError {
         }
     }
 
-    private static func hint(_ remedy: AccountStoreError.Remedy) -> String? {
-        switch remedy {
+    private static func hint(_ error: AccountStoreError) -> String? {
+        if error.kind == .denied { return "directory sign-in, and approve what it asks for" }
+        return switch error.remedy {
         case .retryLater(let seconds?) where seconds > 0: "come back in \(seconds) s"
         case .retryLater: "try again later; the saved sign-in is untouched"
-        case .signInAgain: signIn
+        case .signInAgain: signIn(asking: error.provider?.claims)
         case .changeSettings: "correct the settings"
         case .repairStore: "directory status"
         case .nothing: nil

@@ -7,8 +7,8 @@ let commandSyntax = CommandSyntax(
         examples: ["directory demo", "directory sign-in graph", "directory search ada"],
         options: [.flag("version", "show the version and stop", environment: .none)],
         subcommands: [
-            signInSpec, signOutSpec, accountsSpec, statusSpec, tokenSpec, meSpec, searchSpec, showSpec, serveSpec,
-            demoSpec,
+            signInSpec, signOutSpec, accountsSpec, statusSpec, tokenSpec, meSpec, searchSpec, showSpec,
+            providersSpec, serveSpec, demoSpec,
         ]))
 
 private let signInSpec = CommandSpec(
@@ -101,6 +101,63 @@ private let searchSpec = CommandSpec(
 private let showSpec = CommandSpec(
     "show", "Show one person.", examples: ["directory show ada@contoso.com"],
     arguments: [ArgumentSpec("USER", "identifier, user principal name or mail address")])
+
+private let providersSpec = CommandSpec(
+    "providers", "List, check, add and remove account types.",
+    discussion: "Account types are those of the settings file, and presets that a type is built on.",
+    examples: ["directory providers", "directory providers check google"],
+    subcommands: [
+        CommandSpec(
+            "list", "List the account types of the settings, and the presets.", examples: ["directory providers"]),
+        CommandSpec(
+            "show", "Show one account type or preset, and what must be filled in.",
+            examples: ["directory providers show github"],
+            arguments: [ArgumentSpec("NAME", "account type or preset", completion: .type)]),
+        CommandSpec(
+            "check", "Ask a provider what it can do.",
+            discussion: "The exit status is 1 when something is missing or wrong.",
+            examples: ["directory providers check google", "directory providers check --issuer https://id.example"],
+            arguments: [ArgumentSpec("TYPE", "account type or preset", optional: true, completion: .type)],
+            options: [
+                .value("issuer", "URL", "issuer to check instead of a type", environment: .none),
+                .value(
+                    "set", "KEY=VALUE", "what a preset must know, such as tenant", repeated: true, environment: .none),
+            ]),
+        CommandSpec(
+            "add", "Add an account type to the settings file.",
+            discussion: """
+                Comments and layout of the file stay. With --register the client is registered at the provider (RFC 7591); its \
+                registration token is sealed in the store, and a client secret makes the file readable by you alone.
+                """,
+            examples: [
+                "directory providers add github --client-id ID --client-secret-env GITHUB_SECRET",
+                "directory providers add company --issuer https://id.example --register",
+            ],
+            arguments: [ArgumentSpec("NAME", "name of the new type; that of a preset builds on it")],
+            options: [
+                .value("provider", "PRESET", "preset to build on", environment: .none),
+                .value(
+                    "set", "KEY=VALUE", "what a preset must know, such as tenant", repeated: true, environment: .none),
+                .value("issuer", "URL", "the provider's issuer", environment: .none),
+                .value("client-id", "ID", "client identifier", environment: .none),
+                .value(
+                    "client-secret-file", "FILE", "file with the client secret", completion: .file, environment: .none),
+                .value("client-secret-env", "NAME", "environment variable with the client secret", environment: .none),
+                .value("scope", "SCOPE", "scope to ask for", repeated: true, environment: .none),
+                .value("redirect-uri", "URI", "where the browser comes back to", environment: .none),
+                .flag("register", "register a client at the provider", environment: .none),
+                .value(
+                    "registration-token-file", "FILE", "file with the provider's initial access token",
+                    completion: .file, environment: .none),
+                .value("register-with", "JSON", "further members of the registration", environment: .none),
+            ]),
+        CommandSpec(
+            "remove", "Remove an account type from the settings file.",
+            discussion: "A client that was registered with --register is deleted at the provider (RFC 7592).",
+            examples: ["directory providers remove company"],
+            arguments: [ArgumentSpec("NAME", "account type", completion: .type)],
+            options: [.flag("local", "only remove it here, without the network", environment: .none)]),
+    ], defaultSubcommand: "list")
 
 private let serveSpec = CommandSpec(
     "serve", "Run a local provider and directory on loopback, for trying things out.",

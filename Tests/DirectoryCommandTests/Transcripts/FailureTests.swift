@@ -215,3 +215,19 @@ import Testing
         for secret in [token, renewed, "code=", "code_verifier="] { #expect(!said.contains(secret), "\(secret)") }
     }
 }
+
+@MainActor @Suite struct DeadlineTests {
+    @Test func `the time of a command has its retries in it`() async throws {
+        let terminal = try await Terminal()
+        _ = await terminal.run("sign-in")
+        var faults = Faults()
+        try faults.add(parsing: "directory-503")
+        terminal.provider.setFaults(faults)
+        let before = terminal.provider.log().count
+        let answer = await terminal.run("search", "ada", "--timeout", "0.5")
+        #expect(answer.status == 7, "\(answer.errors)")
+        #expect(answer.errors.contains("--timeout is over"))
+        // The first retry would come after the deadline: it is not waited for.
+        #expect(terminal.provider.log().count <= before + 1)
+    }
+}

@@ -145,3 +145,19 @@ import Testing
             ])
     }
 }
+
+@MainActor @Suite struct InterruptionTests {
+    @Test func `an interrupted command finishes the refresh that it began, and nothing is lost`() async throws {
+        let terminal = try await Terminal()
+        _ = await terminal.run("sign-in")
+        terminal.provider.expireAccessTokens()
+        let command = Task { await terminal.run("token", "--refresh") }
+        // The request is at the provider: from here on its answer must not be lost.
+        while terminal.provider.tokenRequestCount(grantType: "refresh_token") == 0 { await Task.yield() }
+        command.cancel()
+        #expect([0, 130].contains(await command.value.status))
+        #expect(await terminal.run("token").status == 0)
+        // The saved refresh token is the newest: using it once more is accepted by a provider that punishes reuse.
+        #expect(await terminal.run("token", "--refresh").status == 0)
+    }
+}

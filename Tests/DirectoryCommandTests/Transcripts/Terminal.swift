@@ -69,7 +69,9 @@ final class Terminal {
     func person(_ person: Person) { approval.withLock { $0 = person } }
 
     /// Runs one command line.
-    func run(_ words: String..., input: String = "") async -> Transcript {
+    func run(_ words: String..., input: String = "") async -> Transcript { await run(words: words, input: input) }
+
+    func run(words: [String], input: String = "") async -> Transcript {
         let output = CapturedOutput()
         let errors = CapturedOutput()
         let console = Console(output: output, errorOutput: errors, environment: environment)

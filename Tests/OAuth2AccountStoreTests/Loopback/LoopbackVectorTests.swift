@@ -1,6 +1,7 @@
 import Foundation
 import StrictJSON
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
@@ -16,12 +17,7 @@ struct LoopbackCase: Sendable, CustomTestStringConvertible {
     var testDescription: String { "\(id) \(title)" }
 
     static let all: [LoopbackCase] = {
-        guard
-            let url = Bundle.module.url(
-                forResource: "loopback-requests", withExtension: "json", subdirectory: "LoopbackVectors"),
-            let data = try? Data(contentsOf: url), let file = try? JSONValue(parsing: data),
-            let cases = file.object?["cases"]?.array
-        else { return [] }
+        guard let cases = try? VectorFile.object("loopback-requests.json")["cases"]?.array else { return [] }
         return cases.compactMap { value in
             guard let object = value.object, let id = object["id"]?.string, let title = object["title"]?.string,
                 let input = object["input"]?.object, let expect = object["expect"]?.object

@@ -36,7 +36,8 @@ final class RawClient: Sendable {
         let six = address.contains(":")
         descriptor = socket(six ? AF_INET6 : AF_INET, stream, 0)
         var limit = timeval()
-        limit.tv_sec = 10
+        // Long: where every test runs at once, an answer can take its time. A right one is never waited for this long.
+        limit.tv_sec = 60
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         var four = sockaddr_in()
         four.sin_family = sa_family_t(AF_INET)
@@ -75,7 +76,7 @@ final class RawClient: Sendable {
 
     func endSending() { LoopbackSocket.endSending(descriptor) }
 
-    /// One read; nil at the end of the connection. Throws when nothing comes for ten seconds.
+    /// One read; nil at the end of the connection. Throws when nothing comes for a minute.
     func receive(_ limit: Int = 65536) throws -> [UInt8]? {
         var buffer = [UInt8](repeating: 0, count: limit)
         let count = buffer.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }

@@ -4,33 +4,31 @@ import StrictJSON
 import Testing
 
 /// One case of a vector file, with the file's defaults laid under it.
-struct VectorCase: Sendable, CustomTestStringConvertible {
-    let id: String
-    let title: String
-    let input: JSONObject
-    let expect: JSONObject
-    let alsoAcceptable: JSONObject?
+package struct VectorCase: Sendable, CustomTestStringConvertible {
+    package let id: String
+    package let title: String
+    package let input: JSONObject
+    package let expect: JSONObject
+    package let alsoAcceptable: JSONObject?
 
-    var testDescription: String { "\(id) \(title)" }
+    package var testDescription: String { "\(id) \(title)" }
 
     /// `expect.outcome`.
-    var outcome: String { expect["outcome"]?.string ?? "" }
+    package var outcome: String { expect["outcome"]?.string ?? "" }
     /// `expect.reason`.
-    var reason: String? { expect["reason"]?.string }
+    package var reason: String? { expect["reason"]?.string }
     /// `input.kind`.
-    var kind: String? { input["kind"]?.string }
+    package var kind: String? { input["kind"]?.string }
 }
 
-/// A file of Tests/OAuth2Tests/Vectors.
-struct VectorFile: Sendable {
-    let defaults: JSONObject
-    let cases: [VectorCase]
+/// A file of published or own test cases.
+package struct VectorFile: Sendable {
+    package let defaults: JSONObject
+    package let cases: [VectorCase]
 
     /// Reads a file. `deep` names the members of the defaults that are merged member by member instead of replaced.
-    init(_ name: String, deep: Set<String> = []) {
-        guard let url = Bundle.module.url(forResource: name, withExtension: "json", subdirectory: "Vectors"),
-            let data = try? Data(contentsOf: url), let file = (try? JSONValue(parsing: data))?.object
-        else {
+    package init(_ name: String, deep: Set<String> = []) {
+        guard let file = try? Self.object("\(name).json") else {
             Issue.record("the vector file \(name) cannot be read")
             defaults = [:]
             cases = []
@@ -55,8 +53,14 @@ struct VectorFile: Sendable {
         }
     }
 
+    /// The object of a file, as it stands.
+    package static func object(_ name: String) throws -> JSONObject {
+        let file = try #require(Bundle.module.url(forResource: name, withExtension: nil, subdirectory: "Vectors"))
+        return try #require(try JSONValue(parsing: Data(contentsOf: file)).object)
+    }
+
     /// The cases that are not in the list of those left out.
-    func cases(except left: [String: String] = [:], where isWanted: (VectorCase) -> Bool = { _ in true })
+    package func cases(except left: [String: String] = [:], where isWanted: (VectorCase) -> Bool = { _ in true })
         -> [VectorCase]
     {
         let known = Set(cases.map(\.id))
@@ -80,13 +84,13 @@ struct VectorFile: Sendable {
 
 extension JSONObject {
     /// The texts of an array of strings.
-    func texts(_ name: String) -> [String]? { self[name]?.array?.compactMap(\.string) }
+    package func texts(_ name: String) -> [String]? { self[name]?.array?.compactMap(\.string) }
 
     /// A whole number.
-    func int(_ name: String) -> Int? { self[name]?.number?.int64.map(Int.init) }
+    package func int(_ name: String) -> Int? { self[name]?.number?.int64.map(Int.init) }
 
     /// The answer under the name `http`, or this object itself when it is one.
-    var response: HTTPResponse {
+    package var response: HTTPResponse {
         let http = self["http"]?.object ?? self
         var fields = HTTPFields()
         for member in (http["headers"]?.object ?? [:]).members {

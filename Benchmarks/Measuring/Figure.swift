@@ -1,0 +1,94 @@
+/// What a figure should be, against its peer.
+enum Goal {
+    /// At most so many times the peer's: for what costs.
+    case atMost(Double)
+    /// At least so many times the peer's: for what is done in a second.
+    case atLeast(Double)
+    /// A number of our own that must be reached, for what has no peer that does the same.
+    case oursAtLeast(Double)
+    /// A number of our own that must be met exactly.
+    case oursExactly(Double)
+    /// Shown, not judged.
+    case none
+
+    func isReached(ours: Double, ratio: Double) -> Bool? {
+        switch self {
+        case .atMost(let limit): ratio <= limit
+        case .atLeast(let limit): ratio >= limit
+        case .oursAtLeast(let limit): ours >= limit
+        case .oursExactly(let number): ours == number
+        case .none: nil
+        }
+    }
+
+    var text: String {
+        switch self {
+        case .atMost(let limit): "goal <= \(decimal(limit, 2))"
+        case .atLeast(let limit): "goal >= \(decimal(limit, 2))"
+        case .oursAtLeast(let limit): "goal ours >= \(decimal(limit, 0))"
+        case .oursExactly(let number): "goal ours = \(decimal(number, 0))"
+        case .none: "no goal"
+        }
+    }
+}
+
+/// One line of the answer: ours beside a named peer's, measured in turns in the same run.
+struct Figure {
+    var name: String
+    var unit: String
+    /// How many digits of a value are shown after the point.
+    var digits = 2
+    var ours: Samples
+    var peerName: String
+    var peer: Samples
+    var goal: Goal
+
+    /// The median of the ratios of neighbouring samples: what slows the machine for a while slows both of a pair.
+    var ratio: Samples { Samples(zip(ours.values, peer.values).map { $1 > 0 ? $0 / $1 : .infinity }) }
+
+    var line: String {
+        let verdict =
+            switch goal.isReached(ours: ours.median, ratio: ratio.median) {
+            case true?: "reached"
+            case false?: "not reached"
+            case nil: "-"
+            }
+        return "\(name): ours \(shown(ours)) \(unit), \(peerName) \(shown(peer)) \(unit), "
+            + "ratio \(decimal(ratio.median, 2)) (\(decimal(ratio.least, 2))-\(decimal(ratio.greatest, 2))), "
+            + "\(goal.text), \(verdict)"
+    }
+
+    private func shown(_ samples: Samples) -> String {
+        "\(decimal(samples.median, digits)) (\(decimal(samples.least, digits))-\(decimal(samples.greatest, digits)))"
+    }
+}
+
+/// What was measured, several times.
+struct Samples {
+    var values: [Double]
+
+    init(_ values: [Double] = []) { self.values = values }
+
+    /// The middle one, or the mean of the two in the middle; not a number without samples.
+    var median: Double {
+        guard !values.isEmpty else { return .nan }
+        let sorted = values.sorted()
+        let middle = sorted.count / 2
+        return sorted.count % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
+    }
+    var least: Double { values.min() ?? .nan }
+    var greatest: Double { values.max() ?? .nan }
+}
+
+/// The number with so many digits after the point.
+func decimal(_ value: Double, _ digits: Int) -> String {
+    guard value.isFinite, abs(value) < 1e15 else { return "\(value)" }
+    var scale = 1.0
+    for _ in 0..<digits { scale *= 10 }
+    let scaled = Int64((abs(value) * scale).rounded())
+    let whole = String(scaled / Int64(scale))
+    let sign = value < 0 && scaled > 0 ? "-" : ""
+    guard digits > 0 else { return sign + whole }
+    let rest = String(scaled % Int64(scale))
+    return sign + whole + "." + String(repeating: "0", count: digits - rest.count) + rest
+}

@@ -1,0 +1,58 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Two things measured in turns, after a warm-up that does not count.
+///
+/// On the main thread, which may wait. Which of the two goes first changes from round to round, so that neither always finds what the other left in a cache.
+@MainActor
+func inTurns<Sample: Sendable>(
+    rounds: Int, warmUp: Int = 2, ours: () async throws -> Sample, peer: () async throws -> Sample
+) async throws -> (ours: [Sample], peer: [Sample]) {
+    var result: (ours: [Sample], peer: [Sample]) = ([], [])
+    for round in 0..<(warmUp + rounds) {
+        let first: Sample
+        let second: Sample
+        if round % 2 == 0 {
+            first = try await ours()
+            second = try await peer()
+        } else {
+            second = try await peer()
+            first = try await ours()
+        }
+        guard round >= warmUp else { continue }
+        result.ours.append(first)
+        result.peer.append(second)
+    }
+    return result
+}
+
+/// Clocks, in seconds.
+enum Seconds {
+    /// Time that passes, whatever the process does.
+    static var elapsed: Double { read(CLOCK_MONOTONIC) }
+    /// Time that this thread was on a processor: what other programs do meanwhile does not count.
+    static var ofThisThread: Double { read(CLOCK_THREAD_CPUTIME_ID) }
+
+    private static func read(_ clock: clockid_t) -> Double {
+        var time = timespec()
+        clock_gettime(clock, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+}
+
+/// How often `body` runs in a second of this thread's processor time, over about `seconds`.
+func rate(seconds: Double, batch: Int, _ body: () throws -> Void) rethrows -> Double {
+    let start = Seconds.ofThisThread
+    var count = 0
+    while true {
+        for _ in 0..<batch { try body() }
+        count += batch
+        let spent = Seconds.ofThisThread - start
+        if spent >= seconds { return Double(count) / spent }
+    }
+}

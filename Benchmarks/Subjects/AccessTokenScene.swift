@@ -1,0 +1,133 @@
+import HTTPTransport
+import OAuth2
+import OAuth2AccountStore
+import Synchronization
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// `accessToken` when a thousand ask at once for one that has expired, and when it is fresh.
+@MainActor
+enum AccessTokenScene {
+    private static let callers = 1000
+    private static let rounds = 15
+
+    /// What the scene can decide: the time, and how many requests there were.
+    private final class World: Sendable {
+        let requests = Atomic<Int>(0)
+        private let hours = Atomic<Int>(0)
+
+        var now: Date { Date(timeIntervalSince1970: 1_800_000_000 + 3600 * Double(hours.load(ordering: .relaxed))) }
+        func letTokensExpire() { hours.add(2, ordering: .relaxed) }
+        func takeRequests() -> Int { requests.exchange(0, ordering: .relaxed) }
+    }
+
+    /// The peer of a token in memory: what any call of an actor costs.
+    private actor Bare {
+        private var count = 0
+        func call() -> Int {
+            count &+= 1
+            return count
+        }
+    }
+
+    static func run(_ show: @MainActor (Figure) -> Void) async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let world = World()
+        let listener = try LoopbackListener { _ in
+            let number = world.requests.add(1, ordering: .relaxed).newValue
+            return LoopbackResponse(
+                status: 200, fields: ["Content-Type": "application/json"],
+                body: TokenAnswer.body(accessToken: "access-\(number)", refreshToken: "refresh-\(number)"))
+        }
+        defer { listener.close() }
+        var surroundings = Surroundings.system
+        surroundings.now = { world.now }
+        let directory = StoreDirectory(folder.path + "/store")
+        let store = try await AccountStore(
+            settings: try Settings(bytes: Array(SearchScene.settings(port: listener.port).utf8), source: "benchmark"),
+            storage: SQLiteStorage(directory: directory), custody: KeyFile(directory: directory),
+            surroundings: surroundings, watchesOtherProcesses: false)
+        let account = try await store.add(
+            try TokenResponse.read(TokenAnswer.response(accessToken: "first")), toType: "graph")
+        try await expired(store, account.id, world, show)
+        try await fresh(store, account.id, show)
+    }
+
+    private static func expired(
+        _ store: AccountStore, _ id: Account.ID, _ world: World, _ show: @MainActor (Figure) -> Void
+    ) async throws {
+        var requests: [Double] = []
+        var single: [Double] = []
+        let times = try await inTurns(
+            rounds: rounds,
+            ours: {
+                let (time, count) = try await refresh(store, id, callers, world)
+                requests.append(Double(count))
+                return time
+            },
+            peer: {
+                let (time, count) = try await refresh(store, id, 1, world)
+                single.append(Double(count))
+                return time
+            })
+        show(
+            Figure(
+                name: "expired token, requests of \(callers) callers", unit: "requests", digits: 0,
+                ours: Samples([requests.max() ?? .nan]), peerName: "one caller", peer: Samples([single.max() ?? .nan]),
+                goal: .oursExactly(1)))
+        // Milliseconds for a thousand are microseconds for one.
+        show(
+            Figure(
+                name: "expired token, until \(callers) callers have it", unit: "ms",
+                ours: Samples(times.ours.map { $0 * 1e3 }), peerName: "one caller",
+                peer: Samples(times.peer.map { $0 * 1e3 }), goal: .none))
+    }
+
+    /// The seconds until everybody has a token, and the requests that it took.
+    private static func refresh(
+        _ store: AccountStore, _ id: Account.ID, _ callers: Int, _ world: World
+    ) async throws -> (seconds: Double, requests: Int) {
+        world.letTokensExpire()
+        _ = world.takeRequests()
+        let begin = Seconds.elapsed
+        let tokens = try await withThrowingTaskGroup(of: String.self, returning: Set<String>.self) { group in
+            for _ in 0..<callers { group.addTask { try await store.accessToken(for: id).secret.value } }
+            var tokens: Set<String> = []
+            for try await token in group { tokens.insert(token) }
+            return tokens
+        }
+        let seconds = Seconds.elapsed - begin
+        guard tokens.count == 1 else { throw BenchmarkError("\(callers) callers were given \(tokens.count) tokens") }
+        return (seconds, world.takeRequests())
+    }
+
+    private static func fresh(_ store: AccountStore, _ id: Account.ID, _ show: @MainActor (Figure) -> Void) async throws
+    {
+        let calls = 20_000
+        let bare = Bare()
+        let times = try await inTurns(
+            rounds: rounds,
+            ours: { try await nanoseconds(calls) { _ = try await store.accessToken(for: id) } },
+            peer: { try await nanoseconds(calls) { _ = await bare.call() } })
+        show(
+            Figure(
+                name: "fresh token in memory", unit: "ns a call", digits: 0, ours: Samples(times.ours),
+                peerName: "empty actor call", peer: Samples(times.peer), goal: .none))
+    }
+
+    /// The nanoseconds of one call. Off the main actor, so that no call changes the thread there and back.
+    private nonisolated static func nanoseconds(
+        _ calls: Int, _ body: @escaping @Sendable () async throws -> Void
+    ) async throws -> Double {
+        try await Task.detached {
+            let begin = Seconds.elapsed
+            for _ in 0..<calls { try await body() }
+            return (Seconds.elapsed - begin) / Double(calls) * 1e9
+        }.value
+    }
+}

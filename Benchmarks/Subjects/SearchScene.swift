@@ -1,0 +1,111 @@
+import HTTPTransport
+import OAuth2
+import OAuth2AccountStore
+import Synchronization
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A signed-in account in a store of its own, and a directory on loopback that always gives the same answer.
+@MainActor
+final class SearchScene {
+    private let folder: TemporaryFolder
+    private let listener: LoopbackListener
+    private let targets: RequestTargets
+    private let environment: [String: String]
+
+    private static let people = Data(
+        """
+        {"@odata.context":"https://graph.microsoft.com/v1.0/$metadata#users","value":[
+        {"id":"87d349ed-44d7-43e1-9a83-5f2406dee5bd","displayName":"Ada Lovelace","givenName":"Ada","surname":"Lovelace",\
+        "mail":"ada@contoso.example","userPrincipalName":"ada@contoso.example","jobTitle":"Engineer",\
+        "businessPhones":["+1 425 555 0100"],"mobilePhone":null,"officeLocation":"18/2111"},
+        {"id":"4782e723-f4f4-4af3-a76e-25e3bab0d896","displayName":"Ada Yonath","givenName":"Ada","surname":"Yonath",\
+        "mail":"yonath@contoso.example","userPrincipalName":"yonath@contoso.example","jobTitle":"Chemist",\
+        "businessPhones":[],"mobilePhone":null,"officeLocation":null}]}
+        """.utf8)
+
+    init(environment: [String: String]) async throws {
+        folder = try TemporaryFolder()
+        let targets = RequestTargets()
+        let people = Self.people
+        self.targets = targets
+        listener = try LoopbackListener { request in
+            targets.note(request.target)
+            guard request.fields["Authorization"] == "Bearer " + TokenAnswer.standardToken else {
+                return LoopbackResponse(status: 401)
+            }
+            return LoopbackResponse(
+                status: 200, fields: ["Content-Type": "application/json"], body: people)
+        }
+        var environment = environment
+        // What the person's own environment says must not lead to the person's own accounts.
+        environment["DIRECTORY_STORE"] = nil
+        environment["HOME"] = folder.path
+        self.environment = environment
+        try folder.write(Self.settings(port: listener.port), to: "settings.json")
+        let directory = StoreDirectory(folder.path + "/store")
+        let store = try await AccountStore(
+            settings: try Settings(contentsOf: URL(filePath: folder.path + "/settings.json")),
+            storage: SQLiteStorage(directory: directory), custody: KeyFile(directory: directory),
+            watchesOtherProcesses: false)
+        _ = try await store.add(
+            try TokenResponse.read(TokenAnswer.response(accessToken: TokenAnswer.standardToken)), toType: "graph")
+    }
+
+    func close() {
+        listener.close()
+        folder.remove()
+    }
+
+    static func settings(port: UInt16) -> String {
+        """
+        {"defaultType": "graph", "types": {"graph": {
+            "authorizationEndpoint": "http://127.0.0.1:\(port)/authorize",
+            "tokenEndpoint": "http://127.0.0.1:\(port)/token", "clientId": "benchmark",
+            "redirectUri": "http://127.0.0.1/callback", "scopes": ["User.ReadBasic.All"],
+            "graphAPI": "http://127.0.0.1:\(port)/", "api-version": "v1.0"}}}
+        """
+    }
+
+    /// Our program, which must find who is there.
+    func command(_ binary: CommandBinary) throws -> Program {
+        let program = Program(
+            path: binary.path,
+            arguments: [
+                "search", "ada", "--settings", folder.path + "/settings.json", "--store", folder.path + "/store",
+            ],
+            environment: environment)
+        guard try program.output().contains("ada@contoso.example") else {
+            throw BenchmarkError("directory search does not find who is there")
+        }
+        return program
+    }
+
+    /// curl with the address that our program asked for, and the same fields.
+    func curl(_ path: String) throws -> Program {
+        guard let target = targets.last else { throw BenchmarkError("directory search asked for nothing") }
+        let program = Program(
+            path: path,
+            arguments: [
+                "-s", "-H", "Authorization: Bearer \(TokenAnswer.standardToken)", "-H", "Accept: application/json",
+                "http://127.0.0.1:\(listener.port)\(target)",
+            ],
+            environment: environment)
+        guard try program.output().contains("ada@contoso.example") else {
+            throw BenchmarkError("curl is not given the answer that directory search is given")
+        }
+        return program
+    }
+}
+
+/// What was asked for last.
+final class RequestTargets: Sendable {
+    private let target = Mutex<String?>(nil)
+
+    var last: String? { target.withLock { $0 } }
+    func note(_ text: String) { target.withLock { $0 = text } }
+}

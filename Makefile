@@ -1,0 +1,71 @@
+# `make` lists the targets. Needed: Swift 6.3 and, on Linux, apt or what .ci/dependencies names; on macOS, Homebrew.
+
+SWIFT ?= swift
+PREFIX ?= /usr/local
+DESTDIR ?=
+OUTPUT ?= .build/docs
+
+# Extra words for `swift build` and `swift test`, such as -j 1.
+SWIFTFLAGS ?=
+
+SHELL := /bin/bash
+
+# On Linux the program carries the Swift runtime and the C++ library: it starts on a machine without Swift, and sooner.
+ifeq ($(shell uname -s),Linux)
+    STATIC := .build/static
+    RELEASE := -c release --static-swift-stdlib --disable-local-rpath -Xlinker -s -Xswiftc -L$(CURDIR)/$(STATIC)
+else
+    RELEASE := -c release
+endif
+STRICT := -Xswiftc -warnings-as-errors
+PROGRAM := .build/release/directory
+SOURCES := $(wildcard Package.swift Sources Tests Examples Benchmarks)
+
+.DEFAULT_GOAL := help
+.PHONY: help deps build demo test lint format docs integration bench install uninstall clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+deps: ## Install what is missing (apt or brew); instant when nothing is
+	@.ci/dependencies
+
+# The linker finds this library here first, and without a shared one beside it takes the static one.
+$(STATIC)/libstdc++.a:
+	@mkdir -p $(STATIC)
+	@ln -sf "$$(clang++ -print-file-name=libstdc++.a)" $@
+
+build: deps $(if $(STATIC),$(STATIC)/libstdc++.a) ## Build the command: .build/release/directory
+	@set -o pipefail; $(SWIFT) build $(RELEASE) $(SWIFTFLAGS) --product directory 2>&1 | .ci/quiet-build
+
+demo: build ## Build, then show the whole story on a local provider
+	@$(PROGRAM) demo
+
+test: deps lint ## Check the layout of the code and run all tests
+	@set -o pipefail; $(SWIFT) test $(STRICT) $(SWIFTFLAGS) --disable-xctest 2>&1 | .ci/quiet-tests
+
+lint: deps ## Check the layout of the code
+	@$(SWIFT) format lint --strict --recursive --parallel $(SOURCES)
+
+format: deps ## Lay the code out anew
+	@$(SWIFT) format --in-place --recursive --parallel $(SOURCES)
+
+docs: deps ## Build the documentation of every library: .build/docs
+	@.ci/documentation "$(OUTPUT)" $(STRICT) $(SWIFTFLAGS)
+
+integration: build ## Check the command against real servers, a real browser and a real terminal
+	@Tests/Integration/run "$(CURDIR)/$(PROGRAM)"
+
+bench: build ## Print the figures against their peers: the command as it is installed
+	@BENCHMARK_DIRECTORY="$(CURDIR)/$(PROGRAM)" $(SWIFT) run $(RELEASE) $(SWIFTFLAGS) benchmarks
+
+install: build ## Install the command under PREFIX (/usr/local)
+	@install -d "$(DESTDIR)$(PREFIX)/bin"
+	@install -m 755 $(PROGRAM) "$(DESTDIR)$(PREFIX)/bin/directory"
+	@echo "Installed $(DESTDIR)$(PREFIX)/bin/directory"
+
+uninstall: ## Remove the installed command
+	@rm -f "$(DESTDIR)$(PREFIX)/bin/directory"
+
+clean: ## Remove what was built
+	@rm -rf .build

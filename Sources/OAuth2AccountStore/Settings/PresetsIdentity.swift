@@ -1,0 +1,51 @@
+import HTTPTransport
+import OAuth2
+import StrictJSON
+
+/// Who signed in at a provider without ID tokens, from what it answers instead, by the type's ``AccountType/userinfoClaims`` and
+/// ``AccountType/tokenClaims``.
+///
+/// Such claims are the access token's word: they name an account here, and prove nothing to anybody else.
+enum MappedIdentity {
+    /// The claims of a userinfo answer. With no mapping it is OpenID Connect's; with one, the members it names, numbers as text.
+    ///
+    /// - Throws: ``OAuth2Error``, also when the answer has no subject, as when a provider answers an error with status 200 (Slack).
+    static func claims(_ response: HTTPResponse, subject: String?, type: AccountType) throws(OAuth2Error) -> JSONObject
+    {
+        let object = try UserInfo.read(response, subject: type.userinfoClaims.isEmpty ? subject : nil)
+        guard !type.userinfoClaims.isEmpty else { return object }
+        let claims = claims(in: object, by: type.userinfoClaims)
+        guard let found = claims.text("sub") else {
+            throw .invalidResponse(
+                member: "sub", reason: "the userinfo answer has no \(type.userinfoClaims["sub"] ?? "sub")")
+        }
+        guard subject.map({ $0.utf8.elementsEqual(found.utf8) }) ?? true else {
+            throw .invalidResponse(member: "sub_mismatch", reason: "the userinfo answer is about another subject")
+        }
+        return claims
+    }
+
+    /// The claims that a token answer itself has, and nil when it has no subject.
+    static func claims(_ answer: TokenResponse, type: AccountType) -> JSONObject? {
+        guard !type.tokenClaims.isEmpty else { return nil }
+        let claims = claims(in: answer.additional, by: type.tokenClaims)
+        return claims.text("sub") == nil ? nil : claims
+    }
+
+    private static func claims(in object: JSONObject, by mapping: [String: String]) -> JSONObject {
+        var claims: [JSONObject.Member] = []
+        for (claim, path) in mapping.sorted(by: { $0.key < $1.key }) {
+            var value: JSONValue? = .object(object)
+            for name in path.split(separator: ".") { value = value?.object?[String(name)] }
+            switch value {
+            case .string(let text)? where !text.isEmpty: claims.append(.init(name: claim, value: .string(text)))
+            // GitHub's identifiers are numbers; as a text no digit is lost.
+            case .number(let number)? where claim == "sub":
+                claims.append(.init(name: claim, value: .string(number.literal)))
+            case .number?, .bool?: claims.append(.init(name: claim, value: value ?? .null))
+            default: break
+            }
+        }
+        return JSONObject(claims)
+    }
+}

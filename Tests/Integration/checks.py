@@ -1,0 +1,37 @@
+"""What is checked, said in one line each."""
+
+import time
+
+
+class Checks:
+    def __init__(self):
+        self.passed = 0
+        self.failed = 0
+        self.topic = ""
+        self.last = time.monotonic()
+
+    def check(self, sentence, condition, detail=""):
+        """Counts one check. `detail` is shown when it failed: what came instead."""
+        now = time.monotonic()
+        took, self.last = now - self.last, now
+        line = f"{self.topic}: {sentence}" + (f" ({took:.1f} s)" if took >= 1 else "")
+        if condition:
+            self.passed += 1
+            print(f"ok      {line}", flush=True)
+        else:
+            self.failed += 1
+            print(f"FAILED  {line}", flush=True)
+            for line in str(detail).splitlines():
+                print(f"        {line}", flush=True)
+        return bool(condition)
+
+    def ends(self, sentence, outcome, status, *words, silent=False):
+        """A command ended with this status, and its standard error has these words (case does not matter)."""
+        missing = [word for word in words if word.lower() not in outcome.err.lower()]
+        right = outcome.status == status and not missing and not (silent and outcome.err)
+        wish = f"expected status {status}" + (f" and {missing} on standard error" if missing else "")
+        return self.check(sentence, right, f"{wish}\n{outcome}")
+
+    def finish(self):
+        print(f"{self.passed} passed, {self.failed} failed", flush=True)
+        return 1 if self.failed else 0

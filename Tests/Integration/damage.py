@@ -1,0 +1,77 @@
+"""A store that is open to others, damaged, read-only or without its key: said, and never taken for an empty one."""
+
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import time
+
+from provider import Provider, sign_in
+
+
+def run(checks, world):
+    provider = Provider(world, "--token-lifetime", "3600")
+    world.use_settings(provider.settings)
+    checks.ends("a sign-in on the local provider", sign_in(world), 0, "Signed in")
+    original = world.path("original")
+    shutil.copytree(world.store, original)
+
+    def restore():
+        shutil.rmtree(world.store)
+        shutil.copytree(original, world.store)
+
+    def refused(sentence, *words):
+        for command in (["accounts"], ["token"]):
+            checks.ends(f"{sentence}: {command[0]}", world.run(*command), 9, "hint:", *words)
+        restore()
+        checks.ends(f"{sentence}: mended, all is there", world.run("token"), 0)
+
+    os.chmod(world.store, 0o750)
+    refused("a store that the group can read", "chmod 700")
+    os.chmod(os.path.join(world.store, "accounts.key"), 0o644)
+    refused("a key that others can read", "chmod 600")
+    os.remove(os.path.join(world.store, "accounts.key"))
+    refused("a key that is gone")
+    with open(os.path.join(world.store, "accounts.key"), "wb") as key:
+        key.write(b"short")
+    refused("a key that is cut")
+    with open(os.path.join(world.store, "accounts.key"), "wb") as key:
+        key.write(bytes(32))
+    refused("the key of another store")
+    database = next(name for name in os.listdir(world.store) if name.endswith((".sqlite", ".db", ".sqlite3")))
+    for name in os.listdir(world.store):
+        if name.startswith(database):
+            os.remove(os.path.join(world.store, name))
+    with open(os.open(os.path.join(world.store, database), os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
+        file.write(b"This is no database. " * 500)
+    refused("a database that is garbage")
+    with sqlite3.connect(os.path.join(world.store, database)) as connection:
+        connection.execute("PRAGMA user_version = 9999")
+    connection.close()
+    refused("a database of a later version")
+    shutil.rmtree(world.store)
+    with open(world.store, "w", encoding="ascii") as file:
+        file.write("no folder\n")
+    checks.ends("a file where the store should be", world.run("accounts"), 9, "hint:")
+    os.remove(world.store)
+    shutil.copytree(original, world.store)
+    if os.path.isdir("/proc/self"):
+        checks.ends("a place where nothing can be made", world.run("accounts", "--store", "/proc/store"), 9, "hint:")
+
+    killed(checks, world)
+
+
+def killed(checks, world):
+    """Killed at any moment, the store opens and the account is there."""
+    chance = random.Random(2026)
+    lost = []
+    for _ in range(25):
+        running = world.start("token", "--refresh")
+        time.sleep(chance.uniform(0.001, 0.035))
+        running.signal(signal.SIGKILL)
+        running.process.wait()
+        kept = world.run("accounts", "--output", "json")
+        if kept.status != 0 or len(kept.json or []) != 1:
+            lost.append(str(kept))
+    checks.check("killed 25 times in the middle of a refresh: the account is always there", not lost, "\n".join(lost))

@@ -1,0 +1,98 @@
+"""glewlwyd, an independent OAuth 2 and OpenID Connect server, on loopback."""
+
+import base64
+import datetime
+import hashlib
+import json
+import os
+import secrets
+import subprocess
+import time
+import urllib.parse
+
+import web
+from world import free_port
+
+SCOPES = ["openid", "profile", "offline_access", "User.Read"]
+# The redirect URIs that start.sh registers: it compares them whole, port included.
+REDIRECT_PORTS = range(8400, 8410)
+
+
+class Glewlwyd:
+    def __init__(self, world, access_ttl=8, tls=False):
+        self.world = world
+        self.folder = world.path("glewlwyd-tls" if tls else "glewlwyd")
+        self.scripts = os.path.join(world.peers, "glewlwyd")
+        environment = {**os.environ, "ACCESS_TTL": str(access_ttl), "TLS": "1" if tls else "0"}
+        world.closers.append(self.stop)
+        done = subprocess.run(
+            ["bash", os.path.join(self.scripts, "start.sh"), self.folder, str(free_port())], env=environment,
+            capture_output=True, timeout=60)
+        if done.returncode != 0:
+            raise OSError(f"glewlwyd did not start: {done.stderr.decode()}")
+        self.facts = json.loads(done.stdout)
+        self.issuer = self.facts["issuer"]
+        self.endpoints = self.facts["endpoints"]
+        self.ca_file = self.facts["ca_file"]
+        self.redirect_port = free_port(REDIRECT_PORTS)
+
+    def stop(self):
+        subprocess.run(["bash", os.path.join(self.scripts, "stop.sh"), self.folder], capture_output=True, timeout=30)
+
+    def type(self, client="public-cli", **members):
+        """An account type of the settings."""
+        return {"issuer": self.issuer, "clientId": client,
+                "redirectUri": f"http://127.0.0.1:{self.redirect_port}/callback", "scopes": SCOPES, **members}
+
+    def secret(self, client):
+        return next(c["client_secret"] for c in self.facts["clients"] if c["client_id"] == client)
+
+    def approve(self, url):
+        """Logs in and consents with curl alone, and delivers the redirect."""
+        return subprocess.run(
+            ["bash", os.path.join(self.scripts, "approve.sh"), "-d", self.folder, url], capture_output=True, timeout=60)
+
+    def redirect(self, url):
+        """The same without delivering it: where the browser would be sent."""
+        done = subprocess.run(
+            ["bash", os.path.join(self.scripts, "approve.sh"), "-n", "-d", self.folder, url], capture_output=True,
+            timeout=60)
+        return done.stdout.decode().strip()
+
+    def user_info(self, token):
+        return web.send(self.endpoints["userinfo_endpoint"], bearer=token, ca_file=self.ca_file)
+
+    def is_active(self, token):
+        """What the server itself says about a token (RFC 7662)."""
+        client = "confidential-basic"
+        answer = web.send(self.endpoints["introspection_endpoint"], form={"token": token},
+                          basic=(client, self.secret(client)), ca_file=self.ca_file)
+        return answer.json["active"] if answer.status == 200 and answer.json else f"introspection: {answer}"
+
+    def refresh(self, refresh_token, client="public-cli"):
+        """A refresh past the program, to see whether the server still takes a token."""
+        return web.send(self.endpoints["token_endpoint"], ca_file=self.ca_file, form={
+            "grant_type": "refresh_token", "refresh_token": refresh_token, "client_id": client})
+
+    def grant_past_the_program(self):
+        """Tokens for a program that is not this one: the answer of the token endpoint."""
+        verifier = secrets.token_urlsafe(48)
+        challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
+        back = {"client_id": "public-cli", "redirect_uri": f"http://127.0.0.1:{self.redirect_port}/callback"}
+        question = {**back, "response_type": "code", "scope": " ".join(SCOPES), "state": secrets.token_urlsafe(16),
+                    "nonce": secrets.token_urlsafe(16), "code_challenge": challenge, "code_challenge_method": "S256"}
+        redirect = self.redirect(self.endpoints["authorization_endpoint"] + "?" + urllib.parse.urlencode(question))
+        code = urllib.parse.parse_qs(urllib.parse.urlsplit(redirect).query)["code"][0]
+        return web.send(self.endpoints["token_endpoint"], ca_file=self.ca_file, form={
+            **back, "grant_type": "authorization_code", "code": code, "code_verifier": verifier})
+
+    def refresh_tokens_given(self):
+        """How many refresh tokens the server's log tells of: one for each sign-in and one for each refresh."""
+        with open(os.path.join(self.folder, "glewlwyd.log"), encoding="utf-8", errors="replace") as log:
+            return log.read().count("Refresh token generated for client")
+
+
+def wait_until_expired(moment, margin=0.3):
+    """Waits until an RFC 3339 time has passed."""
+    left = datetime.datetime.fromisoformat(moment.replace("Z", "+00:00")).timestamp() - time.time()
+    time.sleep(max(0, left) + margin)

@@ -1,0 +1,55 @@
+"""Runs the topics and counts what held. One line a check; the last line is the sum."""
+
+import argparse
+import signal
+import sys
+import time
+import traceback
+
+import browser_sign_in
+import damage
+import demo
+import local_directory
+import parallel
+import refusals
+import settings
+import terminal
+import tls
+from checks import Checks
+from world import World
+
+# The topics that need nothing but the program, and those that need real software.
+ALONE = [settings, damage, demo, local_directory, terminal]
+WITH_PEERS = [browser_sign_in, parallel, refusals, tls]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--peers", default="")
+    parser.add_argument("topics", nargs="*", help="only these")
+    arguments = parser.parse_args()
+    # Ended from outside, the program still stops what it started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+
+    modules = ALONE + (WITH_PEERS if arguments.peers else [])
+    unknown = set(arguments.topics) - {module.__name__ for module in ALONE + WITH_PEERS}
+    if unknown:
+        parser.error(f"no topic {', '.join(sorted(unknown))}")
+    checks = Checks()
+    for module in modules:
+        if arguments.topics and module.__name__ not in arguments.topics:
+            continue
+        checks.topic = module.__name__.replace("_", " ")
+        begun = time.monotonic()
+        with World(arguments.program, arguments.peers) as world:
+            try:
+                module.run(checks, world)
+            except Exception as error:
+                checks.check("the topic came to its end", False, "".join(traceback.format_exception(error)))
+        print(f"-- {checks.topic}: {time.monotonic() - begun:.1f} s", flush=True)
+    return checks.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,11 @@
+#!/usr/bin/env python3
+"""person.py URL: a browser and a person for the local provider. $PERSON_DECISION is the button: approve or deny."""
+
+import os
+import sys
+
+import web
+
+if __name__ == "__main__":
+    redirect = web.decide(sys.argv[1], os.environ.get("PERSON_DECISION", "approve"), os.environ.get("PERSON_NAME"))
+    web.send(redirect)

@@ -1,0 +1,112 @@
+"""Sign-ins that do not come to an end, clients with secrets, redirects that belong to nobody."""
+
+import socket
+import urllib.parse
+
+import web
+from glewlwyd import Glewlwyd
+from world import address_shown
+
+
+def run(checks, world):
+    server = Glewlwyd(world, access_ttl=60)
+    secret = server.secret("confidential-basic")
+    odd = server.secret("confidential-odd")
+    world.write("secret.txt", secret + "\n")
+    basic, post = "confidential-basic", "confidential-post"
+    types = {
+        "public": server.type(),
+        "basic": server.type(basic, clientSecret=secret, clientAuthentication="client_secret_basic"),
+        "post": server.type(post, clientSecret={"environment": "POST_SECRET"},
+                            clientAuthentication="client_secret_post"),
+        "file": server.type(basic, clientSecret={"file": world.path("secret.txt")},
+                            clientAuthentication="client_secret_basic"),
+        "raw": server.type("confidential-odd", clientSecret=odd, clientAuthentication="client_secret_basic_raw"),
+        "encoded": server.type("confidential-odd", clientSecret=odd, clientAuthentication="client_secret_basic"),
+        "wrong": server.type(basic, clientSecret="not the secret", clientAuthentication="client_secret_basic"),
+        "stranger": server.type("nobody-knows-me"),
+        "unregistered": {**server.type(), "redirectUri": "http://127.0.0.1:8399/callback"},
+    }
+    world.use_settings({"defaultType": "public", "types": types})
+
+    clients(checks, world, server)
+    abandoned(checks, world, server)
+    foreign_redirects(checks, world, server)
+
+
+def sign_in(world, server, name, **environment):
+    """A sign-in that the person approves."""
+    waiting = world.start("sign-in", name, "--no-browser", "--timeout", "20", **environment)
+    url = address_shown(waiting)
+    if url:
+        server.approve(url)
+    return waiting.finish()
+
+
+def clients(checks, world, server):
+    secret = server.secret("confidential-post")
+    checks.ends("a secret in HTTP Basic", sign_in(world, server, "basic"), 0, "Signed in")
+    checks.ends("a secret in the body, from the environment", sign_in(world, server, "post", POST_SECRET=secret), 0)
+    checks.ends("a secret from a file", sign_in(world, server, "file"), 0)
+    checks.ends("an odd secret sent raw, as this server wants it", sign_in(world, server, "raw"), 0)
+    renewed = world.run("token", "--type", "raw", "--refresh")
+    checks.check("and a refresh with it", renewed.status == 0, renewed)
+
+    for name, why in (("encoded", "an odd secret form-encoded, which this server refuses"),
+                      ("wrong", "a wrong secret")):
+        refused = sign_in(world, server, name)
+        checks.ends(f"{why}: settings are wrong", refused, 8, "hint:")
+        told = refused.out + refused.err
+        checks.check(f"{why}: it is not shown",
+                     "not the secret" not in told and server.secret("confidential-odd") not in told, refused)
+    checks.ends("a secret whose variable is not set", sign_in(world, server, "post"), 8, "POST_SECRET")
+    kept = world.run("accounts", "--output", "json").json or []
+    checks.check("the refused sign-ins have left no account",
+                 {account["type"] for account in kept} == {"basic", "post", "file", "raw"}, kept)
+
+
+def abandoned(checks, world, server):
+    early = world.run("sign-in", "public", "--no-browser", "--timeout", "1")
+    checks.ends("a sign-in that nobody finishes: sign-in needed", early, 4, "hint:")
+    with socket.socket() as probe:
+        free = probe.connect_ex(("127.0.0.1", server.redirect_port)) != 0
+    checks.check("then nobody listens on the redirect's port", free)
+
+    with socket.create_server(("127.0.0.1", server.redirect_port)):
+        checks.ends("the redirect's port is taken: settings are wrong",
+                    world.run("sign-in", "public", "--no-browser", "--timeout", "5"), 8,
+                    str(server.redirect_port), "hint:")
+
+    # The server says so on a page of its own or in a redirect; either way the program does not sign in.
+    for name in ("stranger", "unregistered"):
+        waiting = world.start("sign-in", name, "--no-browser", "--timeout", "3")
+        url = address_shown(waiting)
+        checks.check(f"client or redirect {name}: the server gives no code", "code=" not in server.redirect(url or ""))
+        ended = waiting.finish()
+        checks.check(f"client or redirect {name}: no account", ended.status not in (0, 1), ended)
+
+
+def foreign_redirects(checks, world, server):
+    """Redirects that belong to no sign-in do not end the one that waits."""
+    waiting = world.start("sign-in", "public", "--no-browser", "--timeout", "30")
+    url = address_shown(waiting)
+    back = f"http://127.0.0.1:{server.redirect_port}"
+    state = urllib.parse.parse_qs(urllib.parse.urlsplit(url).query)["state"][0]
+    foreign = {
+        "no state": "/callback?code=abc", "another state": "/callback?code=abc&state=xyz", "nothing": "/callback",
+        "another path": f"/other?code=abc&state={state}", "an error without state": "/callback?error=access_denied",
+        "the state twice": f"/callback?code=abc&state={state}&state=xyz",
+        "another issuer": f"/callback?code=abc&state=xyz&iss=https%3A%2F%2Fevil.example",
+    }
+    answers = {name: web.send(back + path) for name, path in foreign.items()}
+    bad = {name: str(answer) for name, answer in answers.items() if not 400 <= answer.status < 500}
+    checks.check("foreign redirects are refused", not bad, bad)
+    checks.check("the sign-in goes on waiting", waiting.process.poll() is None, waiting.err)
+    redirect = server.redirect(url)
+    checks.check("the answer to its own redirect is a page", web.send(redirect).status == 200, redirect[:60])
+    checks.ends("it ends well", waiting.finish(), 0, "Signed in")
+    again = world.start("sign-in", "public", "--no-browser", "--timeout", "3")
+    address_shown(again)
+    answer = web.send(redirect)
+    checks.check("a replayed redirect is refused", 400 <= answer.status < 500, answer)
+    checks.ends("and signs nobody in", again.finish(), 4)

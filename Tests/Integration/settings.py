@@ -1,0 +1,81 @@
+"""Wrong settings and command lines: each names what stands where, and what to do."""
+
+import os
+
+GOOD = {"issuer": "https://id.example", "clientId": "cli", "redirectUri": "http://127.0.0.1/callback",
+        "scopes": ["openid"]}
+
+
+def without(key):
+    return {name: value for name, value in GOOD.items() if name != key}
+
+
+def run(checks, world):
+    def wrong(sentence, content, *words):
+        path = world.write("settings.json", content)
+        checks.ends(sentence, world.run("accounts", "--settings", path), 8, "settings.json", *words)
+
+    def wrong_type(sentence, members, *words):
+        wrong(sentence, {"types": {"one": members}}, *words)
+
+    wrong_type("a missing clientId", without("clientId"), "types.one.clientId")
+    wrong_type("a missing redirectUri", without("redirectUri"), "types.one.redirectUri")
+    wrong_type("neither issuer nor authority nor tokenEndpoint", without("issuer"), "types.one", "tokenEndpoint")
+    wrong_type("an unknown key names the nearest", {**GOOD, "clientID": "x"}, "types.one.clientID", "clientId")
+    wrong_type("a number for a name", {**GOOD, "clientId": 7}, "types.one.clientId", "7")
+    wrong_type("an issuer that is no address", {**GOOD, "issuer": "id example"}, "types.one.issuer")
+    wrong_type("plain http to another machine", {**GOOD, "issuer": "http://id.example"}, "types.one.issuer", "https")
+    wrong_type("scopes of another kind", {**GOOD, "scopes": {"openid": True}}, "types.one.scopes")
+    wrong_type("an authentication that does not exist",
+               {**GOOD, "clientSecret": "s3cr3t", "clientAuthentication": "basic"}, "clientAuthentication")
+    wrong("a default type that is not there", {"defaultType": "two", "types": {"one": GOOD}}, "two")
+    wrong("types that are a list", {"types": [GOOD]}, "types")
+    wrong("no JSON at all", "hello", "settings.json")
+    wrong("half a JSON", '{"types": {"one": {', "settings.json")
+    wrong("the same key twice", '{"types": {}, "types": {}}', "settings.json")
+    wrong("an empty file", "", "settings.json")
+    wrong("a property list that is cut", '<?xml version="1.0"?><plist><dict><key>scopes</key>', "settings.json")
+
+    path = world.write("settings.json", {"types": {"one": {**GOOD, "clientSecret": ["s3cr3t"], "tokenType": "s3cr3t"}}})
+    told = world.run("accounts", "--settings", path)
+    checks.check("a wrong secret is not shown", told.status == 8 and "clientSecret" in told.err
+                 and "s3cr3t" not in told.err, told)
+
+    checks.ends("a file that is not there", world.run("accounts", "--settings", world.path("none.json")), 8,
+                "none.json")
+    checks.ends("a folder for a file", world.run("accounts", "--settings", world.folder), 8)
+    checks.ends("no settings at all", world.run("accounts"), 8, "hint:")
+    if os.geteuid() != 0:
+        path = world.write("closed.json", {"types": {"one": GOOD}})
+        os.chmod(path, 0)
+        checks.ends("a file that may not be read", world.run("accounts", "--settings", path), 8, "closed.json")
+
+    path = world.write("settings.json", "// a comment\n" + '{"types": {"one": ' + str(GOOD).replace("'", '"') + "}}")
+    checks.ends("comments are allowed", world.run("accounts", "--settings", path), 3)
+    checks.ends("a type that is not there", world.run("sign-in", "two", "--settings", path), 8, "two")
+    home = world.path("home", ".config", "directory")
+    os.makedirs(home)
+    os.rename(path, os.path.join(home, "settings.json"))
+    checks.ends("settings in the home are found", world.run("accounts"), 3)
+    world.make("config")
+    checks.ends("the environment's base directory wins over it",
+                world.run("accounts", XDG_CONFIG_HOME=world.path("config")), 8, world.path("config"))
+    checks.ends("so does the file named in the environment",
+                world.run("accounts", DIRECTORY_SETTINGS=world.path("other.json")), 8, "other.json")
+
+    usage(checks, world)
+
+
+def usage(checks, world):
+    checks.ends("an unknown command names the nearest", world.run("serach", "ada"), 2, "search")
+    checks.ends("an unknown option names the nearest", world.run("status", "--setings", "x"), 2, "--settings")
+    checks.ends("an option without its value", world.run("search", "--limit"), 2, "--limit")
+    checks.ends("a value that is no number", world.run("search", "ada", "--limit", "many"), 2, "--limit", "many")
+    version = world.run("--version")
+    checks.check("--version is one line", version.status == 0 and version.out.startswith("directory ")
+                 and version.out.count("\n") == 1 and not version.err, version)
+    help = world.run("help")
+    checks.check("help goes to standard output", help.status == 0 and "sign-in" in help.out and not help.err, help)
+    same = world.run("search", "--help").out
+    checks.check("help search and search --help are the same", same and world.run("help", "search").out == same)
+    checks.check("help shows no control characters", all(c == "\n" or ord(c) >= 32 for c in help.out), repr(help.out))

@@ -1,0 +1,112 @@
+"""In a real terminal: the demo, the table, Ctrl-C."""
+
+import os
+import shlex
+import shutil
+import subprocess
+import time
+import unicodedata
+
+import demo
+from provider import Provider
+
+
+def cells(line):
+    """What stands in each column of the screen: a wide character fills two, a combining one none."""
+    found = []
+    for character in line:
+        if not unicodedata.combining(character):
+            found += [character, ""] if unicodedata.east_asian_width(character) in "WF" else [character]
+    return found
+
+
+class Terminal:
+    """A private tmux server with one window. The status of the command is kept when it ends."""
+
+    def __init__(self, world, columns, rows, *words):
+        self.socket = world.path(f"tmux-{len(world.closers)}")
+        self.status_file = self.socket + ".status"
+        self.environment = world.environment | {"TERM": "xterm-256color"}
+        world.closers.append(self.stop)
+        command = f"trap : INT; {shlex.join([world.program, *words])}; echo $? > {shlex.quote(self.status_file)}"
+        self.tmux("-f", "/dev/null", "new-session", "-d", "-s", "m", "-x", str(columns), "-y", str(rows), "sleep 99999")
+        for name, value in (("remain-on-exit", "on"), ("remain-on-exit-format", ""), ("history-limit", "20000"),
+                            ("status", "off")):
+            self.tmux("set", "-g", name, value)
+        self.tmux("respawn-pane", "-k", "-t", "m", "sh", "-c", command)
+
+    def tmux(self, *words):
+        done = subprocess.run(["tmux", "-u", "-S", self.socket, *words], env=self.environment, capture_output=True,
+                              timeout=20)
+        return done.stdout.decode("utf-8", "replace")
+
+    @property
+    def screen(self):
+        return self.tmux("capture-pane", "-p", "-J", "-S", "-", "-t", "m").rstrip() + "\n"
+
+    @property
+    def colours(self):
+        return self.tmux("capture-pane", "-p", "-e", "-J", "-S", "-", "-t", "m")
+
+    def keys(self, *keys):
+        self.tmux("send-keys", "-t", "m", *keys)
+
+    def wait(self, text, limit=20):
+        end = time.monotonic() + limit
+        while text not in self.screen and time.monotonic() < end:
+            time.sleep(0.05)
+        return text in self.screen
+
+    def status(self, limit=20):
+        """The exit status of the command, once it has ended."""
+        end = time.monotonic() + limit
+        while time.monotonic() < end:
+            if os.path.exists(self.status_file):
+                with open(self.status_file, encoding="ascii") as file:
+                    text = file.read().strip()
+                if text:
+                    return int(text)
+            time.sleep(0.05)
+        return "no end in time"
+
+    def stop(self):
+        self.tmux("kill-server")
+
+
+def run(checks, world):
+    if not shutil.which("tmux"):
+        print("skipped: the terminal, because there is no tmux", flush=True)
+        return
+    told = Terminal(world, 160, 50, "demo")
+    status = told.status(30)
+    checks.check("the demo ends well", status == 0, f"{status}\n{told.screen}")
+    checks.check("it says the same steps as in a pipe", demo.steps(told.screen) == demo.steps(world.run("demo").out),
+                 told.screen)
+
+    provider = Provider(world)
+    world.use_settings(provider.settings)
+    waiting = Terminal(world, 100, 30, "sign-in", "--no-browser")
+    checks.check("sign-in shows the address on a line of its own", waiting.wait("\nhttp://127.0.0.1"), waiting.screen)
+    waiting.keys("C-c")
+    status = waiting.status()
+    checks.check("Ctrl-C ends it with 130", status == 130, f"{status}\n{waiting.screen}")
+    checks.check("and says that it was interrupted", "interrupted" in waiting.screen, waiting.screen)
+
+    world.run("sign-in")
+    wide = Terminal(world, 120, 40, "search", "a", "--limit", "10")
+    checks.check("search in a terminal ends well", wide.status() == 0, wide.screen)
+    head, *people = wide.screen.splitlines()[:11]
+    # The column before MAIL is empty in every line, whatever the widths of the names.
+    gap = head.find("MAIL") - 1
+    checks.check("its columns are aligned, without tabs",
+                 head.startswith("NAME") and "\t" not in wide.screen and len(people) == 10
+                 and all(cells(line)[gap] == " " and cells(line)[gap - 1] == " " for line in people), wide.screen)
+    narrow = Terminal(world, 60, 40, "search", "a", "--limit", "10")
+    narrow.status()
+    head, *people = narrow.screen.splitlines()[:11]
+    checks.check("in 60 columns each person has one line",
+                 head.startswith("NAME") and len(people) == 10 and all(len(cells(line)) <= 60 for line in people)
+                 and all(line[:3] in wide.screen for line in people), narrow.screen)
+    plain = Terminal(world, 120, 40, "search", "a", "--limit", "3", "--no-color")
+    plain.status()
+    checks.check("--no-color leaves no colour", "\x1b" not in plain.colours, repr(plain.colours))

@@ -1,0 +1,216 @@
+import Foundation
+import OAuth2
+import StrictJSON
+import Testing
+
+@testable import OAuth2AccountStore
+
+/// `Settings/providers` of this package, which is what the built-in presets are made from.
+enum PresetFiles {
+    static let root = URL(filePath: #filePath).appending(path: "../../../..").standardizedFileURL
+    static var folder: URL { root.appending(path: "Settings/providers") }
+
+    static func texts() throws -> [String: String] {
+        var texts: [String: String] = [:]
+        for file in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+        where file.pathExtension == "json" {
+            let text = try String(contentsOf: file, encoding: .utf8)
+            texts[file.deletingPathExtension().lastPathComponent] = text.trimmingCharacters(in: .newlines)
+        }
+        return texts
+    }
+}
+
+@Suite struct PresetTests {
+    /// A value for every key that some preset needs.
+    static let filling: JSONObject = [
+        "tenant": "contoso", "policy": "B2C_1_signin", "domain": "example.okta.com", "host": "id.example",
+        "realm": "staff", "region": "eu-central-1", "userPool": "eu-central-1_AbCdEfGhI", "clientId": "client-1",
+        "clientSecret": ["environment": "SECRET"], "issuer": "https://id.example/realms/a",
+    ]
+
+    static func filling(_ preset: ProviderPreset) -> JSONObject {
+        JSONObject(filling.members.filter { preset.requiredKeys.contains($0.name) })
+    }
+
+    /// With `DIRECTORY_UPDATE_PRESETS=1` in the environment it writes the sources anew, so that changing a file is enough.
+    @Test func `the built-in presets are the files`() throws {
+        let files = try PresetFiles.texts()
+        if ProcessInfo.processInfo.environment["DIRECTORY_UPDATE_PRESETS"] == "1" {
+            try PresetSources.write(files)
+            return
+        }
+        #expect(files.count == 29)
+        #expect(ProviderPreset.texts == files, "change the file, then run this test with DIRECTORY_UPDATE_PRESETS=1")
+        #expect(ProviderPreset.all.map(\.name) == files.keys.sorted(), "a file is no JSON, or lacks a name or a type")
+    }
+
+    @Test(arguments: ProviderPreset.all)
+    func `every preset is a whole account type once it is filled in`(preset: ProviderPreset) throws {
+        let type = try preset.accountType(filling: Self.filling(preset))
+        #expect(type.name == preset.name && type.preset == preset.name)
+        #expect(!type.clientID.isEmpty)
+        #expect(preset.documentation.allSatisfy { $0.hasPrefix("https://") } || preset.name == "local")
+        #expect(!preset.documentation.isEmpty && !preset.title.isEmpty)
+        var addresses = type.endpoints.values.map(\.absoluteString)
+        switch type.provider {
+        case .issuer(let text), .authority(let text): addresses.append(text)
+        case .endpoints:
+            #expect(type.endpoints["authorization_endpoint"] != nil && type.endpoints["token_endpoint"] != nil)
+            // Without ID tokens and without this, everybody who signs in would be the same account.
+            #expect(type.userinfoClaims["sub"] != nil || type.tokenClaims["sub"] != nil)
+            #expect(type.userinfoClaims.isEmpty == (type.endpoints["userinfo_endpoint"] == nil))
+        }
+        if let graph = type.graphAPI { addresses.append(graph.absoluteString) }
+        let scheme = preset.name == "local" ? "http://127.0.0.1:8765" : "https://"
+        for address in addresses {
+            #expect(address.hasPrefix(scheme) && !address.contains("{"), "\(address)")
+        }
+        #expect(
+            type.redirectURI.text.hasPrefix("http://127.0.0.1") || type.redirectURI.text.hasPrefix("http://localhost"))
+        #expect(!type.scope.tokens.contains { $0.contains("{") })
+        #expect(type.authorizationParameters.keys.allSatisfy { !AuthorizationRequest.protocolParameters.contains($0) })
+    }
+
+    @Test(arguments: ProviderPreset.all)
+    func `a preset has no key that settings do not have`(preset: ProviderPreset) throws {
+        // What a quirk means is a key of its own in the settings reader.
+        for member in preset.type.members where member.name != "quirks" {
+            #expect(TypeReader.keys.contains(member.name), "\(member.name)")
+        }
+        for name in preset.type["quirks"]?.array?.compactMap(\.string) ?? [] {
+            #expect(TokenResponse.Tolerance(name: name) != nil, "\(name)")
+        }
+        let text = JSONValue.object(preset.type).text()
+        for placeholder in preset.placeholders {
+            #expect(text.contains("{\(placeholder.name)}"), "\(placeholder.name)")
+            #expect(!TypeReader.keys.contains(placeholder.name))
+        }
+        #expect(!text.contains("lientSecret\""), "a secret in a preset")
+    }
+
+    @Test(arguments: ProviderPreset.all.filter { !$0.isComplete })
+    func `what is missing is named, with where it goes`(preset: ProviderPreset) throws {
+        for key in preset.requiredKeys {
+            let rest = JSONObject(Self.filling(preset).members.filter { $0.name != key })
+            let error = #expect(throws: SettingsError.self) { try preset.accountType(filling: rest) }
+            #expect(error?.key == key && error?.found == "nothing")
+            #expect(error?.hint?.contains("directory providers show \(preset.name)") == true)
+        }
+    }
+
+    @Test func `only the local provider works with nothing added`() throws {
+        #expect(ProviderPreset.all.filter(\.isComplete).map(\.name) == ["local"])
+        let local = try #require(ProviderPreset(named: "local"))
+        #expect(try local.accountType().provider == .issuer("http://127.0.0.1:8765"))
+        #expect(try local.accountType(filling: ["port": "9000"]).graphAPI?.absoluteString == "http://127.0.0.1:9000/")
+    }
+
+    @Test(arguments: [
+        ("entra", "https://login.microsoftonline.com/common", "https://graph.microsoft.com/"),
+        ("entra-consumers", "https://login.microsoftonline.com/consumers", "https://graph.microsoft.com/"),
+        ("entra-tenant", "https://login.microsoftonline.com/contoso", "https://graph.microsoft.com/"),
+        ("entra-us-gov", "https://login.microsoftonline.us/organizations", "https://graph.microsoft.us/"),
+        ("entra-us-dod", "https://login.microsoftonline.us/organizations", "https://dod-graph.microsoft.us/"),
+        ("entra-china", "https://login.chinacloudapi.cn/organizations", "https://microsoftgraph.chinacloudapi.cn/"),
+    ])
+    func `each cloud has its own sign-in and its own directory`(name: String, authority: String, graph: String) throws {
+        let preset = try #require(ProviderPreset(named: name))
+        let type = try preset.accountType(filling: Self.filling(preset))
+        #expect(type.provider == .authority(authority))
+        #expect(type.graphAPI?.absoluteString == graph)
+    }
+
+    @Test func `a policy of Azure AD B2C is part of the authority, and the application is a scope`() throws {
+        let preset = try #require(ProviderPreset(named: "azure-b2c"))
+        let type = try preset.accountType(filling: Self.filling(preset))
+        #expect(
+            type.provider == .authority("https://contoso.b2clogin.com/contoso.onmicrosoft.com/B2C_1_signin"))
+        #expect(type.scope.tokens == ["openid", "offline_access", "client-1"])
+        let discovery = try Discovery(authority: "https://contoso.b2clogin.com/contoso.onmicrosoft.com/B2C_1_signin")
+        #expect(
+            discovery.url.absoluteString
+                == "https://contoso.b2clogin.com/contoso.onmicrosoft.com/B2C_1_signin/v2.0/.well-known/openid-configuration"
+        )
+    }
+
+    private func settings(_ type: String) throws -> AccountType {
+        let text = #"{"types": {"mine": \#(type)}}"#
+        return try #require(try Settings(bytes: Array(text.utf8), source: "settings.json")["mine"])
+    }
+
+    @Test func `a type's own keys win over those of its preset`() throws {
+        let plain = try settings(#"{"provider": "gitlab", "clientId": "a"}"#)
+        #expect(plain.provider == .issuer("https://gitlab.com"))
+        let own = try settings(
+            #"{"provider": "gitlab", "host": "git.example:8443", "clientId": "a", "scopes": ["api"], "redirectUri": "http://127.0.0.1:1/x"}"#
+        )
+        #expect(own.provider == .issuer("https://git.example:8443"))
+        #expect(own.scope.tokens == ["api"] && own.redirectURI.text == "http://127.0.0.1:1/x")
+        let issuer = try settings(#"{"provider": "entra", "issuer": "https://id.example", "clientId": "a"}"#)
+        #expect(issuer.provider == .issuer("https://id.example") && issuer.graphAPI != nil)
+        let `public` = try settings(#"{"provider": "github", "clientId": "a", "clientAuthentication": "none"}"#)
+        #expect(`public`.clientSecret == nil && `public`.clientAuthentication == AccountType.AuthenticationMethod.none)
+    }
+
+    @Test(arguments: [
+        (#"{"provider": "gitHbu", "clientId": "a"}"#, "types.mine.provider", "did you mean github?"),
+        (#"{"provider": 7}"#, "types.mine.provider", "providers list"),
+        (#"{"provider": "github", "clientId": "a"}"#, "types.mine.clientSecret", "providers show github"),
+        (#"{"provider": "entra-tenant", "clientId": "a"}"#, "types.mine.tenant", "providers show entra-tenant"),
+        (#"{"provider": "gitlab", "host": "a@evil.example", "clientId": "a"}"#, "types.mine.host", ""),
+        (#"{"provider": "gitlab", "host": "a?x", "clientId": "a"}"#, "types.mine.host", ""),
+        (#"{"provider": "entra-tenant", "tenant": "../x", "clientId": "a"}"#, "types.mine.tenant", ""),
+        (#"{"provider": "gitlab", "hots": "x", "clientId": "a"}"#, "types.mine.hots", ""),
+        (
+            #"{"provider": "gitlab", "clientId": "a", "userinfoClaims": {"sub": 1}}"#, "types.mine.userinfoClaims.sub",
+            ""
+        ),
+        (#"{"provider": "gitlab", "clientId": "a", "longLivedTokens": "yes"}"#, "types.mine.longLivedTokens", ""),
+    ])
+    func `what is wrong in a type that is built on a preset is named`(text: String, key: String, hint: String) {
+        let error = #expect(throws: SettingsError.self) { try settings(text) }
+        #expect(error?.key == key, "\(String(describing: error))")
+        #expect(hint.isEmpty || error?.hint?.contains(hint) == true, "\(String(describing: error?.hint))")
+    }
+}
+
+/// Writes the sources that hold the presets.
+enum PresetSources {
+    private static let groups: [(name: String, file: String, what: String, presets: @Sendable (String) -> Bool)] = [
+        ("microsoftTexts", "PresetsTextsMicrosoft", "of Microsoft", { $0.hasPrefix("entra") || $0 == "azure-b2c" }),
+        (
+            "serverTexts", "PresetsTextsServers", "of servers that organisations run or rent",
+            { servers.contains($0) }
+        ),
+        ("serviceTexts", "PresetsTextsServices", "of public services", { _ in true }),
+    ]
+    private static let servers: Set<String> = [
+        "openid", "okta", "auth0", "keycloak", "cognito", "gitlab", "glewlwyd", "local", "salesforce", "atlassian",
+    ]
+
+    static func write(_ files: [String: String]) throws {
+        var rest = files
+        for group in groups {
+            var text = """
+                // Made from Settings/providers by the test `the built-in presets are the files`. Change the files.
+
+                extension ProviderPreset {
+                    /// The presets \(group.what).
+                    static let \(group.name): [String: String] = [
+
+                """
+            for name in rest.keys.sorted() where group.presets(name) {
+                text += "        \"\(name)\": #\"\"\"\n"
+                for line in (rest[name] ?? "").split(separator: "\n", omittingEmptySubsequences: false) {
+                    text += "            " + line + "\n"
+                }
+                text += "            \"\"\"#,\n"
+                rest[name] = nil
+            }
+            text += "    ]\n}\n"
+            let file = PresetFiles.root.appending(path: "Sources/OAuth2AccountStore/Settings/\(group.file).swift")
+            try text.write(to: file, atomically: true, encoding: .utf8)
+        }
+    }
+}

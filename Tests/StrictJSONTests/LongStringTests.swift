@@ -1,0 +1,68 @@
+import StrictJSON
+import Testing
+
+/// Strings are read in pieces of several bytes, so what ends or spoils one is looked for at every place in a piece.
+@Suite struct LongStringTests {
+    private static let lengths = 1...40
+
+    private func text(_ length: Int, _ filler: UInt8, _ byte: UInt8, at place: Int) -> [UInt8] {
+        var content = [UInt8](repeating: filler, count: length)
+        content[place] = byte
+        return [0x22] + content + [0x22]
+    }
+
+    @Test func `a control character is refused wherever it stands`() {
+        for length in Self.lengths {
+            for place in 0..<length {
+                for byte: UInt8 in [0x00, 0x01, 0x0A, 0x1F] {
+                    #expect(throws: JSONError.self) { try JSONValue(parsing: text(length, 0x61, byte, at: place)) }
+                }
+            }
+        }
+    }
+
+    @Test func `the first quote ends a string wherever it stands`() {
+        for length in Self.lengths {
+            for place in 0..<length {
+                let bytes = text(length, 0x61, 0x22, at: place)
+                #expect(throws: JSONError.self) { try JSONValue(parsing: bytes) }
+                let whole = Array(bytes[...(place + 1)])
+                #expect((try? JSONValue(parsing: whole)) == .string(String(repeating: "a", count: place)))
+            }
+        }
+    }
+
+    @Test func `an escape is read wherever it stands`() throws {
+        for length in Self.lengths {
+            for place in 0..<length {
+                var content = [UInt8](repeating: 0x7F, count: length)
+                content.replaceSubrange(place...place, with: Array(#"\u00e9"#.utf8))
+                let value = try JSONValue(parsing: [0x22] + content + [0x22])
+                let filler = { String(repeating: "\u{7F}", count: $0) }
+                #expect(value == .string(filler(place) + "é" + filler(length - place - 1)))
+            }
+        }
+    }
+
+    @Test func `what only looks like a quote, a backslash or a control character is kept`() throws {
+        // One bit or one count away, and bytes whose highest bit is set.
+        for byte: UInt8 in [0x20, 0x21, 0x23, 0x5B, 0x5D, 0x7F] {
+            for length in Self.lengths {
+                let content = String(repeating: Character(Unicode.Scalar(byte)), count: length)
+                #expect(try JSONValue(parsing: "\"\(content)\"") == .string(content))
+            }
+        }
+        let content = String(repeating: "é\u{80}\u{A2}\u{FF}ü", count: 20)
+        #expect(try JSONValue(parsing: "\"\(content)\"") == .string(content))
+    }
+
+    @Test(arguments: [2, 24, 25, 60])
+    func `names that stand twice are found in objects of every size`(count: Int) throws {
+        let names = (0..<count).map { "name\($0)" }
+        func object(_ names: [String]) throws -> JSONObject? {
+            try JSONValue(parsing: "{" + names.map { "\"\($0)\":1" }.joined(separator: ",") + "}").object
+        }
+        #expect(try object(names)?.duplicatedNames == [])
+        #expect(try object(names + ["name1", "name0", "name1"])?.duplicatedNames == ["name1", "name0", "name1"])
+    }
+}

@@ -1,0 +1,15 @@
+import Foundation
+
+/// Other people's data, which stays outside the package: beside it, or where `DIRECTORY_SHARED` says.
+package enum SharedFolder {
+    /// A file or folder in it; nil when it is not there.
+    package static func url(_ path: String) -> URL? {
+        let file = folder.appending(path: path)
+        return FileManager.default.fileExists(atPath: file.path) ? file : nil
+    }
+
+    private static var folder: URL {
+        if let path = ProcessInfo.processInfo.environment["DIRECTORY_SHARED"] { return URL(filePath: path) }
+        return URL(filePath: #filePath).appending(path: "../../../../shared").standardizedFileURL
+    }
+}
