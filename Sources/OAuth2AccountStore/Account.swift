@@ -90,7 +90,8 @@ public struct Account: Sendable, Identifiable, Equatable {
         userDataBytes = record.userData
     }
 
-    /// The best name there is, for people.
+    /// The best name there is, for people. Like ``userName``, ``displayName`` and ``claims`` it is the provider's text: make
+    /// control characters visible before showing it.
     public var label: String { userName ?? displayName ?? subject ?? id.rawValue }
 
     /// The app's own data, as it was saved with ``AccountStore/setUserData(_:for:)``; nil when there is none.

@@ -20,8 +20,8 @@ struct Tokens: Codable, Sendable, Equatable {
     var received: Date
     /// The lifetime that the provider named, in seconds.
     var lifetime: Int?
-    /// What else the answer had, as JSON text.
-    var additional: String?
+    /// What else the answer had, as JSON text. Some providers put further tokens there.
+    var additional: Secret?
 
     init(_ response: TokenResponse, asked: Scope, received: Date) {
         accessToken = response.accessToken
@@ -31,7 +31,8 @@ struct Tokens: Codable, Sendable, Equatable {
         type = response.tokenType == "bearer" ? nil : response.tokenType
         self.received = received
         lifetime = response.expiresIn
-        additional = response.additional.members.isEmpty ? nil : JSONValue.object(response.additional).text()
+        additional =
+            response.additional.members.isEmpty ? nil : Secret(JSONValue.object(response.additional).text())
     }
 
     /// These tokens after a refresh: what the answer does not have stays (RFC 6749 section 6).
@@ -48,15 +49,16 @@ struct Tokens: Codable, Sendable, Equatable {
     private static let assumedLifetime = 3600.0
 
     /// Whether the access token is good for at least `validity` seconds. Without a wish, a token counts as used up shortly
-    /// before its end: a minute, or a fifth of its life when it is short.
+    /// before its end: a minute, or a fifth of its life when it is short. A wish for more than four fifths of its life counts
+    /// as those, or each call would renew the token.
     func isFresh(at now: Date, for validity: Double?) -> Bool {
-        guard let lifetime else {
-            return refreshToken == nil || now.timeIntervalSince(received) < Self.assumedLifetime
-        }
-        let margin = validity ?? min(60, Double(lifetime) / 5)
-        // A clock that was set back makes a token look younger than it is.
         let age = now.timeIntervalSince(received)
-        return age > -60 && age + margin < Double(lifetime)
+        // A clock that was set back makes a token look younger than it is. It is renewed if it can be; if not, the resource
+        // decides: a wrong clock signs nobody out.
+        guard age > -60 else { return refreshToken == nil }
+        guard let lifetime = lifetime.map(Double.init) else { return refreshToken == nil || age < Self.assumedLifetime }
+        let margin = validity.map { min(max($0, 0), lifetime * 4 / 5) } ?? min(60, lifetime / 5)
+        return age + margin < lifetime
     }
 }
 
@@ -69,6 +71,8 @@ struct AccountRecord: Codable, Sendable, Equatable {
     var userName: String?
     var displayName: String?
     var clientID: String
+    /// Scheme, host and port of the token endpoint that gave the tokens.
+    var tokenOrigin: String?
     var claimsText: String?
     var tokens: Tokens
     var signInNeeded: Account.SignInReason?

@@ -7,22 +7,42 @@ import OAuth2
 #endif
 
 extension AccountStore {
-    /// What a refresh brought.
-    struct Flown: Sendable {
-        let tokens: Tokens
-        /// Whether the tokens came from the provider just now, so that asking again brings nothing better.
-        let isNew: Bool
+    /// What a flight brought to all who waited for it.
+    enum Flown: Sendable {
+        /// Tokens that the provider gave just now. Asking again brings nothing better.
+        case renewed(Tokens)
+        /// Tokens that were in the storage.
+        case found(Tokens)
+        /// No new tokens, for a reason that passes. These have not expired yet.
+        case kept(Tokens, because: any Error)
     }
 
     /// What a caller wants of a token.
-    private struct Demand {
+    struct Demand {
         let validity: Double?
         let rejected: Secret?
 
         func accepts(_ tokens: Tokens, at now: Date) -> Bool {
             tokens.accessToken != rejected && tokens.isFresh(at: now, for: validity)
         }
+
+        /// Whether a token will do that could not be renewed ahead of its end.
+        func tolerates(_ tokens: Tokens, at now: Date) -> Bool {
+            tokens.accessToken != rejected && validity == nil && tokens.isFresh(at: now, for: 0)
+        }
     }
+
+    /// Tokens that are not saved yet, and the refresh token they came for, if they did: they replace that one and no other.
+    struct Unsaved: Sendable {
+        let tokens: Tokens
+        let sent: Secret?
+    }
+
+    /// Somebody else changed the tokens meanwhile: another process, or a sign-in.
+    private struct Overtaken: Error {}
+
+    /// How often a refresh that was overtaken is begun again.
+    private static let maximumAttempts = 3
 
     /// A fresh access token of an account.
     ///
@@ -31,7 +51,8 @@ extension AccountStore {
     ///
     /// - Parameters:
     ///   - id: the account.
-    ///   - minimumValidity: how long the token must be good for; nil: a minute, or a fifth of its life when it is short.
+    ///   - minimumValidity: how long the token must be good for; nil: a minute, or a fifth of its life when it is short. More
+    ///     than four fifths of its life count as those: the provider has no better.
     ///   - scopes: what the token must be good for; nil: whatever was granted.
     ///   - rejected: a token that a resource refused with 401: it counts as used up, whatever its expiry.
     /// - Throws: ``AccountStoreError``: `signInNeeded` only when the provider refused the refresh token or there is none, never
@@ -48,9 +69,13 @@ extension AccountStore {
         while true {
             // Looked up and, if need be, started before any await: of all callers one starts it.
             let flight = flights[id] ?? start(id, demand)
-            let flown = try await flight.value()
-            if flown.isNew || demand.accepts(flown.tokens, at: surroundings.now()) {
-                return try token(flown.tokens, covering: scopes)
+            switch try await flight.value() {
+            case .renewed(let tokens): return try token(tokens, covering: scopes)
+            case .found(let tokens):
+                if demand.accepts(tokens, at: surroundings.now()) { return try token(tokens, covering: scopes) }
+            case .kept(let tokens, let error):
+                guard demand.tolerates(tokens, at: surroundings.now()) else { throw error }
+                return try token(tokens, covering: scopes)
             }
         }
     }
@@ -73,12 +98,14 @@ extension AccountStore {
         Task {
             let result: Result<Flown, any Error>
             do {
-                result = .success(try await renew(id, demand))
-            } catch {
-                let failure = AccountStoreError.wrapping(error, what: "cannot get a fresh access token")
-                if let kept = loaded[id] {
-                    tell(.accessTokenFailed(Account(record: kept.record, position: kept.position), failure))
+                let flown = try await renew(id, demand)
+                if case .kept(let tokens, let error) = flown, !demand.tolerates(tokens, at: surroundings.now()) {
+                    tellFailure(id, error)
                 }
+                result = .success(flown)
+            } catch {
+                let failure = AccountStoreError.wrapping(error, what: Self.noToken)
+                tellFailure(id, failure)
                 result = .failure(failure)
             }
             flights[id] = nil
@@ -87,39 +114,60 @@ extension AccountStore {
         return flight
     }
 
+    private static let noToken = "cannot get a fresh access token"
+
+    private func tellFailure(_ id: Account.ID, _ error: any Error) {
+        guard let kept = loaded[id] else { return }
+        tell(.accessTokenFailed(Account(record: kept.record, position: kept.position), error))
+    }
+
     private func renew(_ id: Account.ID, _ demand: Demand) async throws -> Flown {
-        if let tokens = unsaved[id] { return Flown(tokens: try await save(tokens, id), isNew: true) }
-        if let tokens = try await saved(id, demand) { return Flown(tokens: tokens, isNew: false) }
+        // What the storage has is out of date while there is something to save.
+        if unsaved[id] == nil, case .found(let tokens) = try await look(id, demand) { return .found(tokens) }
         let lock = try await storage.lock("account:\(id)", timeout: .seconds(120))
         defer { lock.release() }
-        // Another process may have refreshed while this one waited.
-        if let tokens = try await saved(id, demand) { return Flown(tokens: tokens, isNew: false) }
-        guard let record = loaded[id]?.record else { throw unknown(id) }
-        do {
-            return Flown(tokens: try await refresh(record), isNew: true)
-        } catch {
-            // A failed renewal ahead of time is no failure: the token that is there still works.
-            let tokens = record.tokens
-            guard tokens.accessToken != demand.rejected, demand.validity == nil,
-                tokens.isFresh(at: surroundings.now(), for: 0), Self.isTransient(error)
-            else { throw error }
-            return Flown(tokens: tokens, isNew: true)
+        try await saveWhatIsLeft(id)
+        for _ in 0..<Self.maximumAttempts {
+            // Another process may have refreshed while this one waited.
+            switch try await look(id, demand) {
+            case .found(let tokens): return .found(tokens)
+            case .toRefresh(let record):
+                do {
+                    return .renewed(try await refresh(record))
+                } catch is Overtaken {
+                    continue
+                } catch {
+                    // A failed renewal ahead of time need not be a failure: the token that is there still works.
+                    let failure = AccountStoreError.wrapping(error, what: Self.noToken)
+                    guard Self.isTransient(failure), record.tokens.isFresh(at: surroundings.now(), for: 0) else {
+                        throw failure
+                    }
+                    return .kept(record.tokens, because: failure)
+                }
+            }
         }
+        throw AccountStoreError(
+            .unavailable, what: Self.noToken, reason: "another program changes the tokens all the time",
+            remedy: .retryLater(after: nil))
     }
 
     private static func isTransient(_ error: any Error) -> Bool {
-        guard let error = AccountStoreError.wrapping(error, what: "") as? AccountStoreError else { return false }
-        if case .retryLater = error.remedy { return true }
+        if case .retryLater? = (error as? AccountStoreError)?.remedy { return true }
         return false
     }
 
-    /// The saved tokens, when they will do; nil when they have to be refreshed and can be.
-    private func saved(_ id: Account.ID, _ demand: Demand) async throws -> Tokens? {
+    private enum Look {
+        case found(Tokens)
+        case toRefresh(AccountRecord)
+    }
+
+    /// Looks whether the saved tokens will do, or can be refreshed.
+    private func look(_ id: Account.ID, _ demand: Demand) async throws -> Look {
         guard let record = try await read(id)?.record else { throw unknown(id) }
         if let reason = record.signInNeeded { throw signInNeeded(reason) }
-        if demand.accepts(record.tokens, at: surroundings.now()) { return record.tokens }
+        if demand.accepts(record.tokens, at: surroundings.now()) { return .found(record.tokens) }
         guard record.canRenew else { throw signInNeeded(.noRefreshToken) }
-        return nil
+        return .toRefresh(record)
     }
 
     func signInNeeded(_ reason: Account.SignInReason, _ provider: ProviderError? = nil) -> AccountStoreError {
@@ -139,16 +187,22 @@ extension AccountStore {
         let tokens: Tokens
         do {
             tokens = try await renewedTokens(record, prepared)
-        } catch OAuth2Error.provider(let error) where error.code.needsInteraction {
+        } catch OAuth2Error.provider(let error) where error.code.needsInteraction && (error.status ?? 400) < 500 {
             guard let refreshToken = record.tokens.refreshToken else { throw OAuth2Error.provider(error) }
             throw try await lost(record, refreshToken, error)
         }
-        return try await save(tokens, record.id)
+        guard try await save(Unsaved(tokens: tokens, sent: record.tokens.refreshToken), record.id) else {
+            // Nobody will ever use these: the provider is asked to forget them.
+            _ = await revoke(tokens, connection)
+            throw AccountStoreError(
+                .accountRemoved, what: "no access token", reason: "the account was removed meanwhile", remedy: .nothing)
+        }
+        return tokens
     }
 
     /// A refresh token goes only to the provider that gave it.
     private func checkSameProvider(_ record: AccountRecord, _ type: AccountType, _ server: AuthorizationServer) throws {
-        guard record.clientID == type.clientID, Self.sameProvider(record.issuer, server.issuer) else {
+        guard record.clientID == type.clientID, Self.sameProvider(record, server) else {
             throw AccountStoreError(
                 .settings, what: "the saved sign-in is not used",
                 reason:
@@ -157,37 +211,50 @@ extension AccountStore {
         }
     }
 
-    private static func sameProvider(_ saved: String?, _ configured: String?) -> Bool {
-        guard let saved, let configured else { return saved == nil || configured == nil }
-        return AuthorizationResponse.isIssuer(saved, of: configured)
+    private static func sameProvider(_ record: AccountRecord, _ server: AuthorizationServer) -> Bool {
+        if let saved = record.issuer, let configured = server.issuer {
+            return AuthorizationResponse.isIssuer(saved, of: configured)
+        }
+        // Without an issuer the place of the token endpoint is all that tells providers apart.
+        guard let saved = record.tokenOrigin else { return record.issuer == nil }
+        return saved == server.tokenEndpoint?.origin
     }
 
     /// `invalid_grant` and its kind are believed only if nobody has a newer refresh token.
-    private func lost(_ record: AccountRecord, _ sent: Secret, _ error: ProviderError) async throws -> AccountStoreError
-    {
-        guard let current = try await read(record.id)?.record else { throw unknown(record.id) }
-        guard current.tokens.refreshToken == sent else {
-            return AccountStoreError(
-                .unavailable, what: "the refresh was overtaken", reason: "another program has newer tokens",
-                remedy: .retryLater(after: 0), provider: error)
-        }
+    private func lost(_ record: AccountRecord, _ sent: Secret, _ error: ProviderError) async throws -> any Error {
         let reason: Account.SignInReason = error.code == .invalidGrant ? .grantGone : .interactionRequired
-        _ = try await update(record.id, .signInNeeded) { $0.signInNeeded = reason }
-        return signInNeeded(reason, error)
+        let marked = try await update(record.id, .signInNeeded) {
+            guard $0.tokens.refreshToken == sent else { throw Overtaken() }
+            $0.signInNeeded = reason
+        }
+        return marked == nil ? unknown(record.id) : signInNeeded(reason, error)
     }
 
-    /// Saves new tokens. What cannot be saved is kept in memory and saved with the next call; until then nobody sees it.
-    private func save(_ tokens: Tokens, _ id: Account.ID) async throws -> Tokens {
-        unsaved[id] = tokens
-        let saved = try await update(id, .tokens) {
-            $0.tokens = tokens
-            $0.signInNeeded = nil
+    /// Saves new tokens; false when the account is gone. What cannot be saved is kept in memory and saved with the next call;
+    /// until then nobody sees it.
+    private func save(_ new: Unsaved, _ id: Account.ID) async throws -> Bool {
+        unsaved[id] = new
+        do {
+            let saved = try await update(id, .tokens) {
+                guard $0.tokens.refreshToken == new.sent else { throw Overtaken() }
+                $0.tokens = new.tokens
+                $0.signInNeeded = nil
+            }
+            unsaved[id] = nil
+            return saved != nil
+        } catch is Overtaken {
+            unsaved[id] = nil
+            throw Overtaken()
         }
-        unsaved[id] = nil
-        guard saved != nil else {
-            throw AccountStoreError(
-                .accountRemoved, what: "no access token", reason: "the account was removed meanwhile", remedy: .nothing)
+    }
+
+    /// Saves the tokens that could not be saved before. The account's lock is held.
+    private func saveWhatIsLeft(_ id: Account.ID) async throws {
+        guard let left = unsaved[id] else { return }
+        do {
+            _ = try await save(left, id)
+        } catch is Overtaken {
+            // Somebody signed in meanwhile: theirs are the newer ones.
         }
-        return tokens
     }
 }

@@ -39,10 +39,11 @@ public actor AccountStore {
     /// The refreshes under way, each shared by all who want that account's token.
     var flights: [Account.ID: SharedResult<Flown>] = [:]
     /// Tokens that the provider gave and the storage would not take. They are saved before anything else is tried.
-    var unsaved: [Account.ID: Tokens] = [:]
+    var unsaved: [Account.ID: Unsaved] = [:]
     /// The newest change that was told.
     private var told: Int64?
-    private var telling: SharedResult<Void>?
+    private var telling: Task<Void, Never>?
+    private var hasNotice = false
     private var watch: (any StorageLock)?
 
     /// Opens a store.
@@ -70,7 +71,7 @@ public actor AccountStore {
                 told = try await self.storage.lastSequence()
                 watch = try self.storage.watch { [weak self] in
                     guard let self else { return }
-                    Task { try? await self.tellChanges() }
+                    Task { await self.notice() }
                 }
             }
         } catch {
@@ -109,6 +110,12 @@ public actor AccountStore {
         let lock = try await storage.lock("key", timeout: .seconds(30))
         defer { lock.release() }
         if let check = try await storage.value(name) { return try checked(try await custody.key(), check) }
+        guard try await storage.isEmpty() else {
+            throw StorageError(
+                .notAStore, place: storage.place,
+                reason: "it has accounts, but nothing that tells which key opens them",
+                hint: "restore it from a copy, or choose another directory with --store; nothing was changed")
+        }
         var key = try await custody.key()
         if key == nil { key = try await custody.create() }
         guard let key else { throw CancellationError() }
@@ -156,14 +163,18 @@ public actor AccountStore {
         }
     }
 
-    /// The account of a type that is used where none is named: the one signed in or chosen last.
+    /// The account of a type that is used where none is named: the one signed in or chosen last; when that is removed, the
+    /// newest one.
     ///
-    /// - Throws: ``AccountStoreError``
+    /// - Throws: ``AccountStoreError``, also when its record is damaged: nobody acts as somebody else unawares.
     public func currentAccount(ofType type: String) async throws -> Account? {
-        let accounts = try await accounts(ofType: type)
         let chosen = try await failing("cannot read the accounts") { try await storage.value("current:\(type)") }
-        guard let chosen, let id = String(validating: chosen, as: UTF8.self) else { return accounts.last }
-        return accounts.first { $0.id.rawValue == id } ?? accounts.last
+        if let chosen, let id = String(validating: chosen, as: UTF8.self),
+            let account = try await account(Account.ID(rawValue: id)), account.type == type
+        {
+            return account
+        }
+        return try await accounts(ofType: type).last
     }
 
     /// Makes an account its type's current one.
@@ -218,7 +229,7 @@ public actor AccountStore {
             }
             let saved = Loaded(record: record, revision: sealed.revision, position: current.position)
             remember(saved)
-            try await changed(sequence)
+            await changed(sequence)
             return saved
         }
     }
@@ -228,7 +239,7 @@ public actor AccountStore {
         let sealed = try seal.seal(record, revision: 1)
         let (position, sequence) = try await storage.insert(sealed)
         remember(Loaded(record: record, revision: 1, position: position))
-        try await changed(sequence)
+        await changed(sequence)
         return Account(record: record, position: position)
     }
 
@@ -253,7 +264,7 @@ public actor AccountStore {
             let sequence = try await storage.remove(id.rawValue)
             loaded[id] = nil
             unsaved[id] = nil
-            if let sequence { try await changed(sequence) }
+            if let sequence { await changed(sequence) }
         }
     }
 
@@ -295,21 +306,38 @@ public actor AccountStore {
     }
 
     /// After this store saved a change: tells it, and before it what others changed.
-    private func changed(_ sequence: Int64) async throws {
+    private func changed(_ sequence: Int64) async {
         if told == nil { told = sequence - 1 }
-        // A change that is saved is saved: if the log cannot be read now, it is read with the next change.
-        try? await tellChanges()
+        await tellChanges(upTo: sequence)
     }
 
-    /// Tells what the log has since the last time, in its order. One at a time, so that nothing is told twice.
-    private func tellChanges() async throws {
-        while let running = telling { _ = try? await running.value() }
-        let turn = SharedResult<Void>()
-        telling = turn
-        defer {
-            telling = nil
-            turn.finish(.success(()))
+    /// Another process may have changed something. Many such notices at a time are one.
+    private func notice() async {
+        guard !hasNotice else { return }
+        hasNotice = true
+        while let running = telling { await running.value }
+        // What is saved from here on gives a notice of its own.
+        hasNotice = false
+        await tellChanges(upTo: .max)
+    }
+
+    /// Tells what the log has since the last time, in its order. One at a time, so that nothing is told twice; in a task of its
+    /// own, so that nobody's cancellation ends it half-way.
+    private func tellChanges(upTo sequence: Int64) async {
+        while let running = telling {
+            await running.value
+            if let told, told >= sequence { return }
         }
+        let task = Task {
+            // A change that is saved is saved: if the log cannot be read now, it is read with the next change.
+            try? await tellLog()
+            telling = nil
+        }
+        telling = task
+        await task.value
+    }
+
+    private func tellLog() async throws {
         guard let last = told else { return }
         guard let changes = try await storage.changes(after: last) else {
             told = try await storage.lastSequence()
@@ -318,8 +346,9 @@ public actor AccountStore {
             return
         }
         for change in changes {
+            let event = try await event(for: change)
             told = change.sequence
-            if let event = try await event(for: change) { tell(event) }
+            if let event { tell(event) }
         }
     }
 
@@ -329,8 +358,14 @@ public actor AccountStore {
             loaded[id] = nil
             return .removed(id, type: change.type)
         }
-        // Gone or damaged meanwhile: what comes later in the log tells.
-        guard let read = try? await read(id) else { return nil }
+        let found: Loaded?
+        do {
+            found = try await read(id)
+        } catch let error as AccountStoreError where error.kind == .damagedRecord {
+            found = nil
+        }
+        // Gone meanwhile: what comes later in the log tells. Or damaged, which whoever reads the account is told.
+        guard let read = found else { return nil }
         let account = Account(record: read.record, position: read.position)
         switch change.kind {
         case .added: return .added(account)
@@ -340,4 +375,11 @@ public actor AccountStore {
         case .profile, .removed: return .profileChanged(account)
         }
     }
+}
+
+extension AccountStore: CustomStringConvertible, CustomReflectable {
+    /// Where the records are.
+    public nonisolated var description: String { "account store in \(storage.place)" }
+    /// Where the records are; neither settings nor environment, which may hold secrets.
+    public nonisolated var customMirror: Mirror { Mirror(self, children: ["store": description]) }
 }

@@ -1,4 +1,5 @@
 import HTTPTransport
+import JOSE
 import OAuth2
 
 /// Why the store could not do what it was asked, and what to do about it.
@@ -102,7 +103,15 @@ extension AccountStoreError {
         case let error as OAuth2Error: step(error, what)
         case let error as IDTokenRejection: step(.idToken(error), what)
         case let error as RedirectRejection: step(.redirect(error), what)
-        default: AccountStoreError(.invalidAnswer, what: what, reason: "\(error)", remedy: .nothing)
+        case let error as BrowserError:
+            AccountStoreError(
+                .settings, what: "cannot open the browser", reason: error.description, remedy: .changeSettings,
+                hint: "set BROWSER to a program that opens addresses, or open the address yourself")
+        case let error as JOSEError:
+            AccountStoreError(.invalidAnswer, what: what, reason: error.description, remedy: .nothing)
+        // An error of somebody else's may hold anything, such as an address with a token in its query.
+        default:
+            AccountStoreError(.invalidAnswer, what: what, reason: "\(type(of: error))", remedy: .retryLater(after: nil))
         }
     }
 
@@ -122,8 +131,8 @@ extension AccountStoreError {
     private static func step(_ error: OAuth2Error, _ what: String) -> AccountStoreError {
         switch error {
         case .provider(let provider): return refusal(provider, what)
-        case .http(let status, let retryAfter):
-            if status == 429 || status >= 500 {
+        case .http(_, let retryAfter):
+            if error.isTransient {
                 return AccountStoreError(
                     .unavailable, what: what, reason: error.description, remedy: .retryLater(after: retryAfter))
             }
@@ -147,16 +156,20 @@ extension AccountStoreError {
         func error(_ kind: Kind, _ remedy: Remedy) -> AccountStoreError {
             AccountStoreError(kind, what: what, reason: reason, remedy: remedy, provider: provider)
         }
+        // Whatever a broken server says.
+        if let status = provider.status, status >= 500 {
+            return error(.unavailable, .retryLater(after: provider.retryAfter))
+        }
         switch provider.code {
         case .accessDenied: return error(.denied, .nothing)
         case .invalidGrant: return error(.signInNeeded(.grantGone), .signInAgain)
         case let code where code.needsInteraction: return error(.signInNeeded(.interactionRequired), .signInAgain)
         case .invalidClient, .unauthorizedClient, .invalidScope, .unsupportedGrantType:
             return error(.settings, .changeSettings)
-        case let code where code.isTransient: return error(.unavailable, .retryLater(after: nil))
+        case .slowDown: return error(.unavailable, .retryLater(after: provider.retryAfter ?? provider.interval))
         default:
-            if let status = provider.status, status == 429 || status >= 500 {
-                return error(.unavailable, .retryLater(after: nil))
+            if OAuth2Error.provider(provider).isTransient {
+                return error(.unavailable, .retryLater(after: provider.retryAfter))
             }
             return error(.refused, .nothing)
         }

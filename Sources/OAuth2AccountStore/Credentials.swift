@@ -1,6 +1,12 @@
 import JOSE
 import OAuth2
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// The client of a type, with its secret or key fetched from where the settings say.
 struct ClientCredentials {
     let type: AccountType
@@ -118,5 +124,47 @@ struct ClientCredentials {
                 return Secret(text)
             }
         }
+    }
+}
+
+extension Client {
+    /// The secret that this client sends, when it has one.
+    var secret: Secret? {
+        switch authentication {
+        case .secretBasic(let secret), .secretBasicRaw(let secret), .secretPost(let secret), .secretJWT(let secret):
+            secret
+        default: nil
+        }
+    }
+}
+
+extension OAuth2Error {
+    /// How many bytes a secret has at least to be looked for in an error code.
+    private static let leastSecret = 8
+
+    /// The same error with these secrets masked in the provider's words, which may repeat what was sent.
+    func hiding(_ secrets: [Secret?]) -> OAuth2Error {
+        guard case .provider(var error) = self else { return self }
+        func hidden(_ text: String?, atLeast count: Int = 1) -> String? {
+            secrets.reduce(text) { text, secret in
+                guard let secret, secret.value.utf8.count >= count else { return text }
+                return text?.replacing(secret.value, with: Secret.mask)
+            }
+        }
+        // A secret of a few letters may be part of a word, and the code decides what happens.
+        error.code = ErrorCode(rawValue: hidden(error.code.rawValue, atLeast: Self.leastSecret) ?? "")
+        error.explanation = hidden(error.explanation)
+        error.uri = hidden(error.uri)
+        error.subcode = hidden(error.subcode)
+        return .provider(error)
+    }
+}
+
+extension URL {
+    /// Scheme, host and port, in lower case.
+    var origin: String? {
+        guard let scheme = scheme?.lowercased(), let host = host(percentEncoded: true)?.lowercased() else { return nil }
+        let usual = scheme == "https" ? 443 : 80
+        return "\(scheme)://\(host):\(port ?? usual)"
     }
 }

@@ -41,7 +41,7 @@ actor ProviderCache {
     /// The provider of a type.
     func server(for type: AccountType) async throws -> AuthorizationServer {
         if let known = servers[type.name], known.type == type,
-            surroundings.now().timeIntervalSince(known.fetched) < Self.serverLifetime
+            (0..<Self.serverLifetime).contains(surroundings.now().timeIntervalSince(known.fetched))
         {
             return known.server
         }

@@ -28,6 +28,18 @@ public struct SignOutReport: Sendable {
     public let endSessionURL: URL?
 }
 
+extension SignOutReport: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The account and how the parts went, without the address, which holds the ID token.
+    public var description: String {
+        "signed out: \(account), revocation: \(revocation), browser session: "
+            + (endSessionURL == nil ? "not offered" : "offered")
+    }
+    /// The same as ``description``.
+    public var debugDescription: String { description }
+    /// The account and how the parts went.
+    public var customMirror: Mirror { Mirror(self, children: ["report": description]) }
+}
+
 extension AccountStore {
     /// Signs an account out: removes it here, then asks the provider to forget its tokens.
     ///
@@ -39,6 +51,8 @@ extension AccountStore {
     public func signOut(_ id: Account.ID, revoking: Bool = true) async throws -> SignOutReport {
         guard let read = try await failing("cannot sign out", { try await read(id) }) else { throw unknown(id) }
         let record = read.record
+        // Newer tokens that could not be saved are the ones that the provider has to forget.
+        let tokens = unsaved[id]?.tokens ?? record.tokens
         try await remove(id)
         let account = Account(record: record, position: read.position)
         guard revoking else { return SignOutReport(account: account, revocation: .skipped, endSessionURL: nil) }
@@ -46,16 +60,16 @@ extension AccountStore {
             let type = try type(record.type)
             let connection = try await connection(to: type)
             return SignOutReport(
-                account: account, revocation: await revoke(record.tokens, connection),
+                account: account, revocation: await revoke(tokens, connection),
                 endSessionURL: EndSessionRequest.url(
-                    server: connection.server, client: connection.client, idToken: record.tokens.idToken))
+                    server: connection.server, client: connection.client, idToken: tokens.idToken))
         } catch {
             return SignOutReport(account: account, revocation: .failed(Self.reason(error)), endSessionURL: nil)
         }
     }
 
     /// The refresh token first: most providers then forget the access token too.
-    private func revoke(
+    func revoke(
         _ tokens: Tokens, _ connection: ProviderConnection
     ) async -> SignOutReport.Part {
         var outcome = SignOutReport.Part.notOffered

@@ -49,3 +49,12 @@ public struct Surroundings: Sendable {
         return Surroundings { caFile in caFile.map { CurlTransport(caFile: $0) } ?? standard }
     }
 }
+
+extension Surroundings: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// "surroundings": the environment may hold secrets.
+    public var description: String { "surroundings" }
+    /// The same as ``description``.
+    public var debugDescription: String { description }
+    /// Nothing more.
+    public var customMirror: Mirror { Mirror(self, children: ["surroundings": "\(environment.count) variables"]) }
+}

@@ -67,7 +67,7 @@ extension AccountStore {
             throw OAuth2Error.idToken(.subjectMismatch)
         }
         if let issuer = record.issuer, let found = token.unverifiedClaims["iss"]?.string,
-            !found.utf8.elementsEqual(issuer.utf8)
+            !AuthorizationResponse.isIssuer(found, of: issuer)
         {
             throw OAuth2Error.idToken(.issuerMismatch)
         }

@@ -118,10 +118,36 @@ struct ProviderConnection: Sendable {
                 grant, parameters: parameters, resources: resources, authorizationDetails: authorizationDetails)
         }
         let received = surroundings.now()
-        return Answer(
-            response: try TokenResponse.read(
-                response, expecting: expectation(grant, idToken: idToken, boundTo: key), tolerance: type.tolerance),
-            received: received)
+        do throws(OAuth2Error) {
+            return Answer(
+                response: try TokenResponse.read(
+                    response, expecting: expectation(grant, idToken: idToken, boundTo: key), tolerance: type.tolerance),
+                received: received)
+        } catch {
+            throw hiding(error, grant)
+        }
+    }
+
+    /// The error of an answer, without what was sent, which the provider's words may repeat.
+    func hiding(_ error: OAuth2Error, _ grant: TokenRequest.Grant) -> OAuth2Error {
+        // No ID token where one was asked for: asking again brings none either.
+        if case .invalidResponse("id_token_missing", _) = error { return .idToken(.missing) }
+        return error.hiding(grant.secrets + [client.secret])
+    }
+}
+
+extension TokenRequest.Grant {
+    /// What of it nobody else may see.
+    fileprivate var secrets: [Secret?] {
+        switch self {
+        case .authorizationCode(let code, let pending): [code, pending.verifier.secret]
+        case .refreshToken(let secret, _), .deviceCode(let secret), .jwtBearer(let secret, _),
+            .samlBearer(let secret, _),
+            .password(_, let secret, _):
+            [secret]
+        case .tokenExchange(let exchange): [exchange.subject.token, exchange.actor?.token]
+        case .clientCredentials: []
+        }
     }
 }
 

@@ -70,7 +70,7 @@ private struct DeviceSignIn {
                     .denied, what: "cannot sign in", reason: "the sign-in was refused on the other device",
                     remedy: .nothing, provider: ProviderError(code: .accessDenied))
             case .expired: throw trouble ?? timedOut("the code has expired", "begin again for a new code")
-            case .failed(let error): throw error
+            case .failed(let error): throw connection.hiding(error, .deviceCode(authorization.deviceCode))
             }
             let event: DevicePolling.Event
             (event, trouble) = try await poll()

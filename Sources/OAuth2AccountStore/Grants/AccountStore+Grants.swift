@@ -53,7 +53,10 @@ extension AccountStore {
         _ type: String, _ body: (ProviderConnection) async throws -> Account
     ) async throws -> Account {
         do {
-            return try await body(connection(to: self.type(type)))
+            let connection = try await connection(to: self.type(type))
+            // Nobody is to sign in for nothing.
+            try await storage.checkWritable()
+            return try await body(connection)
         } catch let error as CallerError {
             throw error.error
         } catch {

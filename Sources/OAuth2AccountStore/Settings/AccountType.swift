@@ -132,3 +132,12 @@ public struct AccountType: Sendable, Equatable, Identifiable {
         self.scope = scope
     }
 }
+
+extension AccountType: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Name, provider and client. Parameters and fields are left out: their values may be secrets.
+    public var description: String { "account type \(name), client \(clientID) at \(provider)" }
+    /// The same as ``description``.
+    public var debugDescription: String { description }
+    /// Name, provider and client.
+    public var customMirror: Mirror { Mirror(self, children: ["type": description]) }
+}

@@ -40,7 +40,31 @@ enum SettingsFile {
         }
     }
 
+    /// How deep dictionaries and lists may stand in each other. Settings need four.
+    fileprivate static let maximumDepth = 32
+
+    /// Whether dictionaries and lists of an XML property list stand deeper in each other than they may. Foundation's reader
+    /// calls itself for each, until the stack is used up.
+    private static func isTooDeep(_ bytes: [UInt8]) -> Bool {
+        var depth = 0
+        for start in bytes.indices where bytes[start] == UInt8(ascii: "<") {
+            let tag = bytes[(start + 1)...].prefix { $0 != UInt8(ascii: ">") }
+            let isEnd = tag.first == UInt8(ascii: "/")
+            guard tag.last != UInt8(ascii: "/") else { continue }
+            let name = tag.dropFirst(isEnd ? 1 : 0)
+            guard name.starts(with: "dict".utf8) || name.starts(with: "array".utf8) else { continue }
+            depth += isEnd ? -1 : 1
+            if depth > maximumDepth { return true }
+        }
+        return false
+    }
+
     private static func propertyList(_ bytes: [UInt8], _ file: String) throws(SettingsError) -> JSONValue {
+        guard !isTooDeep(bytes) else {
+            throw SettingsError(
+                file: file, expected: "a well-formed property list",
+                found: "more than \(maximumDepth) dictionaries and lists in each other")
+        }
         do {
             return try PropertyListDecoder().decode(PropertyListValue.self, from: Data(bytes)).json
         } catch let error as DecodingError {
@@ -68,6 +92,11 @@ private struct PropertyListValue: Decodable {
     }
 
     init(from decoder: any Decoder) throws {
+        // A binary property list can hold a list that holds itself.
+        guard decoder.codingPath.count <= SettingsFile.maximumDepth else {
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: [], debugDescription: "too many dictionaries and lists in each other"))
+        }
         if let container = try? decoder.container(keyedBy: Key.self) {
             // A property list's dictionaries have no order.
             let keys = container.allKeys.sorted { $0.stringValue < $1.stringValue }

@@ -49,7 +49,11 @@ struct SettingsReader {
         for name in ["authority", "scopes"] where !members.contains(where: { $0.name == name }) {
             throw SettingsError(file: file, key: name, expected: "a string", found: "nothing")
         }
-        return try TypeReader(file: file, path: "", object: JSONObject(members)).type(named: Settings.flatTypeName)
+        var reader = TypeReader(file: file, path: "", object: JSONObject(members))
+        if object["secret"] != nil { reader.writtenKeys["clientSecret"] = "secret" }
+        if object["authority"] == nil { reader.writtenKeys["authority"] = "tenant" }
+        if object["graphAPI"] == nil { reader.writtenKeys["graphAPI"] = "resourceString" }
+        return try reader.type(named: Settings.flatTypeName)
     }
 
     private func nested() throws(SettingsError) -> Settings {
@@ -94,6 +98,14 @@ struct TypeReader {
     let file: String
     let path: String
     let object: JSONObject
+    /// The keys as they stand in the file, where they differ: faults name those.
+    var writtenKeys: [String: String] = [:]
+
+    init(file: String, path: String, object: JSONObject) {
+        self.file = file
+        self.path = path
+        self.object = object
+    }
 
     /// The settings' names of the endpoints and the metadata's.
     static let endpointKeys: [(key: String, name: String)] = [
@@ -124,8 +136,15 @@ struct TypeReader {
         }
     }
 
+    /// An address as it may be shown: a password in it is not.
+    private static func shown(address: String) -> String {
+        guard let at = address.lastIndex(of: "@"), let slashes = address.firstRange(of: "//"), slashes.upperBound < at
+        else { return shown(.string(address)) }
+        return shown(.string("\(address[..<slashes.upperBound])…\(address[at...])"))
+    }
+
     func fault(_ key: String, _ expected: String, _ found: String, hint: String? = nil) -> SettingsError {
-        SettingsError(file: file, key: path + key, expected: expected, found: found, hint: hint)
+        SettingsError(file: file, key: path + (writtenKeys[key] ?? key), expected: expected, found: found, hint: hint)
     }
 
     func type(named name: String) throws(SettingsError) -> AccountType {
@@ -234,7 +253,7 @@ struct TypeReader {
         do throws(OAuth2Error) {
             return (text, try EndpointURL.check(text, name: key, allowsLoopbackHTTP: true))
         } catch {
-            throw fault(key, "an https address (plain http only on this machine)", text.debugDescription)
+            throw fault(key, "an https address (plain http only on this machine)", Self.shown(address: text))
         }
     }
 
@@ -286,12 +305,13 @@ struct TypeReader {
     func dictionary(_ key: String) throws(SettingsError) -> [String: String] {
         guard let value = object[key] else { return [:] }
         guard let members = value.object?.members else {
-            throw fault(key, "a dictionary of strings", Self.shown(value))
+            // Not shown: parameters and fields may be secrets.
+            throw fault(key, "a dictionary of strings", value.kind)
         }
         var result: [String: String] = [:]
         for member in members {
             guard let text = member.value.string else {
-                throw fault("\(key).\(member.name)", "a string", Self.shown(member.value))
+                throw fault("\(key).\(member.name)", "a string", member.value.kind)
             }
             result[member.name] = text
         }

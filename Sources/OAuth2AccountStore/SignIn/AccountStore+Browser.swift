@@ -50,23 +50,26 @@ extension AccountStore {
         for result: SharedResult<Account>, showing url: URL, by open: SignInMethod.Open?, _ timeout: Duration
     ) async throws -> Account {
         let open = open ?? surroundings.openBrowser
-        return try await withThrowingTaskGroup(of: Account?.self) { group in
+        // Not waited for: what shows the address may go on showing it, and need not heed a cancellation.
+        let showing = Task {
+            do {
+                try await open(url)
+            } catch {
+                result.finish(.failure(error))
+            }
+        }
+        defer { showing.cancel() }
+        return try await withThrowingTaskGroup(of: Account.self) { group in
             defer { group.cancelAll() }
             group.addTask { try await result.value() }
-            group.addTask {
-                try await open(url)
-                return nil
-            }
             group.addTask { [surroundings] in
                 try await surroundings.sleep(timeout)
                 throw AccountStoreError(
                     .timedOut, what: "the sign-in was not finished", reason: "nobody came back within \(timeout)",
                     remedy: .retryLater(after: nil), hint: "begin again, with more time if it is needed")
             }
-            while let account = try await group.next() {
-                if let account { return account }
-            }
-            throw CancellationError()
+            guard let account = try await group.next() else { throw CancellationError() }
+            return account
         }
     }
 }

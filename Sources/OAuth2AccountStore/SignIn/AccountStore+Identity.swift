@@ -120,6 +120,7 @@ extension AccountStore {
             record.tokens = tokens
             record.issuer = issuer
             record.clientID = type.clientID
+            record.tokenOrigin = connection.server.tokenEndpoint?.origin
             record.senderKey = senderKeyText
             record.renewal = renewal
             record.signInNeeded = nil
@@ -162,7 +163,7 @@ extension AccountStore {
         else { return }
         if identity.subject == nil { identity.subject = claims["sub"]?.string }
         var merged = identity.claims ?? JSONObject()
-        for member in claims.members where merged[member.name] == nil { merged[member.name] = member.value }
+        for member in claims.members where merged[member.name]?.isNull ?? true { merged[member.name] = member.value }
         identity.claims = merged
     }
 

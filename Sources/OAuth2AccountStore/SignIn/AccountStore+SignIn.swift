@@ -28,6 +28,8 @@ extension AccountStore {
     ) async throws -> PreparedSignIn {
         try await failing("cannot begin the sign-in") {
             let connection = try await connection(to: self.type(type))
+            // Nobody is to sign in for nothing.
+            try await storage.checkWritable()
             var wishes = try SignInWishes(options, connection.type)
             let senderKey = try connection.newSenderKey()
             // The code too is bound to the key (RFC 9449 section 10).

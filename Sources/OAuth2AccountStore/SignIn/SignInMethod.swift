@@ -1,3 +1,4 @@
+import HTTPTransport
 import OAuth2
 
 #if canImport(FoundationEssentials)
@@ -62,6 +63,15 @@ public struct PreparedSignIn: Sendable {
     public let id: String
     /// Where the redirect will arrive.
     public let redirectURI: RedirectURI
+}
+
+extension PreparedSignIn: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Where the person is sent, without the query: who knows the state could finish the sign-in.
+    public var description: String { "sign-in at \(url.addressWithoutQuery)" }
+    /// The same as ``description``.
+    public var debugDescription: String { description }
+    /// Where the person is sent, without the query.
+    public var customMirror: Mirror { Mirror(self, children: ["sign-in": description]) }
 }
 
 /// What the store keeps of a sign-in until its redirect comes.

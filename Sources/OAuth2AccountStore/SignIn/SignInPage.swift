@@ -59,15 +59,25 @@ enum SignInPage {
             status: status, fields: ["Content-Type": "text/html; charset=utf-8"], body: Data(page.utf8))
     }
 
+    /// The longest text of somebody else's on a page, in Unicode scalars.
+    private static let maximumLength = 300
+
+    /// Safe between tags. What could reorder or hide the text around it, such as a name with a right-to-left override, is left
+    /// out.
     private static func escaped(_ text: String) -> String {
         var output = ""
-        for scalar in text.unicodeScalars {
+        for scalar in text.unicodeScalars.prefix(maximumLength) {
             switch scalar {
             case "&": output += "&amp;"
             case "<": output += "&lt;"
             case ">": output += "&gt;"
             case "\"": output += "&quot;"
-            default: output.unicodeScalars.append(scalar)
+            default:
+                switch scalar.properties.generalCategory {
+                case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned:
+                    output += "\u{FFFD}"
+                default: output.unicodeScalars.append(scalar)
+                }
             }
         }
         return output

@@ -91,8 +91,8 @@ public protocol AccountStorage: Sendable {
     func changes(after sequence: Int64) async throws -> [StorageChange]?
     /// The sequence of the newest change; 0 when there was none.
     func lastSequence() async throws -> Int64
-    /// Calls `handler` after another process may have changed something, until the returned value is released.
-    /// Nil when the storage belongs to this process alone.
+    /// Calls `handler` after somebody may have changed something, another process or this one, until the returned value is
+    /// released. Nil when the storage has no way to tell.
     func watch(_ handler: @escaping @Sendable () -> Void) throws -> (any StorageLock)?
 
     /// Finds out, by writing, whether a record could be saved now. Called before something is done that must not be lost.
@@ -102,6 +102,11 @@ public protocol AccountStorage: Sendable {
     ///
     /// - Throws: `CancellationError` when the task is cancelled; ``StorageError`` after `timeout`.
     func lock(_ name: String, timeout: Duration) async throws -> any StorageLock
+}
+
+extension AccountStorage {
+    /// Whether there are no records.
+    func isEmpty() async throws -> Bool { try await records(ofType: nil).isEmpty }
 }
 
 /// Why storage could not do what it was asked.

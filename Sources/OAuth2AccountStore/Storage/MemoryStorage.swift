@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Accounts for the life of the process: for tests, and for programs that must not write. Several stores may share one.
 public actor MemoryStorage: AccountStorage {
     private var kept: [SealedRecord] = []
@@ -8,6 +10,7 @@ public actor MemoryStorage: AccountStorage {
     private var held: Set<String> = []
     private var waiting: [String: [(id: Int, continuation: CheckedContinuation<Void, any Error>)]] = [:]
     private var tickets = 0
+    private nonisolated let watchers = Mutex<[Int: @Sendable () -> Void]>([:])
 
     /// An empty storage.
     public init() {}
@@ -53,6 +56,7 @@ public actor MemoryStorage: AccountStorage {
         sequence += 1
         log.append(StorageChange(sequence: sequence, id: id, type: type, kind: kind))
         if log.count > 2 * SQLiteStorage.keptChanges { log.removeFirst(SQLiteStorage.keptChanges) }
+        for watcher in watchers.withLock({ Array($0.values) }) { watcher() }
         return sequence
     }
 
@@ -72,8 +76,28 @@ public actor MemoryStorage: AccountStorage {
     /// The sequence of the newest change.
     public func lastSequence() -> Int64 { sequence }
 
-    /// Nil: no other process sees this storage.
-    public nonisolated func watch(_ handler: @escaping @Sendable () -> Void) -> (any StorageLock)? { nil }
+    private final class Watch: StorageLock {
+        let storage: MemoryStorage
+        let number: Int
+
+        init(_ storage: MemoryStorage, _ number: Int) {
+            self.storage = storage
+            self.number = number
+        }
+
+        func release() { storage.watchers.withLock { _ = $0.removeValue(forKey: number) } }
+        deinit { release() }
+    }
+
+    /// Calls `handler` after each change, whichever store made it.
+    public nonisolated func watch(_ handler: @escaping @Sendable () -> Void) -> (any StorageLock)? {
+        let number = watchers.withLock { watchers in
+            let number = (watchers.keys.max() ?? 0) + 1
+            watchers[number] = handler
+            return number
+        }
+        return Watch(self, number)
+    }
 
     /// Always.
     public func checkWritable() {}

@@ -43,6 +43,14 @@ final class SQLiteConnection {
     /// The rowid of the last insertion.
     var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(database) }
 
+    /// The whole database as the bytes of a file; nil when there is no memory for it.
+    func image() -> [UInt8]? {
+        var size: sqlite3_int64 = 0
+        guard let bytes = sqlite3_serialize(database, "main", &size, 0) else { return nil }
+        defer { sqlite3_free(bytes) }
+        return [UInt8](UnsafeRawBufferPointer(start: bytes, count: Int(size)))
+    }
+
     /// Runs statements without parameters and rows.
     func execute(_ sql: String) throws(StorageError) {
         let code = sqlite3_exec(database, sql, nil, nil, nil)
@@ -145,7 +153,7 @@ final class SQLiteConnection {
             return error(.busy, "see which process uses the store, and try again")
         case SQLITE_PERM, SQLITE_AUTH, SQLITE_CANTOPEN:
             return error(.noPermission, "check who owns the file and its directory, and their modes")
-        case SQLITE_IOERR where code == SQLITE_IOERR | 3 << 8 || code == SQLITE_IOERR | 19 << 8:
+        case SQLITE_IOERR where code == SQLITE_IOERR | 3 << 8:
             // A write that the system refuses for another reason than ENOSPC: a quota or a limit on the file's size.
             return error(.full, "free some space or raise the limit, and try again; nothing was changed")
         default: return error(.other, "try again; if it stays, choose another directory with --store")

@@ -1,3 +1,5 @@
+import JOSE
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -11,7 +13,8 @@
 /// The file is `accounts.sqlite` in the store's directory, with mode 0600; beside it stand `accounts.lock`, which is empty, and
 /// SQLite's journal. Every change is a transaction that is on the disk when the call returns (`synchronous=FULL`).
 /// A rollback journal is used instead of a write-ahead log: a reader then needs no shared memory, so that a store on a read-only
-/// medium can be read, and a short-lived process pays nothing for opening and closing.
+/// medium can be read, and a short-lived process pays nothing for opening and closing. The journal stays between transactions,
+/// because its space is part of what ``checkWritable()`` sees to.
 public actor SQLiteStorage: AccountStorage {
     /// How many changes the log keeps; a process that missed more learns only that something changed.
     static let keptChanges = 10_000
@@ -26,6 +29,8 @@ public actor SQLiteStorage: AccountStorage {
     private let locks: FileLock
     private let thread = SerialThread()
     private var connection: SQLiteConnection?
+    /// Which file was opened: device and inode.
+    private var identity: (device: UInt64, inode: UInt64)?
 
     /// The storage's own thread: SQLite waits for the disk and for other processes.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
@@ -43,44 +48,81 @@ public actor SQLiteStorage: AccountStorage {
     // MARK: Opening
 
     private func opened() throws(StorageError) -> SQLiteConnection {
-        if let connection { return connection }
+        if let connection {
+            // Changes to a file that no name leads to any more would be lost, and a new one would look like an empty store.
+            guard let identity, let now = fileIdentity(), now == identity else {
+                throw StorageError(
+                    .notAStore, place: place, reason: "the file was removed or replaced while it was open",
+                    hint: "start the program again, after restoring the file if it was removed by mistake")
+            }
+            return connection
+        }
         try directory.prepare()
         try createFile()
-        let connection = try SQLiteConnection(path: place)
+        // SQLite refuses links in any part of a path. Those above the file are the user's own, so they are followed first.
+        let connection = try SQLiteConnection(path: directory.resolved().file(Self.fileName))
         try configure(connection)
+        identity = fileIdentity()
         self.connection = connection
         return connection
     }
 
-    /// Makes the empty file with mode 0600 before SQLite opens it; SQLite gives its journal the same mode.
-    private func createFile() throws(StorageError) {
-        let file = open(place, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        if file >= 0 {
-            close(file)
-            PrivateFile.syncDirectory(of: place)
-            return
-        }
-        guard errno == EEXIST else { throw .system(errno, place: place, doing: "making the file") }
+    private func fileIdentity() -> (device: UInt64, inode: UInt64)? {
         var status = stat()
-        guard lstat(place, &status) == 0 else { throw .system(errno, place: place, doing: "opening the file") }
+        guard lstat(place, &status) == 0 else { return nil }
+        return (UInt64(truncatingIfNeeded: status.st_dev), UInt64(truncatingIfNeeded: status.st_ino))
+    }
+
+    /// Makes the file with mode 0600, whole or not at all: so an empty file is always damage, never a store that is being made.
+    /// SQLite gives its journal the same mode.
+    private func createFile() throws(StorageError) {
+        var status = stat()
+        if lstat(place, &status) != 0 {
+            guard errno == ENOENT else { throw .system(errno, place: place, doing: "opening the file") }
+            try createStore()
+            guard lstat(place, &status) == 0 else { throw .system(errno, place: place, doing: "opening the file") }
+        }
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw StorageError(
                 .notAStore, place: place, reason: "it is not a plain file",
                 hint: "choose another directory with --store")
+        }
+        guard status.st_size > 0 else {
+            throw StorageError(
+                .notAStore, place: place, reason: "it is empty, which a store never is: it was cut off",
+                hint: "restore a copy; or, to begin anew without accounts, remove it")
+        }
+        guard status.st_uid == geteuid() else {
+            throw StorageError(
+                .insecure, place: place, reason: "it belongs to another user",
+                hint: "choose a directory of your own with --store")
         }
         if status.st_mode & 0o077 != 0, chmod(place, 0o600) != 0 {
             throw .system(errno, place: place, doing: "making the file private")
         }
     }
 
+    private func createStore() throws(StorageError) {
+        let memory = try SQLiteConnection(path: ":memory:")
+        try create(memory)
+        guard let image = memory.image(), let random = try? SecureRandom.bytes(9) else {
+            throw StorageError(.other, place: place, reason: "no memory or randomness", hint: "try again")
+        }
+        switch PrivateFile.create(place, image, suffix: Base64URL.encode(random)) {
+        // Taken: another process was quicker.
+        case .failure(let failure) where failure.code != EEXIST:
+            throw .system(failure.code, place: place, doing: "making the file")
+        default: return
+        }
+    }
+
+    /// The most bytes that the journal keeps between transactions.
+    private static let maximumJournalSize = 1 << 20
+
     private func configure(_ connection: SQLiteConnection) throws(StorageError) {
         try connection.execute("PRAGMA synchronous=FULL; PRAGMA trusted_schema=OFF; PRAGMA secure_delete=ON")
         switch try version(connection) {
         case Self.schemaVersion: break
-        case 0 where try isEmpty(connection):
-            try connection.execute("PRAGMA journal_mode=TRUNCATE")
-            try create(connection)
-            return
         case let version where version > Self.schemaVersion:
             throw StorageError(
                 .laterVersion, place: place,
@@ -91,7 +133,8 @@ public actor SQLiteStorage: AccountStorage {
                 .notAStore, place: place, reason: "it is a database of another program",
                 hint: "choose another directory with --store; nothing was changed")
         }
-        try connection.execute("PRAGMA journal_mode=TRUNCATE")
+        try connection.execute(
+            "PRAGMA journal_mode=PERSIST; PRAGMA journal_size_limit=\(Self.maximumJournalSize)")
     }
 
     /// The schema version; -1 for another program's database.
@@ -99,18 +142,11 @@ public actor SQLiteStorage: AccountStorage {
         guard case .integer(let version)? = try connection.run("PRAGMA user_version").first?.first,
             case .integer(let application)? = try connection.run("PRAGMA application_id").first?.first
         else { return -1 }
-        if application == Self.applicationID { return version }
-        return application == 0 && version == 0 ? 0 : -1
-    }
-
-    private func isEmpty(_ connection: SQLiteConnection) throws(StorageError) -> Bool {
-        try connection.run("SELECT 1 FROM sqlite_schema LIMIT 1").isEmpty
+        return application == Self.applicationID ? version : -1
     }
 
     private func create(_ connection: SQLiteConnection) throws(StorageError) {
         try connection.transaction { () throws(StorageError) in
-            // Another process may have made it while this one waited for the transaction.
-            guard try version(connection) == 0 else { return }
             try connection.execute(
                 """
                 CREATE TABLE accounts (
@@ -228,11 +264,11 @@ public actor SQLiteStorage: AccountStorage {
         }
     }
 
-    /// How many bytes a record may grow by without needing space that was not there before.
-    private static let reservedSpace = 64 * 1024
+    /// How many bytes are kept free in the file, and in its journal.
+    private static let reservedSpace: Int64 = 64 * 1024
 
-    /// Writes and removes a block of zeros. What it took stays in the file as free pages, so that a record can be saved even
-    /// when the disk is full by then.
+    /// Writes and removes a block of zeros. What it took stays in the file as free pages, and in the journal, so that a record of
+    /// usual size can be saved even when the disk is full by then.
     public func checkWritable() throws {
         let connection = try opened()
         guard !connection.isReadOnly else {
@@ -240,21 +276,25 @@ public actor SQLiteStorage: AccountStorage {
                 .readOnly, place: place, reason: "it can only be read",
                 hint: "make the file and its directory writable, or choose another directory with --store")
         }
-        if case .integer(let free)? = try connection.run("PRAGMA freelist_count").first?.first,
-            free * 4096 >= Int64(Self.reservedSpace)
-        {
+        // Replaced, not inserted: a process that was killed here may have left its block.
+        let block = "INSERT OR REPLACE INTO facts (name, value) VALUES ('reserved', zeroblob(?))"
+        if try hasReservedSpace(connection) {
             // The space is there; whether the file can be written is still to be seen.
-            try connection.transaction { () throws(StorageError) in
-                try connection.run("INSERT OR REPLACE INTO facts (name, value) VALUES ('written', zeroblob(1))")
-            }
+            try connection.run(block, [.integer(1)])
             return
         }
-        try connection.transaction { () throws(StorageError) in
-            try connection.run(
-                "INSERT INTO facts (name, value) VALUES ('reserved', zeroblob(?))",
-                [.integer(Int64(Self.reservedSpace))])
-        }
-        try connection.run("DELETE FROM facts WHERE name = 'reserved'")
+        try connection.run(block, [.integer(Self.reservedSpace)])
+        // The cleared pages pass through the journal, which is as long afterwards.
+        try connection.run(block, [.integer(1)])
+    }
+
+    private func hasReservedSpace(_ connection: SQLiteConnection) throws(StorageError) -> Bool {
+        guard case .integer(let free)? = try connection.run("PRAGMA freelist_count").first?.first,
+            case .integer(let size)? = try connection.run("PRAGMA page_size").first?.first,
+            free * size >= Self.reservedSpace
+        else { return false }
+        var status = stat()
+        return lstat(place + "-journal", &status) == 0 && Int64(status.st_size) >= Self.reservedSpace
     }
 
     // MARK: Changes
@@ -282,9 +322,9 @@ public actor SQLiteStorage: AccountStorage {
         return last
     }
 
-    /// Calls `handler` when a file of the store's directory was written.
-    public nonisolated func watch(_ handler: @escaping @Sendable () -> Void) throws -> (any StorageLock)? {
-        try DirectoryWatch(path: directory.path, handler: handler)
+    /// Calls `handler` when the file was written, by this process too.
+    public nonisolated func watch(_ handler: @escaping @Sendable () -> Void) -> (any StorageLock)? {
+        FileWatch(path: place, handler: handler)
     }
 
     /// Waits for the lock of this name.

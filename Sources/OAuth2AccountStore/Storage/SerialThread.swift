@@ -1,3 +1,4 @@
+import Dispatch
 import Synchronization
 
 #if canImport(Glibc)
@@ -102,7 +103,11 @@ final class SerialThread: SerialExecutor {
         #endif
         let code = pthread_create(&thread, nil, threadMain, start.toOpaque())
         guard code == 0 else {
-            start.release()
+            // No thread to be had: one that Dispatch has already does as well. Jobs without a thread would wait for ever.
+            let context = UInt(bitPattern: start.toOpaque())
+            DispatchQueue.global().async {
+                if let context = UnsafeMutableRawPointer(bitPattern: context) { SerialThread.run(context) }
+            }
             return
         }
         #if canImport(Darwin)

@@ -18,16 +18,26 @@ public struct StoreDirectory: Sendable, Equatable {
 
     /// The user's own store, which all programs share: `$DIRECTORY_STORE`, else `$XDG_DATA_HOME/directory`, else
     /// `~/.local/share/directory` (on Apple's systems `~/Library/Application Support/directory`).
+    ///
+    /// When none of the three variables says where, the path is empty, and opening the store fails and says so: nothing is
+    /// written where the program happens to be.
     public static func standard(environment: [String: String]) -> StoreDirectory {
         if let path = environment["DIRECTORY_STORE"], !path.isEmpty { return StoreDirectory(path) }
         // The specification of base directories: a relative path is to be ignored.
         if let base = environment["XDG_DATA_HOME"], base.hasPrefix("/") { return StoreDirectory(base + "/directory") }
-        let home = environment["HOME"].flatMap { $0.isEmpty ? nil : $0 } ?? "."
+        guard let home = environment["HOME"], home.hasPrefix("/") else { return StoreDirectory("") }
         #if canImport(Darwin)
             return StoreDirectory(home + "/Library/Application Support/directory")
         #else
             return StoreDirectory(home + "/.local/share/directory")
         #endif
+    }
+
+    /// The same directory by its real path, in which no part is a link.
+    func resolved() throws(StorageError) -> StoreDirectory {
+        guard let real = realpath(path, nil) else { throw .system(errno, place: path, doing: "following the path") }
+        defer { free(real) }
+        return StoreDirectory(String(cString: real))
     }
 
     /// The path of a file in it.
@@ -37,6 +47,11 @@ public struct StoreDirectory: Sendable, Equatable {
     ///
     /// - Throws: ``StorageError``
     public func prepare() throws(StorageError) {
+        guard !path.isEmpty else {
+            throw StorageError(
+                .other, place: "the store's directory", reason: "HOME is not set to an absolute path",
+                hint: "set HOME or DIRECTORY_STORE, or choose a directory with --store")
+        }
         var status = stat()
         if lstat(path, &status) != 0 {
             guard errno == ENOENT else { throw .system(errno, place: path, doing: "opening the store's directory") }

@@ -1,0 +1,91 @@
+import Foundation
+import HTTPTransport
+import OAuth2
+import Testing
+
+@testable import OAuth2AccountStore
+
+/// Real processes that share one store.
+@Suite(.serialized, .timeLimit(.minutes(1)))
+struct ProcessTests {
+    /// Starts processes that all ask at once, and gives what each of them got.
+    private func ask(_ processes: [ChildProcess]) async -> [String: Int] {
+        for process in processes { #expect(await process.says("ready")) }
+        for process in processes { process.goOn() }
+        var tokens: [String: Int] = [:]
+        for process in processes {
+            for line in await process.rest() {
+                let words = line.split(separator: " ")
+                guard words.count == 3, words[0] == "token", let count = Int(words[2]) else {
+                    Issue.record("a process says: \(line)")
+                    continue
+                }
+                tokens[String(words[1]), default: 0] += count
+            }
+        }
+        return tokens
+    }
+
+    private func start(_ count: Int, _ directory: StoreDirectory, _ server: TokenServer) throws -> [ChildProcess] {
+        try (0..<count).map { _ in try ChildProcess(["tokens", directory.path, "\(server.port)", "125"]) }
+    }
+
+    @Test func `eight processes with 125 callers each share one refresh`() async throws {
+        let directory = try TemporaryDirectory()
+        let server = try TokenServer()
+        _ = try await server.makeStore(in: directory.store)
+        let processes = try start(8, directory.store, server)
+        #expect(await ask(processes) == ["AT-1": 1000])
+        #expect(server.counts.refreshes == 1)
+        #expect(server.counts.reuses == 0)
+    }
+
+    @Test func `a process killed while it refreshes lets the others go on`() async throws {
+        let directory = try TemporaryDirectory()
+        let server = try TokenServer()
+        _ = try await server.makeStore(in: directory.store)
+        server.change { $0.stalls = 1 }
+        let first = try #require(try start(1, directory.store, server).first)
+        #expect(await first.says("ready"))
+        first.goOn()
+        // Its request is at the provider, so it holds the account's lock.
+        try await server.stalled.arrival()
+        let others = try start(8, directory.store, server)
+        for process in others { #expect(await process.says("ready")) }
+        let storage = SQLiteStorage(directory: directory.store, sleep: { _ in })
+        let id = try #require(try await storage.records(ofType: nil).first?.id)
+        await #expect(throws: StorageError.self) { try await storage.lock("account:\(id)", timeout: .zero) }
+        first.kill()
+        for process in others { process.goOn() }
+        var answers = 0
+        for process in others { answers += await process.rest() == ["token AT-1 125"] ? 125 : 0 }
+        #expect(answers == 1000)
+        #expect(server.counts.refreshes == 1)
+    }
+
+    @Test(arguments: 0..<6)
+    func `whatever a killed process has said it wrote is there`(round: Int) async throws {
+        let directory = try TemporaryDirectory()
+        let server = try TokenServer()
+        let id = try await server.makeStore(in: directory.store)
+        let process = try ChildProcess(["churn", directory.store.path, "\(server.port)", "\(round)"])
+        var said: [String] = []
+        // Killed after another number of lines each time, at whatever it then does.
+        while said.count < 7 + round * 5, let line = await process.nextLine() { said.append(line) }
+        process.kill()
+        said += await process.rest()
+        #expect(!said.contains { $0.hasPrefix("error") }, "\(said.last ?? "")")
+        let written = said.compactMap { $0.hasPrefix("written ") ? Int($0.dropFirst(8)) : nil }.last
+        let begun = said.compactMap { $0.hasPrefix("writing ") ? Int($0.dropFirst(8)) : nil }.last
+
+        let test = try await TestStore(
+            storage: SQLiteStorage(directory: directory.store), custody: KeyFile(directory: directory.store))
+        #expect(try await test.store.damagedRecords().isEmpty)
+        let accounts = try await test.store.accounts()
+        #expect(accounts.map(\.id) == [id])
+        #expect(accounts.first?.signInNeeded == nil)
+        let found = try accounts.first?.userData(as: Int.self)
+        #expect(found == written || found == begun, "\(String(describing: found)) of \(said.suffix(4))")
+        #expect(server.counts.reuses == 0)
+    }
+}

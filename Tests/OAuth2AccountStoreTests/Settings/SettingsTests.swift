@@ -1,0 +1,223 @@
+import Foundation
+import OAuth2
+import Testing
+
+@testable import OAuth2AccountStore
+
+struct SettingsTests {
+    static let flat = [
+        "authority": "https://login.microsoftonline.com/common", "clientId": "0000",
+        "redirectUri": "http://localhost/callback",
+        "scopes": "openid User.Read", "graphAPI": "https://graph.microsoft.com/", "api-version": "v1.0", "secret": "",
+    ]
+
+    private func json(_ changes: [String: Any?] = [:]) throws -> [UInt8] {
+        var members: [String: Any] = Self.flat
+        for (key, value) in changes { members[key] = value }
+        return [UInt8](try JSONSerialization.data(withJSONObject: members))
+    }
+
+    private func faults(_ bytes: [UInt8]) -> SettingsError? {
+        do {
+            _ = try Settings(bytes: bytes, source: "s.json")
+            return nil
+        } catch { return error }
+    }
+
+    private func faults(nested member: String, type: String = "") -> SettingsError? {
+        let required = #""issuer":"https://op.example.com","clientId":"c","redirectUri":"http://127.0.0.1/callback""#
+        return faults([UInt8](#"{"types":{"graph":{\#(required)\#(type)}}\#(member)}"#.utf8))
+    }
+
+    @Test func `the QuickStart's flat form is the same as a property list and as JSON`() throws {
+        let fromJSON = try Settings(bytes: try json(), source: "s")
+        for format in [PropertyListSerialization.PropertyListFormat.xml, .binary] {
+            let data = try PropertyListSerialization.data(fromPropertyList: Self.flat, format: format, options: 0)
+            #expect(try Settings(bytes: [UInt8](data), source: "s") == fromJSON)
+        }
+        let type = try #require(fromJSON["myGraphService"])
+        #expect(fromJSON.defaultType == "myGraphService")
+        #expect(type.provider == .authority("https://login.microsoftonline.com/common"))
+        #expect(type.clientID == "0000" && type.clientSecret == nil)
+        #expect(type.scope == ["openid", "User.Read"])
+        #expect(type.graphAPI?.absoluteString == "https://graph.microsoft.com/")
+        #expect(type.graphVersion == "v1.0")
+    }
+
+    @Test func `the older keys tenant and resourceString are read`() throws {
+        let bytes = try json([
+            "authority": Any?.none, "tenant": "contoso.com", "graphAPI": Any?.none,
+            "resourceString": "https://graph.microsoft.com/", "secret": "s",
+        ])
+        let type = try #require(try Settings(bytes: bytes, source: "s").types.first)
+        #expect(type.provider == .authority("https://login.microsoftonline.com/contoso.com"))
+        #expect(type.graphAPI?.host() == "graph.microsoft.com")
+        #expect(type.clientSecret == .inline(Secret("s")))
+    }
+
+    @Test(
+        arguments: [
+            ("clientId", nil, "a string", "nothing"), ("clientId", "5", "a string", "5"),
+            ("clientId", #""""#, "a string", "an empty string"),
+            ("authority", #""ftp://x""#, "an https address", #""ftp://x""#),
+            ("authority", #""http://login.example.com/x""#, "an https address", #""http://login.example.com/x""#),
+            ("authority", nil, "a string", "nothing"), ("scopes", nil, "a string", "nothing"),
+            ("graphAPI", "true", "a string", "true"), ("scopes", "7", "a list of strings", "7"),
+            ("redirectUri", #""nonsense""#, "an address such as", "nonsense"),
+            ("redirectUri", #""http://example.com/""#, "an address", "plain http"),
+            ("api-version", "1.5", "a string", "1.5"), ("secret", "5", "a string", "a number"),
+            ("secret", #"["CS_s3cr3t"]"#, "a string", "an array"),
+        ] as [(String, String?, String, String)])
+    func `a wrong value is named with file, key, what was expected and what stood there`(
+        key: String, value: String?, expected: String, found: String
+    ) throws {
+        let fault = try #require(
+            faults(
+                try json([
+                    key: try value.map {
+                        try JSONSerialization.jsonObject(with: Data($0.utf8), options: .fragmentsAllowed)
+                    }
+                ])))
+        #expect(fault.file == "s.json")
+        #expect(fault.key == key)
+        #expect(fault.expected.contains(expected), "\(fault)")
+        #expect(fault.found.contains(found), "\(fault)")
+        #expect(fault.description.hasPrefix("s.json: \(key): expected "))
+        #expect(!fault.description.contains("s3cr3t"))
+    }
+
+    @Test(arguments: [("tenant", "authority"), ("resourceString", "graphAPI")])
+    func `a fault in an older key names that key`(older: String, newer: String) throws {
+        let fault = try #require(faults(try json([newer: Any?.none, older: "a b\u{1}"])))
+        #expect(fault.key == older)
+    }
+
+    @Test(arguments: [("clientID", "clientId"), ("authorithy", "authority"), ("scope", "scopes"), ("typs", "types")])
+    func `an unknown key names its nearest neighbour`(typed: String, meant: String) throws {
+        let fault = try #require(faults(try json([typed: "x"])))
+        #expect(fault.key == typed)
+        #expect(fault.hint == "did you mean \(meant)?")
+    }
+
+    @Test func `a nested file has several types, in order, and a default`() throws {
+        let text = #"""
+            { // comments are allowed
+              "defaultType": "two",
+              "types": {
+                "one": {"issuer": "https://one.example.com", "clientId": "c", "redirectUri": "http://127.0.0.1/callback",
+                        "scopes": ["a", "b c"], "clientSecret": {"environment": "ONE_SECRET"}},
+                "two": {"tokenEndpoint": "https://two.example.com/token", "clientId": "c",
+                        "redirectUri": "com.example.app:/callback", "clientSecret": {"file": "/run/secret"},
+                        "clientAuthentication": "client_secret_post", "tokenRequestMethod": "GET",
+                        "refreshParameters": {"audience": "x"}, "resourceHosts": ["api.example.com"]}
+              }
+            }
+            """#
+        let settings = try Settings(bytes: [UInt8](text.utf8), source: "s")
+        #expect(settings.types.map(\.name) == ["one", "two"])
+        #expect(settings.defaultType == "two")
+        #expect(settings["one"]?.scope == ["a", "b", "c"])
+        #expect(settings["one"]?.clientSecret == .environment("ONE_SECRET"))
+        let two = try #require(settings["two"])
+        #expect(two.provider == .endpoints && two.tokenRequestMethod == .get)
+        #expect(two.clientSecret == .file("/run/secret") && two.clientAuthentication == .clientSecretPost)
+    }
+
+    @Test(
+        arguments: [
+            (#","defaultType":"grpah""#, "", "defaultType", "did you mean \"graph\"?"),
+            (#","defualtType":"graph""#, "", "defualtType", "did you mean defaultType?"),
+            ("", #","clientid2":"x""#, "types.graph.clientid2", "did you mean clientId?"),
+            ("", #","authority":"https://x.example.com""#, "types.graph.issuer", nil),
+            ("", #","tokenType":"mac""#, "types.graph.tokenType", nil),
+            ("", #","tokenRequestMethod":"PUT""#, "types.graph.tokenRequestMethod", nil),
+            ("", #","clientAuthentication":"client_secret_post""#, "types.graph.clientSecret", nil),
+            ("", #","authorizationParameters":{"state":"x"}"#, "types.graph.authorizationParameters.state", nil),
+            (
+                "", #","refreshParameters":{"refresh_token":"RT_s3cr3t"}"#,
+                "types.graph.refreshParameters.refresh_token", nil
+            ),
+            ("", #","tokenHeaders":"Bearer AT_s3cr3t""#, "types.graph.tokenHeaders", nil),
+            ("", #","tokenHeaders":{"X":["AT_s3cr3t"]}"#, "types.graph.tokenHeaders.X", nil),
+            ("", #","tokenHeaders":{"X":"AT_s3cr3t\r\nY: z"}"#, "types.graph.tokenHeaders", nil),
+            ("", #","tokenParameters":{"x":5}"#, "types.graph.tokenParameters.x", nil),
+            ("", #","clientSecret":["CS_s3cr3t"]"#, "types.graph.clientSecret", nil),
+            ("", #","clientSecret":{"CS_s3cr3t":"CS_s3cr3t"}"#, "types.graph.clientSecret", nil),
+            ("", #","scopes":["a\"b"]"#, "types.graph.scopes", nil),
+            ("", #","pinnedKeys":["x"]"#, "types.graph.pinnedKeys", nil),
+            ("", #","graphAPI":"http://user:pw_s3cr3t@example.com/""#, "types.graph.graphAPI", nil),
+            ("", #","knownAuthorities":"x""#, "types.graph.knownAuthorities", nil),
+        ] as [(String, String, String, String?)])
+    func `a fault in a nested file names the path of its key and shows no secret`(
+        member: String, type: String, key: String, hint: String?
+    ) throws {
+        let fault = try #require(faults(nested: member, type: type))
+        #expect(fault.key == key)
+        if let hint { #expect(fault.hint == hint) }
+        var dumped = ""
+        dump(fault, to: &dumped)
+        #expect(!dumped.contains("s3cr3t"))
+    }
+
+    @Test(arguments: [
+        "", "{", "[]", "nonsense", "{\"types\":{}}", "{\"types\":[]}", "{\"types\":{\"a b\":{}}}", "<plist",
+        "<html></html>",
+        "bplist00garbage", #"{"clientId":"a","clientId":"b"}"#, "\u{FEFF}{",
+        "<?xml version=\"1.0\"?><plist><dict><key>a</key>",
+    ])
+    func `what is no settings file is a fault, never a crash`(text: String) throws {
+        let fault = try #require(faults([UInt8](text.utf8)))
+        #expect(fault.file == "s.json")
+        #expect(!fault.expected.isEmpty && !fault.found.isEmpty)
+    }
+
+    @Test func `deeply nested settings are a fault, never a crash`() throws {
+        let arrays = String(repeating: "[", count: 100_000)
+        #expect(faults([UInt8](arrays.utf8)) != nil)
+        let dictionaries = String(repeating: "<dict><key>a</key>", count: 20_000)
+        #expect(faults([UInt8]("<plist>\(dictionaries)".utf8)) != nil)
+        // An array whose only element is itself: object 0 at offset 8, its table at offset 10.
+        let trailer: [UInt8] = [0, 0, 0, 0, 0, 0, 1, 1] + [0, 0, 0, 0, 0, 0, 0, 1] + [0, 0, 0, 0, 0, 0, 0, 0]
+        let itself = [UInt8]("bplist00".utf8) + [0xA1, 0, 8] + trailer + [0, 0, 0, 0, 0, 0, 0, 10]
+        #expect(faults(itself) != nil)
+    }
+
+    @Test func `a file that is missing, a directory or too large is a fault that names it`() throws {
+        let directory = try TemporaryDirectory()
+        func fault(_ path: String) -> SettingsError? {
+            do {
+                _ = try Settings(contentsOf: URL(filePath: path))
+                return nil
+            } catch { return error }
+        }
+        #expect(fault(directory.path + "/none")?.found == "No such file or directory")
+        #expect(fault(directory.path)?.found == "a directory")
+        let large = directory.path + "/large"
+        try Data(repeating: 0x20, count: Settings.maximumSize + 1).write(to: URL(filePath: large))
+        #expect(fault(large)?.found.contains("more than") == true)
+        #expect(fault(large)?.file == large)
+        // A pipe that nobody writes to is not waited for.
+        #expect(mkfifo(directory.path + "/pipe", 0o600) == 0)
+        #expect(fault(directory.path + "/pipe") != nil)
+    }
+
+    @Test func `a client secret is fetched when it is needed, and its absence says where it was looked for`() throws {
+        let directory = try TemporaryDirectory()
+        var type = try TestStore.type()
+        func client(_ source: AccountType.SecretSource, _ environment: [String: String] = [:]) throws -> Client {
+            type.clientSecret = source
+            return try ClientCredentials(type: type, environment: environment).client(for: AuthorizationServer())
+        }
+        #expect(try client(.environment("S"), ["S": "x"]).secret == Secret("x"))
+        let file = directory.path + "/secret"
+        try Data(" x y\n".utf8).write(to: URL(filePath: file))
+        #expect(try client(.file(file)).secret == Secret("x y"))
+        #expect(throws: SettingsError.self) { try client(.environment("S"), ["S": ""]) }
+        #expect(throws: SettingsError.self) { try client(.file(directory.path + "/none")) }
+        for content in ["", " \n\t", "\u{0}"] {
+            try Data(content.utf8).write(to: URL(filePath: file))
+            if content == "\u{0}" { continue }
+            #expect(throws: SettingsError.self) { try client(.file(file)) }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+import Foundation
+import JOSE
+import Testing
+
+@testable import OAuth2AccountStore
+
+@Suite(.timeLimit(.minutes(1)))
+struct KeyTests {
+    private let directory: TemporaryDirectory
+    private let path: String
+    private let file: KeyFile
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        path = directory.path + "/accounts.key"
+        file = KeyFile(path: path)
+    }
+
+    private func fault() async throws -> KeyCustodyError? {
+        do {
+            _ = try await file.key()
+            return nil
+        } catch let error as KeyCustodyError { return error }
+    }
+
+    private func mode(_ path: String) throws -> Int {
+        try #require(FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int)
+    }
+
+    @Test func `a key is made once, with mode 0600, and nothing stays beside it`() async throws {
+        #expect(try await file.key() == nil)
+        let key = try await file.create()
+        #expect(try await file.create().bytes == key.bytes)
+        #expect(try await file.key()?.bytes == key.bytes)
+        #expect(try mode(path) == 0o600)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["accounts.key"])
+    }
+
+    @Test func `many who make the key at once get the same one`() async throws {
+        let path = path
+        let keys = try await withThrowingTaskGroup(of: [UInt8].self) { group in
+            for _ in 0..<20 { group.addTask { try await KeyFile(path: path).create().bytes } }
+            return try await group.reduce(into: Set<[UInt8]>()) { $0.insert($1) }
+        }
+        #expect(keys.count == 1)
+    }
+
+    @Test(arguments: [0, 31, 33, 5000])
+    func `a key file of another size is a fault and stays as it is`(size: Int) async throws {
+        try Data(repeating: 1, count: size).write(to: URL(filePath: path))
+        #expect(chmod(path, 0o600) == 0)
+        let fault = try #require(await fault())
+        #expect(fault.hint.contains("copy") || fault.reason.contains("bytes"))
+        #expect(try Data(contentsOf: URL(filePath: path)).count == size)
+    }
+
+    @Test(arguments: [mode_t(0o640), 0o604, 0o666])
+    func `a key file that others can read is a fault that says what to do`(mode: mode_t) async throws {
+        _ = try await file.create()
+        #expect(chmod(path, mode) == 0)
+        let fault = try #require(await fault())
+        #expect(fault.hint.contains("chmod 600"))
+    }
+
+    @Test func `a link or a directory in place of the key file is a fault`() async throws {
+        let other = KeyFile(path: directory.path + "/other")
+        _ = try await other.create()
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: other.path)
+        #expect(try await fault()?.reason == "it is not a plain file")
+        try FileManager.default.removeItem(atPath: path)
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        #expect(try await fault()?.reason == "it is not a plain file")
+    }
+
+    @Test func `a store whose key is missing, another one or damaged does not open and is not changed`() async throws {
+        let storage = SQLiteStorage(directory: directory.store)
+        let custody = KeyFile(directory: directory.store)
+        try await TestStore(storage: storage, custody: custody).signIn()
+        let before = try await storage.records(ofType: nil)
+        let key = directory.store.file("accounts.key")
+        let bytes = try Data(contentsOf: URL(filePath: key))
+
+        try FileManager.default.removeItem(atPath: key)
+        let missing = try await failure { try await TestStore(storage: storage, custody: custody) }
+        #expect(missing?.kind == .key)
+        #expect(missing?.reason.contains("missing") == true)
+        #expect(!FileManager.default.fileExists(atPath: key))
+
+        let wrong = try await failure { try await TestStore(storage: storage, custody: try TestStore.key(9)) }
+        #expect(wrong?.kind == .key)
+        #expect(wrong?.remedy == .repairStore)
+
+        try bytes.write(to: URL(filePath: key))
+        #expect(chmod(key, 0o600) == 0)
+        #expect(try await storage.records(ofType: nil) == before)
+        #expect(try await TestStore(storage: storage, custody: custody).store.accounts().count == 1)
+    }
+
+    @Test func `accounts without a mark of their key are not given a new key`() async throws {
+        let storage = MemoryStorage()
+        try await TestStore(storage: storage).signIn()
+        await storage.setValue(nil, for: "key-check")
+        let error = try await failure { try await TestStore(storage: storage, custody: KeyFile(path: path)) }
+        #expect(error?.kind == .storage(.notAStore))
+        #expect(!FileManager.default.fileExists(atPath: path))
+    }
+
+    @Test func `a key file that was planted as a half-written one is not written through`() async throws {
+        let target = directory.path + "/target"
+        try FileManager.default.createSymbolicLink(atPath: path + ".suffix", withDestinationPath: target)
+        guard case .failure(let failure) = PrivateFile.create(path, [1, 2, 3], suffix: "suffix") else {
+            Issue.record("it was written")
+            return
+        }
+        #expect(failure.code == EEXIST)
+        #expect(!FileManager.default.fileExists(atPath: target))
+        #expect(!FileManager.default.fileExists(atPath: path))
+    }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import Testing
+
+@testable import OAuth2AccountStore
+
+/// Records that were changed from outside.
+@Suite(.timeLimit(.minutes(1)))
+struct SealTests {
+    private let storage = MemoryStorage()
+
+    /// Puts a record in the storage in place of the one with its identifier.
+    private func plant(_ record: SealedRecord) async throws {
+        let kept = try #require(await storage.record(record.id))
+        // The storage takes only the next revision, so one is taken back first.
+        _ = await storage.remove(record.id)
+        _ = try await storage.insert(record)
+        #expect(await storage.record(record.id)?.sealed == record.sealed || kept == record)
+    }
+
+    /// The store reports this account and no other as damaged, gives no token for it, and leaves its bytes alone.
+    private func expectDamage(_ id: Account.ID, others: Int) async throws {
+        let before = await storage.record(id.rawValue)
+        let test = try await TestStore(storage: storage)
+        #expect(try await test.store.accounts().count == others)
+        #expect(try await test.store.damagedRecords().map(\.id) == [id])
+        let error = try await failure { try await test.store.accessToken(for: id) }
+        #expect(error?.kind == .damagedRecord)
+        let data = try await failure { try await test.store.setUserData("x", for: id) }
+        #expect(data?.kind == .damagedRecord)
+        #expect(await storage.record(id.rawValue) == before)
+    }
+
+    @Test func `a flipped bit anywhere in a record is found`() async throws {
+        let test = try await TestStore(storage: storage)
+        let ada = try await test.signIn("ada")
+        try await test.signIn("bob")
+        let record = try #require(await storage.record(ada.id.rawValue))
+        let seal = test.store.seal
+        #expect(seal.open(record) != nil)
+        for index in record.sealed.indices {
+            var changed = record
+            changed.sealed[index] ^= 1 << UInt8(index % 8)
+            #expect(seal.open(changed) == nil)
+        }
+        for count in 0..<40 {
+            var cut = record
+            cut.sealed = Array(record.sealed.prefix(count))
+            #expect(seal.open(cut) == nil)
+        }
+        var changed = record
+        changed.sealed[record.sealed.count / 2] ^= 4
+        try await plant(changed)
+        try await expectDamage(ada.id, others: 1)
+    }
+
+    @Test func `two records that changed places are found`() async throws {
+        let test = try await TestStore(storage: storage)
+        let ada = try await test.signIn("ada"), bob = try await test.signIn("bob")
+        let first = try #require(await storage.record(ada.id.rawValue))
+        let second = try #require(await storage.record(bob.id.rawValue))
+        try await plant(SealedRecord(id: first.id, type: first.type, revision: 1, sealed: second.sealed))
+        try await expectDamage(ada.id, others: 1)
+    }
+
+    @Test func `an old record under the number of the new one is found`() async throws {
+        let test = try await TestStore(storage: storage)
+        let ada = try await test.signIn("ada")
+        let old = try #require(await storage.record(ada.id.rawValue))
+        try await test.store.setUserData("new", for: ada.id)
+        let new = try #require(await storage.record(ada.id.rawValue))
+        #expect(new.revision == old.revision + 1)
+        try await plant(SealedRecord(id: old.id, type: old.type, revision: new.revision, sealed: old.sealed))
+        try await expectDamage(ada.id, others: 0)
+    }
+
+    @Test func `a record moved to another type is found`() async throws {
+        let test = try await TestStore(storage: storage)
+        let ada = try await test.signIn("ada")
+        var record = try #require(await storage.record(ada.id.rawValue))
+        record.type = "other"
+        try await plant(record)
+        try await expectDamage(ada.id, others: 0)
+    }
+
+    @Test func `the person whose record is damaged can sign in again, and nobody acts as somebody else meanwhile`()
+        async throws
+    {
+        let test = try await TestStore(storage: storage)
+        try await test.signIn("bob")
+        let ada = try await test.signIn("ada")
+        var record = try #require(await storage.record(ada.id.rawValue))
+        record.sealed[20] ^= 1
+        try await plant(record)
+        let again = try await TestStore(storage: storage)
+        let error = try await failure { try await again.store.currentAccount(ofType: "graph") as Any }
+        #expect(error?.kind == .damagedRecord)
+        let new = try await again.signIn("ada")
+        #expect(new.id != ada.id)
+        #expect(try await again.store.currentAccount(ofType: "graph")?.id == new.id)
+        #expect(try await again.store.damagedRecords().map(\.id) == [ada.id])
+    }
+}

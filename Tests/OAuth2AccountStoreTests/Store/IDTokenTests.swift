@@ -1,0 +1,133 @@
+import Foundation
+import HTTPTransport
+import JOSE
+import OAuth2
+import StrictJSON
+import Testing
+
+@testable import OAuth2AccountStore
+
+@Suite(.timeLimit(.minutes(1)))
+struct IDTokenTests {
+    @Test(arguments: [
+        ("nonce", JSONValue.string("another"), IDTokenRejection.nonceMismatch), ("nonce", .null, .nonceMissing),
+        ("iss", "https://evil.example.com", .issuerMismatch), ("aud", "another", .audienceMismatch),
+        ("exp", 1_000_000_000, .expired), ("sub", .null, .subjectMissing), ("azp", "another", .authorizedPartyMismatch),
+        ("at_hash", "AAAA", .accessTokenHashMismatch),
+    ])
+    func `an ID token with a wrong claim is refused and nothing is saved`(
+        name: String, value: JSONValue, rejection: IDTokenRejection
+    ) async throws {
+        let test = try await TestStore()
+        test.provider.change { $0.claims = JSONObject([.init(name: name, value: value)]) }
+        let error = try await failure { try await test.signIn() }
+        #expect(error?.kind == .invalidAnswer)
+        #expect(error?.reason == OAuth2Error.idToken(rejection).description)
+        #expect(try await test.store.accounts().isEmpty)
+    }
+
+    @Test func `an ID token signed by somebody else is refused`() async throws {
+        let test = try await TestStore()
+        let other = try JWK.generate(for: .es256, keyID: "k1")
+        let real = test.provider.state.withLock { $0.keys }
+        let prepared = try await test.store.prepareSignIn(to: "graph")
+        let redirect = test.provider.approve(prepared)
+        // The keys are fetched and kept before the forger comes.
+        try await test.signIn("bob")
+        test.provider.change { $0.keys = [other] }
+        let error = try await failure { try await test.store.handleRedirect(redirect) }
+        #expect(error?.reason == OAuth2Error.idToken(.signature).description)
+        test.provider.change { $0.keys = real }
+        #expect(try await test.store.accounts().map(\.subject) == ["bob"])
+    }
+
+    @Test func `an ID token that is asked for and does not come ends the sign-in`() async throws {
+        let test = try await TestStore()
+        test.provider.change { $0.sendsIDToken = false }
+        let error = try await failure { try await test.signIn() }
+        #expect(error?.reason == OAuth2Error.idToken(.missing).description)
+    }
+
+    @Test func `new keys are fetched once, and not again within a minute`() async throws {
+        let test = try await TestStore()
+        try await test.signIn("ada")
+        try await test.signIn("bob")
+        #expect(test.provider.count("/jwks") == 1)
+        test.clock.advance(61)
+        let rotated = try JWK.generate(for: .es256, keyID: "k2")
+        test.provider.change { $0.keys.insert(rotated, at: 0) }
+        try await test.signIn("cyd")
+        #expect(test.provider.count("/jwks") == 2)
+        // A key that the provider does not publish costs one look a minute, not one a token.
+        let unknown = try JWK.generate(for: .es256, keyID: "k3")
+        for _ in 0..<5 {
+            let prepared = try await test.store.prepareSignIn(to: "graph")
+            let redirect = test.provider.approve(prepared)
+            let keys = test.provider.state.withLock { $0.keys }
+            test.provider.next { request in
+                test.provider.change { $0.keys = [unknown] }
+                let code = FakeProvider.form(request)["code"] ?? ""
+                let nonce = test.provider.state.withLock { $0.codes[code]?.nonce }
+                let answer = try test.provider.issue("eve", nonce: nonce)
+                test.provider.change { $0.keys = keys }
+                return .json(.object(answer))
+            }
+            let error = try await failure { try await test.store.handleRedirect(redirect) }
+            #expect(error?.reason == OAuth2Error.idToken(.keyNotFound).description)
+        }
+        #expect(test.provider.count("/jwks") == 2)
+        test.clock.advance(61)
+        try await test.signIn("dan")
+        #expect(test.provider.count("/jwks") == 2)
+    }
+
+    @Test func `keys that cannot be fetched are the network's failure, not the token's`() async throws {
+        let provider = try FakeProvider(clock: FakeClock())
+        let test = try await TestStore(provider: provider, transport: NoKeys(provider: provider))
+        let error = try await failure { try await test.signIn() }
+        #expect(error?.kind == .network)
+    }
+
+    private struct NoKeys: HTTPTransport {
+        let provider: FakeProvider
+        func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+            if request.url.path() == "/jwks" {
+                throw HTTPTransportError(.cannotConnect, host: "op.example.com", reason: "refused")
+            }
+            return try await provider.send(request)
+        }
+    }
+
+    @Test func `a refreshed ID token of another person is refused, and no token of theirs is kept`() async throws {
+        let test = try await TestStore()
+        let ada = try await test.signIn()
+        test.provider.change { $0.claims = ["sub": "eve"] }
+        let error = try await failure { try await test.store.accessToken(for: ada.id, rejected: Secret("AT-2")) }
+        #expect(error?.reason == OAuth2Error.idToken(.subjectMismatch).description)
+        #expect(try await test.savedTokens(ada.id)?.accessToken == Secret("AT-2"))
+        #expect(try await test.savedTokens(ada.id)?.refreshToken == Secret("RT-2"))
+    }
+
+    @Test func `a refreshed ID token that cannot be read costs nobody the sign-in`() async throws {
+        let test = try await TestStore()
+        let ada = try await test.signIn()
+        let former = try await test.savedTokens(ada.id)?.idToken
+        test.provider.next { _ in
+            .json(["access_token": "new", "token_type": "bearer", "id_token": "garbage", "expires_in": 60])
+        }
+        #expect(try await test.token(ada.id, rejected: "AT-2") == "new")
+        #expect(try await test.savedTokens(ada.id)?.idToken == former)
+    }
+
+    @Test func `a token answer that one has already becomes an account, whatever its age`() async throws {
+        let test = try await TestStore()
+        let answer = try TokenResponse.read(.json(.object(try test.provider.issue("ada", nonce: "old"))))
+        test.clock.advance(100_000)
+        let ada = try await test.store.add(answer, toType: "graph")
+        #expect(ada.subject == "ada" && ada.canRefresh)
+        test.provider.change { $0.claims = ["iss": "https://evil.example.com"] }
+        let foreign = try TokenResponse.read(.json(.object(try test.provider.issue("eve", nonce: nil))))
+        let error = try await failure { try await test.store.add(foreign, toType: "graph") }
+        #expect(error?.reason == OAuth2Error.idToken(.issuerMismatch).description)
+    }
+}

@@ -1,0 +1,256 @@
+import Foundation
+import HTTPTransport
+import OAuth2
+import Testing
+
+@testable import OAuth2AccountStore
+
+@Suite(.timeLimit(.minutes(1)))
+struct SignInTests {
+    @Test func `a person signs in and the account says who it is`() async throws {
+        let test = try await TestStore()
+        let account = try await test.signIn()
+        #expect(account.type == "graph")
+        #expect(account.issuer == test.provider.issuer)
+        #expect(account.subject == "ada")
+        #expect(account.userName == "ada@example.com")
+        #expect(account.displayName == "Ada")
+        #expect(account.scope == ["openid", "read"])
+        #expect(account.canRefresh)
+        #expect(account.accessTokenExpiry == test.clock.now.addingTimeInterval(3600))
+        #expect(try await test.token(account.id) == "AT-2")
+        #expect(test.provider.refreshes == 0)
+        let form = try #require(test.provider.requests.first { $0.url.path() == "/token" }.map(FakeProvider.form))
+        #expect(form["code_verifier"]?.isEmpty == false)
+        #expect(form["redirect_uri"] == "http://127.0.0.1:7777/callback")
+    }
+
+    @Test func `two sign-ins of one type at a time both finish, in whichever order`() async throws {
+        let test = try await TestStore()
+        let first = try await test.store.prepareSignIn(to: "graph")
+        let second = try await test.store.prepareSignIn(to: "graph")
+        #expect(first.id != second.id)
+        let bob = try await test.store.handleRedirect(test.provider.approve(second, as: "bob"))
+        let ada = try await test.store.handleRedirect(test.provider.approve(first, as: "ada"))
+        #expect([ada.subject, bob.subject] == ["ada", "bob"])
+        #expect(try await test.store.accounts().map(\.subject) == ["bob", "ada"])
+    }
+
+    @Test func `two types with the same redirect URI are told apart by the state`() async throws {
+        let clock = FakeClock()
+        let one = try FakeProvider(issuer: "https://one.example.com", clock: clock)
+        let two = try FakeProvider(issuer: "https://two.example.com", clock: clock)
+        let test = try await TestStore(
+            types: [
+                try TestStore.type("one", issuer: one.issuer), try TestStore.type("two", issuer: two.issuer),
+            ], provider: one, transport: Providers(all: [one, two]))
+        let first = try await test.store.prepareSignIn(to: "one")
+        let second = try await test.store.prepareSignIn(to: "two")
+        let atTwo = try await test.store.handleRedirect(two.approve(second))
+        let atOne = try await test.store.handleRedirect(one.approve(first))
+        #expect([atOne.type, atTwo.type] == ["one", "two"])
+        #expect([atOne.issuer, atTwo.issuer] == [one.issuer, two.issuer])
+        #expect(one.count("/token") == 1 && two.count("/token") == 1)
+        // The same subject at two issuers is two people.
+        #expect(try await test.store.accounts().count == 2)
+    }
+
+    @Test func `a redirect is taken once`() async throws {
+        let test = try await TestStore()
+        let prepared = try await test.store.prepareSignIn(to: "graph")
+        let redirect = test.provider.approve(prepared)
+        _ = try await test.store.handleRedirect(redirect)
+        let error = try await failure { try await test.store.handleRedirect(redirect) }
+        #expect(error?.kind == .redirectRefused)
+        #expect(test.provider.count("/token") == 1)
+    }
+
+    @Test(arguments: [
+        "http://127.0.0.1:7777/callback?code=x", "http://127.0.0.1:7777/callback?code=x&state=",
+        "http://127.0.0.1:7777/callback?code=x&state=other", "http://127.0.0.1:7777/callback?error=access_denied",
+        "http://127.0.0.1:7777/callbackx?code=x&state=STATE", "http://127.0.0.1:7777/callback/?code=x&state=STATE",
+        "http://127.0.0.1:7778/callback?code=x&state=STATE", "https://127.0.0.1:7777/callback?code=x&state=STATE",
+        "http://evil.example/callback?code=x&state=STATE", "http://127.0.0.1:7777/callback?code=x&state=STATE&state=y",
+        "http://127.0.0.1:7777/callback?code=x&code=y&state=STATE",
+        "http://127.0.0.1:7777/callback?state=STATE",
+        "http://127.0.0.1:7777/callback?code=x&iss=https%3A%2F%2Fevil&state=STATE",
+    ])
+    func `a redirect that is not the answer is refused and the sign-in goes on waiting`(address: String) async throws {
+        let test = try await TestStore()
+        let events = test.store.events()
+        let prepared = try await test.store.prepareSignIn(to: "graph")
+        let foreign = try #require(URL(string: address.replacing("STATE", with: prepared.id)))
+        let error = try await failure { try await test.store.handleRedirect(foreign) }
+        #expect(error?.kind == .redirectRefused)
+        #expect(test.provider.count("/token") == 0)
+        _ = try await test.store.handleRedirect(test.provider.approve(prepared))
+        // The first thing anybody hears of is the account.
+        var iterator = events.makeAsyncIterator()
+        guard case .added? = await iterator.next() else {
+            Issue.record("a foreign redirect was told")
+            return
+        }
+    }
+
+    @Test func `addresses are recognised as redirects only while a sign-in waits for them`() async throws {
+        let test = try await TestStore()
+        let url = try #require(URL(string: "HTTP://127.0.0.1:7777/callback?x=y"))
+        let other = try #require(URL(string: "http://127.0.0.1:7777/callbackx?x=y"))
+        #expect(!test.store.isRedirect(url))
+        let prepared = try await test.store.prepareSignIn(to: "graph")
+        #expect(test.store.isRedirect(url))
+        #expect(!test.store.isRedirect(other))
+        test.store.cancel(prepared)
+        #expect(!test.store.isRedirect(url))
+        let error = try await failure { try await test.store.handleRedirect(test.provider.approve(prepared)) }
+        #expect(error?.kind == .redirectRefused)
+    }
+
+    @Test func `who says no ends the sign-in and changes nothing`() async throws {
+        let test = try await TestStore()
+        let ada = try await test.signIn()
+        let prepared = try await test.store.prepareSignIn(to: "graph")
+        let no = FakeProvider.redirect(prepared, "error=access_denied&error_description=no&state=\(prepared.id)")
+        let events = test.store.events()
+        let error = try await failure { try await test.store.handleRedirect(no) }
+        #expect(error?.kind == .denied)
+        #expect(error?.remedy == AccountStoreError.Remedy.nothing)
+        #expect(error?.provider?.explanation == "no")
+        #expect(try await test.store.accounts() == [ada])
+        var iterator = events.makeAsyncIterator()
+        guard case .signInFailed("graph", let told)? = await iterator.next() else {
+            Issue.record("the failure was not told")
+            return
+        }
+        #expect((told as? AccountStoreError)?.kind == .denied)
+        let again = try await failure { try await test.store.handleRedirect(no) }
+        #expect(again?.kind == .redirectRefused)
+    }
+
+    @Test func `a redirect that comes too late is refused`() async throws {
+        let test = try await TestStore()
+        var options = SignInOptions()
+        options.timeout = .seconds(60)
+        let prepared = try await test.store.prepareSignIn(to: "graph", options: options)
+        test.clock.advance(61)
+        let error = try await failure { try await test.store.handleRedirect(test.provider.approve(prepared)) }
+        #expect(error?.kind == .redirectRefused)
+        #expect(test.provider.count("/token") == 0)
+        #expect(!test.store.isRedirect(prepared.url))
+    }
+
+    @Test func `so many sign-ins wait that the oldest gives way, and no more`() async throws {
+        let test = try await TestStore()
+        let first = try await test.store.prepareSignIn(to: "graph")
+        test.clock.advance(1)
+        let second = try await test.store.prepareSignIn(to: "graph")
+        test.clock.advance(1)
+        for _ in 0..<99 { _ = try await test.store.prepareSignIn(to: "graph") }
+        #expect(test.store.pending.withLock { $0.count } == 100)
+        let error = try await failure { try await test.store.handleRedirect(test.provider.approve(first)) }
+        #expect(error?.kind == .redirectRefused)
+        _ = try await test.store.handleRedirect(test.provider.approve(second))
+    }
+
+    @Test func `the same person signing in again updates the account in its place`() async throws {
+        let test = try await TestStore()
+        let ada = try await test.signIn("ada")
+        try await test.store.setUserData(["pinned": 3], for: ada.id)
+        try await test.signIn("bob")
+        test.provider.change { $0.claims = ["name": "Countess Lovelace"] }
+        let again = try await test.signIn("ada")
+        #expect(again.id == ada.id && again.position == ada.position && again.created == ada.created)
+        #expect(again.displayName == "Countess Lovelace")
+        #expect(try again.userData(as: [String: Int].self) == ["pinned": 3])
+        #expect(try await test.store.accounts().map(\.subject) == ["ada", "bob"])
+        #expect(try await test.store.currentAccount(ofType: "graph")?.id == ada.id)
+    }
+
+    @Test func `the same person signing in twenty times at once has one account`() async throws {
+        let test = try await TestStore()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<20 { group.addTask { try await test.signIn("ada") } }
+            try await group.waitForAll()
+        }
+        #expect(try await test.store.accounts().count == 1)
+    }
+
+    @Test func `a provider without identities has one account a type`() async throws {
+        var type = try TestStore.type()
+        type.provider = .endpoints
+        type.scope = ["read"]
+        type.endpoints = [
+            "authorization_endpoint": try #require(URL(string: "https://op.example.com/authorize")),
+            "token_endpoint": try #require(URL(string: "https://op.example.com/token")),
+        ]
+        let provider = try FakeProvider(clock: FakeClock())
+        provider.change { $0.sendsIDToken = false }
+        let test = try await TestStore(types: [type], provider: provider)
+        let first = try await test.signIn()
+        #expect(first.subject == nil && first.issuer == nil)
+        #expect(try await test.signIn().id == first.id)
+    }
+
+    @Test func `names that the ID token lacks come from user info, of the same person only`() async throws {
+        let test = try await TestStore()
+        test.provider.change { $0.claims = ["name": .null, "preferred_username": .null] }
+        let ada = try await test.signIn("ada")
+        #expect(ada.displayName == "Ada Lovelace" && ada.userName == "ada@example.com")
+        let bob = try await test.signIn("bob")
+        #expect(bob.displayName == nil && bob.userName == nil && bob.label == "bob")
+    }
+
+    @Test func `a store that cannot be written is found out before the person is sent away`() async throws {
+        let storage = FailingStorage()
+        let test = try await TestStore(storage: storage)
+        storage.change { $0.isReadOnly = true }
+        let error = try await failure { try await test.store.prepareSignIn(to: "graph") }
+        #expect(error?.kind == .storage(.full))
+    }
+
+    @Test func `a type that the settings do not have is named with its nearest neighbour`() async throws {
+        let test = try await TestStore()
+        let error = try await failure { try await test.store.prepareSignIn(to: "grpah") }
+        #expect(error?.kind == .unknownType)
+        #expect(error?.hint == "did you mean graph?")
+    }
+
+    @Test func `the browser's sign-in comes back over the loopback listener`() async throws {
+        let test = try await TestStore(types: [try TestStore.type(redirect: "http://127.0.0.1/callback")])
+        let provider = test.provider
+        provider.change { $0.claims = ["preferred_username": "<b>\u{202E}ada"] }
+        let pages = Log<HTTPResponse>()
+        let account = try await test.store.signIn(
+            to: "graph",
+            by: .browser(opening: { url in
+                let items = URLComponents(url: url, resolvingAgainstBaseURL: false)?.queryItems ?? []
+                func value(_ name: String) -> String { items.first { $0.name == name }?.value ?? "" }
+                let prepared = PreparedSignIn(
+                    url: url, id: value("state"), redirectURI: try RedirectURI(value("redirect_uri")))
+                let transport = CurlTransport()
+                let foreign = FakeProvider.redirect(prepared, "code=x&state=y")
+                pages.append(try await transport.send(HTTPRequest(.get, foreign)))
+                pages.append(try await transport.send(HTTPRequest(.post, provider.approve(prepared))))
+                pages.append(
+                    try await transport.send(HTTPRequest(.get, provider.approve(prepared))))
+                // Does not end by itself: the sign-in does not wait for it.
+                try await Gate().pass()
+            }))
+        #expect(account.label == "<b>\u{202E}ada")
+        try await until { pages.all.count == 3 }
+        #expect(pages.all.map(\.status) == [400, 405, 200])
+        let page = String(decoding: pages.all[2].body, as: UTF8.self)
+        #expect(page.contains("Signed in") && !page.contains("<b>") && !page.contains("\u{202E}"))
+    }
+
+    @Test func `a browser that cannot be opened ends the sign-in at once`() async throws {
+        let test = try await TestStore(types: [try TestStore.type(redirect: "http://127.0.0.1/callback")])
+        let error = try await failure {
+            try await test.store.signIn(
+                to: "graph", by: .browser(opening: { _ in throw BrowserError(description: "no display") }))
+        }
+        #expect(error?.what == "cannot open the browser")
+        #expect(error?.reason == "no display")
+        #expect(test.store.pending.withLock { $0.isEmpty })
+    }
+}

@@ -1,0 +1,195 @@
+import Foundation
+import HTTPTransport
+import JOSE
+import OAuth2
+import StrictJSON
+import Synchronization
+
+@testable import OAuth2AccountStore
+
+/// A provider as a transport: discovery, keys, tokens that rotate and whose chain dies on reuse, user info, revocation.
+final class FakeProvider: HTTPTransport {
+    typealias Answer = @Sendable (HTTPRequest) async throws -> HTTPResponse
+
+    struct State {
+        var requests: [HTTPRequest] = []
+        var codes: [String: (subject: String, nonce: String?)] = [:]
+        /// The refresh tokens that are good, and whose they are.
+        var grants: [String: String] = [:]
+        var issued = 0
+        /// What the token endpoint answers next, before it answers by itself again.
+        var answers: [Answer] = []
+        /// Laid over the claims of ID tokens.
+        var claims = JSONObject()
+        var keys: [JWK] = []
+        var revoked: [String] = []
+        var lifetime: Int? = 3600
+        var rotates = true
+        var sendsIDToken = true
+        var offersRevocation = true
+    }
+
+    let issuer: String
+    let clock: FakeClock
+    let state = Mutex(State())
+
+    init(issuer: String = "https://op.example.com", clock: FakeClock) throws {
+        self.issuer = issuer
+        self.clock = clock
+        let key = try JWK.generate(for: .es256, keyID: "k1")
+        state.withLock { $0.keys = [key] }
+    }
+
+    func change(_ body: (inout State) -> Void) { state.withLock { body(&$0) } }
+    var requests: [HTTPRequest] { state.withLock { $0.requests } }
+    var revoked: [String] { state.withLock { $0.revoked } }
+
+    /// What the token endpoint does next, instead of its work.
+    func next(_ answers: Answer...) { change { $0.answers += answers } }
+
+    /// How often something was asked for: `/token`, `/jwks`.
+    func count(_ path: String) -> Int { requests.count { $0.url.path() == path } }
+
+    /// How many refreshes there were.
+    var refreshes: Int { requests.count { Self.form($0)["grant_type"] == "refresh_token" } }
+
+    static func form(_ request: HTTPRequest) -> [String: String] {
+        let text = request.body.map { String(decoding: $0, as: UTF8.self) } ?? ""
+        let items = URLComponents(string: "?" + text.replacing("+", with: "%20"))?.queryItems ?? []
+        return Dictionary(items.map { ($0.name, $0.value ?? "") }) { first, _ in first }
+    }
+
+    /// What the browser brings back after the person signed in.
+    func approve(_ prepared: PreparedSignIn, as subject: String = "ada") -> URL {
+        let items = URLComponents(url: prepared.url, resolvingAgainstBaseURL: false)?.queryItems ?? []
+        func value(_ name: String) -> String? { items.first { $0.name == name }?.value }
+        let code = state.withLock { state in
+            state.issued += 1
+            let code = "code-\(state.issued)"
+            state.codes[code] = (subject, value("nonce"))
+            return code
+        }
+        return Self.redirect(prepared, "code=\(code)&state=\(prepared.id)")
+    }
+
+    static func redirect(_ prepared: PreparedSignIn, _ query: String) -> URL {
+        URL(string: "\(prepared.redirectURI.text)?\(query)") ?? URL(filePath: "/")
+    }
+
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let scripted = state.withLock { state -> Answer? in
+            state.requests.append(request)
+            return request.url.path() == "/token" && !state.answers.isEmpty ? state.answers.removeFirst() : nil
+        }
+        if let scripted { return try await scripted(request) }
+        switch request.url.path() {
+        case "/.well-known/openid-configuration": return .json(.object(metadata()))
+        case "/jwks": return .json(.object(JWKSet(state.withLock { $0.keys }).json))
+        case "/token": return try token(Self.form(request))
+        case "/userinfo": return .json(["sub": "ada", "name": "Ada Lovelace", "email": "ada@example.com"])
+        case "/revoke":
+            state.withLock { state in
+                let token = Self.form(request)["token"] ?? ""
+                state.revoked.append(token)
+                state.grants[token] = nil
+            }
+            return HTTPResponse(status: 200)
+        default: return HTTPResponse(status: 404)
+        }
+    }
+
+    private func metadata() -> JSONObject {
+        var metadata: JSONObject = [
+            "issuer": .string(issuer), "authorization_endpoint": .string(issuer + "/authorize"),
+            "token_endpoint": .string(issuer + "/token"), "jwks_uri": .string(issuer + "/jwks"),
+            "userinfo_endpoint": .string(issuer + "/userinfo"), "end_session_endpoint": .string(issuer + "/logout"),
+            "response_types_supported": ["code"], "subject_types_supported": ["public"],
+            "id_token_signing_alg_values_supported": ["ES256"],
+        ]
+        if state.withLock({ $0.offersRevocation }) { metadata["revocation_endpoint"] = .string(issuer + "/revoke") }
+        return metadata
+    }
+
+    private func token(_ form: [String: String]) throws -> HTTPResponse {
+        switch form["grant_type"] {
+        case "authorization_code":
+            guard let code = state.withLock({ $0.codes.removeValue(forKey: form["code"] ?? "") }) else {
+                return .refusal("invalid_grant")
+            }
+            return .json(.object(try issue(code.subject, nonce: code.nonce)))
+        case "refresh_token":
+            let sent = form["refresh_token"] ?? ""
+            let subject = state.withLock { state -> String? in
+                guard let subject = state.grants[sent] else {
+                    // A token that was used before: everything that belongs to it ends.
+                    state.grants = [:]
+                    return nil
+                }
+                if state.rotates { state.grants[sent] = nil }
+                return subject
+            }
+            guard let subject else { return .refusal("invalid_grant") }
+            return .json(.object(try issue(subject, nonce: nil)))
+        default: return .refusal("unsupported_grant_type")
+        }
+    }
+
+    /// A token answer; what the next refresh sends is good from now on.
+    func issue(_ subject: String, nonce: String?) throws -> JSONObject {
+        let (number, lifetime, rotates, sendsIDToken) = state.withLock { state in
+            state.issued += 1
+            let number = state.issued
+            if state.rotates { state.grants["RT-\(number)"] = subject }
+            return (number, state.lifetime, state.rotates, state.sendsIDToken)
+        }
+        var answer: JSONObject = ["access_token": .string("AT-\(number)"), "token_type": "Bearer"]
+        if let lifetime { answer["expires_in"] = .number(JSONNumber(Int64(lifetime))) }
+        if rotates { answer["refresh_token"] = .string("RT-\(number)") }
+        if sendsIDToken { answer["id_token"] = .string(try idToken(subject, nonce: nonce)) }
+        return answer
+    }
+
+    func idToken(_ subject: String, nonce: String?) throws -> String {
+        let (overlay, key) = state.withLock { ($0.claims, $0.keys.first) }
+        let now = Int64(clock.now.timeIntervalSince1970)
+        var claims: JSONObject = [
+            "iss": .string(issuer), "sub": .string(subject), "aud": "client", "iat": .number(JSONNumber(now)),
+            "exp": .number(JSONNumber(now + 600)), "preferred_username": .string("\(subject)@example.com"),
+            "name": .string(subject.capitalized),
+        ]
+        if let nonce { claims["nonce"] = .string(nonce) }
+        for member in overlay.members {
+            if member.value == .null {
+                claims = JSONObject(claims.members.filter { $0.name != member.name })
+            } else {
+                claims[member.name] = member.value
+            }
+        }
+        guard let key else { return "" }
+        return try JWS(signing: JSONValue.object(claims).serialized(), with: key, algorithm: .es256).compact() ?? ""
+    }
+}
+
+/// Several providers behind one transport, by host.
+struct Providers: HTTPTransport {
+    let all: [FakeProvider]
+
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        guard let provider = all.first(where: { URL(string: $0.issuer)?.host() == request.url.host() }) else {
+            throw HTTPTransportError(.cannotResolveHost, host: request.url.host() ?? "", reason: "no such host")
+        }
+        return try await provider.send(request)
+    }
+}
+
+extension HTTPResponse {
+    static func json(_ value: JSONValue, status: Int = 200) -> HTTPResponse {
+        HTTPResponse(status: status, fields: ["Content-Type": "application/json"], body: Data(value.serialized()))
+    }
+
+    static func refusal(_ code: String, _ explanation: String? = nil, status: Int = 400) -> HTTPResponse {
+        var object: JSONObject = ["error": .string(code)]
+        if let explanation { object["error_description"] = .string(explanation) }
+        return .json(.object(object), status: status)
+    }
+}

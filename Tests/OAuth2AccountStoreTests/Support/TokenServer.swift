@@ -1,0 +1,90 @@
+import Foundation
+import HTTPTransport
+import JOSE
+import OAuth2
+import Synchronization
+
+@testable import OAuth2AccountStore
+
+/// A token endpoint on loopback for other processes: it rotates refresh tokens and ends the chain when one is used twice.
+final class TokenServer: Sendable {
+    struct State {
+        var good: Set<String> = []
+        var issued = 0
+        var refreshes = 0
+        var reuses = 0
+        /// How many of the next requests are never answered, and have no effect.
+        var stalls = 0
+    }
+
+    private let core = Core()
+    private let listener: LoopbackListener
+    var port: UInt16 { listener.port }
+
+    init() throws {
+        listener = try LoopbackListener(limits: .server) { [core] in await core.answer($0) }
+    }
+
+    /// Reached when a request came that is not answered.
+    var stalled: Gate { core.stalled }
+
+    /// The state, and the answers from it.
+    final class Core: Sendable {
+        let state = Mutex(State())
+        let stalled = Gate()
+
+        func answer(_ request: LoopbackRequest) async -> LoopbackResponse {
+            let text = "?" + String(decoding: request.body, as: UTF8.self)
+            let sent = URLComponents(string: text)?.queryItems?.first { $0.name == "refresh_token" }?.value ?? ""
+            let stalls = state.withLock { state in
+                guard state.stalls > 0 else { return false }
+                state.stalls -= 1
+                return true
+            }
+            if stalls {
+                try? await stalled.pass()
+                return LoopbackResponse(status: 503)
+            }
+            let number = state.withLock { state -> Int? in
+                state.refreshes += 1
+                guard state.good.remove(sent) != nil else {
+                    state.reuses += 1
+                    state.good = []
+                    return nil
+                }
+                state.issued += 1
+                state.good.insert("RT-\(state.issued)")
+                return state.issued
+            }
+            guard let number else { return response(400, #"{"error":"invalid_grant"}"#) }
+            return response(
+                200,
+                #"{"access_token":"AT-\#(number)","token_type":"Bearer","refresh_token":"RT-\#(number)","expires_in":3600}"#
+            )
+        }
+
+        private func response(_ status: Int, _ body: String) -> LoopbackResponse {
+            LoopbackResponse(status: status, fields: ["Content-Type": "application/json"], body: Data(body.utf8))
+        }
+    }
+
+    var counts: State { core.state.withLock { $0 } }
+    func change(_ body: (inout State) -> Void) { core.state.withLock { body(&$0) } }
+
+    /// Makes a store with one account whose token has expired.
+    func makeStore(in directory: StoreDirectory) async throws -> Account.ID {
+        change { $0.good = ["RT-0"] }
+        var type = try TestStore.type("graph", redirect: "http://127.0.0.1/callback")
+        type.provider = .endpoints
+        type.scope = ["read"]
+        type.endpoints = ["token_endpoint": URL(string: "http://127.0.0.1:\(port)/token")].compactMapValues { $0 }
+        var surroundings = Surroundings(transport: Providers(all: []), environment: [:])
+        surroundings.now = { Date().addingTimeInterval(-7200) }
+        let store = try await AccountStore(
+            settings: try Settings(types: [type]), storage: SQLiteStorage(directory: directory),
+            custody: KeyFile(directory: directory), surroundings: surroundings)
+        let answer = try TokenResponse.read(
+            .json(["access_token": "AT-0", "refresh_token": "RT-0", "token_type": "Bearer", "expires_in": 3600]))
+        return try await store.add(answer, toType: "graph").id
+    }
+}

@@ -1,0 +1,117 @@
+import Foundation
+import HTTPTransport
+import OAuth2
+import OAuth2AccountStore
+
+/// Another process for the store's tests: it uses a store in a directory as an app does, says on its output what happened, and
+/// can be killed at any time.
+@main
+struct StoreProcess {
+    let directory: StoreDirectory
+    let port: UInt16
+
+    static func main() async {
+        // A limit on the size of files is to be an error, as a full disk is, not the end of the process.
+        signal(SIGXFSZ, SIG_IGN)
+        let words = CommandLine.arguments.dropFirst()
+        guard words.count >= 3, let port = UInt16(words[3]) else {
+            say("usage: store-process tokens|look|change|churn DIRECTORY PORT [NUMBER]")
+            exit(64)
+        }
+        let process = StoreProcess(directory: StoreDirectory(words[2]), port: port)
+        let number = words.count > 3 ? Int(words[4]) ?? 1 : 1
+        do {
+            switch words[1] {
+            case "tokens": try await process.tokens(number)
+            case "look": try await process.look()
+            case "change": try await process.change(fileLimit: number)
+            case "churn": try await process.churn(seed: number)
+            default: say("unknown word")
+            }
+        } catch let error as AccountStoreError {
+            say("error \(error.kind): \(error.description) | \(error.hint ?? "")")
+        } catch {
+            say("error \(error)")
+        }
+    }
+
+    /// A line on the output, at once.
+    static func say(_ line: String) {
+        FileHandle.standardOutput.write(Data((line + "\n").utf8))
+    }
+
+    private func store() async throws -> AccountStore {
+        var type = AccountType(
+            name: "graph", provider: .endpoints, clientID: "client",
+            redirectURI: try RedirectURI("http://127.0.0.1/callback"), scope: ["read"])
+        type.endpoints = ["token_endpoint": URL(string: "http://127.0.0.1:\(port)/token")].compactMapValues { $0 }
+        return try await AccountStore(
+            settings: try Settings(types: [type]), storage: SQLiteStorage(directory: directory),
+            custody: KeyFile(directory: directory), surroundings: Surroundings(transport: CurlTransport()))
+    }
+
+    /// Opens the store, waits for a line, asks so many times at once for the token of the first account.
+    private func tokens(_ count: Int) async throws {
+        let store = try await store()
+        guard let account = try await store.accounts().first else { return Self.say("no account") }
+        Self.say("ready")
+        _ = readLine()
+        let found = try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<count { group.addTask { try await store.accessToken(for: account.id).secret.value } }
+            return try await group.reduce(into: [String: Int]()) { $0[$1, default: 0] += 1 }
+        }
+        for (token, count) in found { Self.say("token \(token) \(count)") }
+    }
+
+    /// Lists the accounts, then asks for a token of each.
+    private func look() async throws {
+        let store = try await store()
+        for account in try await store.accounts() {
+            Self.say("account \(account.id)")
+            _ = try await store.accessToken(for: account.id)
+            Self.say("token")
+        }
+        Self.say("done")
+    }
+
+    /// Opens the store, limits the size of files, and saves data of an account.
+    private func change(fileLimit: Int) async throws {
+        let store = try await store()
+        guard let account = try await store.accounts().first else { return Self.say("no account") }
+        #if canImport(Glibc)
+            var limit = rlimit(rlim_cur: rlim_t(fileLimit), rlim_max: rlim_t(fileLimit))
+            setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+        #endif
+        try await store.setUserData(String(repeating: "x", count: 300_000), for: account.id)
+        Self.say("saved")
+    }
+
+    /// Changes the store for ever, and says before and after each change what it is, until somebody kills it.
+    private func churn(seed: Int) async throws {
+        let store = try await store()
+        var number = 0
+        var added: [Account.ID] = []
+        while true {
+            number += 1
+            switch (number + seed) % 4 {
+            case 0:
+                let answer = HTTPResponse(
+                    status: 200, fields: ["Content-Type": "application/json"],
+                    body: Data(#"{"access_token":"a","refresh_token":"r","expires_in":3600}"#.utf8))
+                // Without a subject the type has one account, so this signs the same one in again.
+                let account = try await store.add(try TokenResponse.read(answer), toType: "graph")
+                if !added.contains(account.id) { added.append(account.id) }
+                Self.say("added \(account.id)")
+            case 1, 2:
+                guard let account = try await store.accounts().first else { continue }
+                Self.say("writing \(number)")
+                try await store.setUserData(number, for: account.id)
+                Self.say("written \(number)")
+            default:
+                guard let account = try await store.accounts().first else { continue }
+                _ = try await store.accessToken(for: account.id, minimumValidity: .seconds(3000))
+                Self.say("refreshed")
+            }
+        }
+    }
+}
