@@ -51,7 +51,10 @@ let package = Package(
             name: "benchmarks",
             dependencies: ["HTTPTransport", "JOSE", "OAuth2", "OAuth2AccountStore", "StrictJSON"], path: "Benchmarks"),
 
-        // Tests, and what they share.
+        // Tests, what they share, and another process for the store's.
+        .executableTarget(
+            name: "store-process", dependencies: ["HTTPTransport", "OAuth2", "OAuth2AccountStore"],
+            path: "Tests/StoreProcess"),
         .target(
             name: "TestSupport", dependencies: ["HTTPTransport", "StrictJSON"], path: "Tests/TestSupport",
             resources: [.copy("Vectors")]),
@@ -62,7 +65,10 @@ let package = Package(
             name: "OAuth2Tests", dependencies: ["HTTPTransport", "JOSE", "OAuth2", "StrictJSON", "TestSupport"]),
         .testTarget(
             name: "OAuth2AccountStoreTests",
-            dependencies: ["HTTPTransport", "JOSE", "OAuth2", "OAuth2AccountStore", "StrictJSON", "TestSupport"]),
+            dependencies: [
+                "CSQLite", "HTTPTransport", "JOSE", "OAuth2", "OAuth2AccountStore", "StrictJSON", "TestSupport",
+                "store-process",
+            ]),
         .testTarget(
             name: "DirectorySearchTests",
             dependencies: ["DirectorySearch", "HTTPTransport", "OAuth2", "StrictJSON", "TestSupport"]),
