@@ -1,5 +1,3 @@
-import HTTPTransport
-import JOSE
 import OAuth2
 
 #if canImport(FoundationEssentials)
@@ -34,10 +32,10 @@ extension AccountStore {
         }
     }
 
-    /// Tokens that are not saved yet, and the refresh token they came for: they replace that one and no other.
+    /// Tokens that are not saved yet, and the refresh token they came for, if they did: they replace that one and no other.
     struct Unsaved: Sendable {
         let tokens: Tokens
-        let sent: Secret
+        let sent: Secret?
     }
 
     /// Somebody else changed the tokens meanwhile: another process, or a sign-in.
@@ -89,7 +87,8 @@ extension AccountStore {
                 .signInNeeded(.scopeNotGranted), what: "no access token",
                 reason: "not granted: \(missing.joined(separator: " "))", remedy: .signInAgain)
         }
-        return AccessToken(secret: tokens.accessToken, expiry: tokens.expiry, scope: tokens.scope)
+        return AccessToken(
+            secret: tokens.accessToken, expiry: tokens.expiry, scope: tokens.scope, type: tokens.type ?? "bearer")
     }
 
     private func start(_ id: Account.ID, _ demand: Demand) -> SharedResult<Flown> {
@@ -167,11 +166,11 @@ extension AccountStore {
         guard let record = try await read(id)?.record else { throw unknown(id) }
         if let reason = record.signInNeeded { throw signInNeeded(reason) }
         if demand.accepts(record.tokens, at: surroundings.now()) { return .found(record.tokens) }
-        guard record.tokens.refreshToken != nil else { throw signInNeeded(.noRefreshToken) }
+        guard record.canRenew else { throw signInNeeded(.noRefreshToken) }
         return .toRefresh(record)
     }
 
-    private func signInNeeded(_ reason: Account.SignInReason, _ provider: ProviderError? = nil) -> AccountStoreError {
+    func signInNeeded(_ reason: Account.SignInReason, _ provider: ProviderError? = nil) -> AccountStoreError {
         AccountStoreError(
             .signInNeeded(reason), what: "sign-in needed", reason: reason.explanation, remedy: .signInAgain,
             provider: provider)
@@ -179,32 +178,22 @@ extension AccountStore {
 
     /// Asks the provider for new tokens and saves them. The account's lock is held.
     private func refresh(_ record: AccountRecord) async throws -> Tokens {
-        guard let refreshToken = record.tokens.refreshToken else { throw signInNeeded(.noRefreshToken) }
         let type = try type(record.type)
-        let server = try await providers.server(for: type)
-        try checkSameProvider(record, type, server)
-        let client = try ClientCredentials(type: type, environment: surroundings.environment).client(for: server)
+        let connection = try await connection(to: type)
+        try checkSameProvider(record, type, connection.server)
+        let prepared = try await prepareRenewal(record, connection)
         // Once the provider has rotated the token, the answer must be saved: find out before whether it can be.
         try await storage.checkWritable()
-        let request = try TokenRequest(
-            .refreshToken(refreshToken, scope: nil), server: server, client: client, method: type.tokenRequestMethod,
-            parameters: type.refreshParameters, headers: type.tokenHeaders)
-        let response = try await providers.transport(for: type).send(request.request)
-        let answer: TokenResponse
-        do throws(OAuth2Error) {
-            answer = try TokenResponse.read(response)
-        } catch {
-            let error = error.hiding([refreshToken, client.secret])
-            guard case .provider(let refusal) = error, refusal.code.needsInteraction, (refusal.status ?? 400) < 500
-            else { throw error }
-            throw try await lost(record, refreshToken, refusal)
+        let tokens: Tokens
+        do {
+            tokens = try await renewedTokens(record, prepared)
+        } catch OAuth2Error.provider(let error) where error.code.needsInteraction && (error.status ?? 400) < 500 {
+            guard let refreshToken = record.tokens.refreshToken else { throw OAuth2Error.provider(error) }
+            throw try await lost(record, refreshToken, error)
         }
-        var tokens = record.tokens.refreshed(by: answer, received: surroundings.now())
-        // One that cannot be read, or is not checked against the sign-in, does not take the place of the one that was.
-        if try !isAboutSamePerson(answer, record) { tokens.idToken = record.tokens.idToken }
-        guard try await save(Unsaved(tokens: tokens, sent: refreshToken), record.id) else {
+        guard try await save(Unsaved(tokens: tokens, sent: record.tokens.refreshToken), record.id) else {
             // Nobody will ever use these: the provider is asked to forget them.
-            _ = await revoke(tokens, type, server, client)
+            _ = await revoke(tokens, connection)
             throw AccountStoreError(
                 .accountRemoved, what: "no access token", reason: "the account was removed meanwhile", remedy: .nothing)
         }
@@ -229,25 +218,6 @@ extension AccountStore {
         // Without an issuer the place of the token endpoint is all that tells providers apart.
         guard let saved = record.tokenOrigin else { return record.issuer == nil }
         return saved == server.tokenEndpoint?.origin
-    }
-
-    /// Whether the ID token of a refresh can take the place of the former one: it is about the same person (OpenID Connect
-    /// Core 1.0 section 12.2). Its claims are not used, so that its signature is not looked at.
-    ///
-    /// - Throws: when it is about somebody else. The answer must then not be used.
-    private func isAboutSamePerson(_ answer: TokenResponse, _ record: AccountRecord) throws -> Bool {
-        guard let idToken = answer.idToken, let claims = try? JWT(parsing: idToken.value).unverifiedClaims else {
-            return false
-        }
-        if let subject = record.subject, claims["sub"]?.string != subject {
-            throw OAuth2Error.idToken(.subjectMismatch)
-        }
-        if let issuer = record.issuer {
-            guard let found = claims["iss"]?.string, AuthorizationResponse.isIssuer(found, of: issuer) else {
-                throw OAuth2Error.idToken(.issuerMismatch)
-            }
-        }
-        return true
     }
 
     /// `invalid_grant` and its kind are believed only if nobody has a newer refresh token.
