@@ -61,6 +61,8 @@ public struct Account: Sendable, Identifiable, Equatable {
     public let accessTokenExpiry: Date?
     /// Whether the token can be renewed without the person.
     public let canRefresh: Bool
+    /// Whether it is the client's own account, without a person (RFC 6749 section 4.4).
+    public let isClient: Bool
     /// Why the person has to sign in again; nil when nobody has to.
     public let signInNeeded: SignInReason?
     /// When the account was first signed in.
@@ -80,7 +82,8 @@ public struct Account: Sendable, Identifiable, Equatable {
         scope = record.tokens.scope
         claims = record.claims
         accessTokenExpiry = record.tokens.expiry
-        canRefresh = record.tokens.refreshToken != nil
+        canRefresh = record.canRenew
+        isClient = record.renewal != nil
         signInNeeded = record.signInNeeded
         created = record.created
         self.position = position
@@ -119,6 +122,10 @@ public struct AccessToken: Sendable, Equatable {
     /// The scope that was granted.
     public let scope: Scope
 
-    /// The value of the `Authorization` field that carries it (RFC 6750 section 2.1).
-    public var authorization: String { "Bearer " + secret.value }
+    /// The type, in lower case: `bearer`, or `dpop` for one that is bound to the account's key. Each request with such a
+    /// token needs a proof too: see ``AccountStore/authorized(_:for:rejected:)``.
+    public let type: String
+
+    /// The value of the `Authorization` field that carries it (RFC 6750 section 2.1, RFC 9449 section 7.1).
+    public var authorization: String { (type == "dpop" ? "DPoP " : "Bearer ") + secret.value }
 }

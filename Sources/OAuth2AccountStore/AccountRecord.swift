@@ -14,6 +14,8 @@ struct Tokens: Codable, Sendable, Equatable {
     var refreshToken: Secret?
     var idToken: Secret?
     var scope: Scope
+    /// The type, in lower case; nil: Bearer.
+    var type: String?
     /// When the provider's answer came.
     var received: Date
     /// The lifetime that the provider named, in seconds.
@@ -26,6 +28,7 @@ struct Tokens: Codable, Sendable, Equatable {
         refreshToken = response.refreshToken
         idToken = response.idToken
         scope = response.scope ?? asked
+        type = response.tokenType == "bearer" ? nil : response.tokenType
         self.received = received
         lifetime = response.expiresIn
         additional = response.additional.members.isEmpty ? nil : JSONValue.object(response.additional).text()
@@ -71,6 +74,21 @@ struct AccountRecord: Codable, Sendable, Equatable {
     var signInNeeded: Account.SignInReason?
     var created: Date
     var userData: Data?
+    /// The key that the tokens are bound to, a private JWK as text (RFC 9449).
+    var senderKey: Secret?
+    /// How tokens are had again without a refresh token.
+    var renewal: Renewal?
+
+    /// The client's own tokens: it asks for them again by itself.
+    struct Renewal: Codable, Sendable, Equatable {
+        /// The scope that was asked for; the granted one may be spelt otherwise.
+        var scope: Scope
+        /// Further parameters.
+        var parameters: [String: String]
+    }
+
+    /// Whether fresh tokens can be had without the person.
+    var canRenew: Bool { tokens.refreshToken != nil || renewal != nil }
 
     var claims: JSONObject? {
         get { claimsText.flatMap { try? JSONValue(parsing: $0) }?.object }

@@ -1,5 +1,3 @@
-import HTTPTransport
-import JOSE
 import OAuth2
 
 #if canImport(FoundationEssentials)
@@ -64,7 +62,8 @@ extension AccountStore {
                 .signInNeeded(.scopeNotGranted), what: "no access token",
                 reason: "not granted: \(missing.joined(separator: " "))", remedy: .signInAgain)
         }
-        return AccessToken(secret: tokens.accessToken, expiry: tokens.expiry, scope: tokens.scope)
+        return AccessToken(
+            secret: tokens.accessToken, expiry: tokens.expiry, scope: tokens.scope, type: tokens.type ?? "bearer")
     }
 
     private func start(_ id: Account.ID, _ demand: Demand) -> SharedResult<Flown> {
@@ -119,11 +118,11 @@ extension AccountStore {
         guard let record = try await read(id)?.record else { throw unknown(id) }
         if let reason = record.signInNeeded { throw signInNeeded(reason) }
         if demand.accepts(record.tokens, at: surroundings.now()) { return record.tokens }
-        guard record.tokens.refreshToken != nil else { throw signInNeeded(.noRefreshToken) }
+        guard record.canRenew else { throw signInNeeded(.noRefreshToken) }
         return nil
     }
 
-    private func signInNeeded(_ reason: Account.SignInReason, _ provider: ProviderError? = nil) -> AccountStoreError {
+    func signInNeeded(_ reason: Account.SignInReason, _ provider: ProviderError? = nil) -> AccountStoreError {
         AccountStoreError(
             .signInNeeded(reason), what: "sign-in needed", reason: reason.explanation, remedy: .signInAgain,
             provider: provider)
@@ -131,25 +130,20 @@ extension AccountStore {
 
     /// Asks the provider for new tokens and saves them. The account's lock is held.
     private func refresh(_ record: AccountRecord) async throws -> Tokens {
-        guard let refreshToken = record.tokens.refreshToken else { throw signInNeeded(.noRefreshToken) }
         let type = try type(record.type)
-        let server = try await providers.server(for: type)
-        try checkSameProvider(record, type, server)
-        let client = try ClientCredentials(type: type, environment: surroundings.environment).client(for: server)
+        let connection = try await connection(to: type)
+        try checkSameProvider(record, type, connection.server)
+        let prepared = try await prepareRenewal(record, connection)
         // Once the provider has rotated the token, the answer must be saved: find out before whether it can be.
         try await storage.checkWritable()
-        let request = try TokenRequest(
-            .refreshToken(refreshToken, scope: nil), server: server, client: client, method: type.tokenRequestMethod,
-            parameters: type.refreshParameters, headers: type.tokenHeaders)
-        let response = try await providers.transport(for: type).send(request.request)
-        let answer: TokenResponse
+        let tokens: Tokens
         do {
-            answer = try TokenResponse.read(response)
+            tokens = try await renewedTokens(record, prepared)
         } catch OAuth2Error.provider(let error) where error.code.needsInteraction {
+            guard let refreshToken = record.tokens.refreshToken else { throw OAuth2Error.provider(error) }
             throw try await lost(record, refreshToken, error)
         }
-        try await checkSamePerson(answer, record, type, server)
-        return try await save(record.tokens.refreshed(by: answer, received: surroundings.now()), record.id)
+        return try await save(tokens, record.id)
     }
 
     /// A refresh token goes only to the provider that gave it.
@@ -166,19 +160,6 @@ extension AccountStore {
     private static func sameProvider(_ saved: String?, _ configured: String?) -> Bool {
         guard let saved, let configured else { return saved == nil || configured == nil }
         return AuthorizationResponse.isIssuer(saved, of: configured)
-    }
-
-    /// A refreshed ID token is about the same person (OpenID Connect Core 1.0 section 12.2). One that is only odd, such as expired,
-    /// is not kept, and costs nobody the sign-in.
-    private func checkSamePerson(
-        _ answer: TokenResponse, _ record: AccountRecord, _ type: AccountType, _ server: AuthorizationServer
-    ) async throws {
-        guard let idToken = answer.idToken, let subject = record.subject,
-            let claims = try? JWT(parsing: idToken.value).unverifiedClaims
-        else { return }
-        guard claims["sub"]?.string == subject, record.issuer == nil || claims["iss"]?.string == record.issuer else {
-            throw OAuth2Error.idToken(.subjectMismatch)
-        }
     }
 
     /// `invalid_grant` and its kind are believed only if nobody has a newer refresh token.

@@ -13,16 +13,17 @@ import Synchronization
 actor ProviderCache {
     /// How long endpoints are believed, in seconds.
     private static let serverLifetime = 3600.0
-    /// How long keys are believed, in seconds.
-    private static let keysLifetime = 3600.0
-    /// The least time between two fetches of the same keys because of an unknown key, in seconds.
-    private static let keysCoolDown = 60.0
 
     private let surroundings: Surroundings
     private let transports = Mutex<[String: any HTTPTransport]>([:])
     private var servers: [String: (type: AccountType, server: AuthorizationServer, fetched: Date)] = [:]
     private var fetching: [String: SharedResult<AuthorizationServer>] = [:]
-    private var keys: [URL: (set: JWKSet, fetched: Date)] = [:]
+    private var keys: [URL: JWKSCache] = [:]
+    private var fetchingKeys: [URL: SharedResult<JWKSet>] = [:]
+    /// The last time that keys were asked for, in seconds since 1970.
+    private var lastAsked = 0.0
+    /// What servers said of their clocks and nonces.
+    nonisolated let memory = ProviderMemory()
 
     init(surroundings: Surroundings) { self.surroundings = surroundings }
 
@@ -70,12 +71,7 @@ actor ProviderCache {
                 Discovery(
                     authority: authority, knownAuthorities: type.knownAuthorities, allowsLoopbackHTTP: true), type)
         case .issuer(let issuer):
-            do {
-                server = try await fetch(Discovery(issuer: issuer, allowsLoopbackHTTP: true), type)
-            } catch OAuth2Error.http(let status, _) where status == 404 {
-                // A provider of plain OAuth 2 has its metadata at the other well-known address (RFC 8414 section 5).
-                server = try await fetch(Discovery(issuer: issuer, placement: .oauth, allowsLoopbackHTTP: true), type)
-            }
+            server = try await discover(issuer, type)
         }
         for (name, path) in AuthorizationServer.endpointNames {
             if let url = type.endpoints[name] { server[keyPath: path] = url }
@@ -83,19 +79,58 @@ actor ProviderCache {
         return server
     }
 
+    /// A provider of plain OAuth 2 has its metadata at another well-known address than one of OpenID Connect, and some insert
+    /// even that one between host and path (RFC 8414 sections 3 and 5).
+    private func discover(_ issuer: String, _ type: AccountType) async throws -> AuthorizationServer {
+        var first: (any Error)?
+        for placement in [Discovery.Placement.openID, .oauth, .openIDInserted] {
+            let discovery = try Discovery(issuer: issuer, placement: placement, allowsLoopbackHTTP: true)
+            do {
+                return try await fetch(discovery, type)
+            } catch OAuth2Error.http(let status, let retryAfter) where status == 404 {
+                first = first ?? OAuth2Error.http(status: status, retryAfter: retryAfter)
+            }
+        }
+        throw first ?? CancellationError()
+    }
+
     private func fetch(_ discovery: Discovery, _ type: AccountType) async throws -> AuthorizationServer {
-        try discovery.read(try await transport(for: type).send(discovery.request))
+        try discovery.read(try await send(discovery.request, type))
+    }
+
+    private func send(_ request: HTTPRequest, _ type: AccountType) async throws -> HTTPResponse {
+        let response = try await transport(for: type).send(request)
+        memory.note(response, from: request.url, now: surroundings.now())
+        return response
     }
 
     /// The provider's keys. `afterUnknownKey`: fetched anew, unless that was done a moment ago.
     func keys(of server: AuthorizationServer, type: AccountType, afterUnknownKey: Bool = false) async throws -> JWKSet {
         let request = try JWKSRequest(server: server).request
-        if let known = keys[request.url] {
-            let age = surroundings.now().timeIntervalSince(known.fetched)
-            if age < (afterUnknownKey ? Self.keysCoolDown : Self.keysLifetime) { return known.set }
+        let now = surroundings.now().timeIntervalSince1970
+        // A clock that was set back would keep old keys for as long as it was set back.
+        if now < lastAsked { keys.removeAll() }
+        lastAsked = now
+        let cache = keys[request.url] ?? JWKSCache()
+        if let known = cache.keys, afterUnknownKey ? !cache.mayFetch(now: now) : !cache.isStale(now: now) {
+            return known
         }
-        let set = try JWKSRequest.read(try await transport(for: type).send(request))
-        keys[request.url] = (set, surroundings.now())
-        return set
+        if let running = fetchingKeys[request.url] { return try await running.value() }
+        let result = SharedResult<JWKSet>()
+        fetchingKeys[request.url] = result
+        // A task of its own: the caller who happened to start it may be cancelled.
+        Task {
+            keys[request.url, default: JWKSCache()].fetchBegan(now: now)
+            do {
+                let set = try JWKSRequest.read(try await send(request, type))
+                keys[request.url, default: JWKSCache()].store(set, now: surroundings.now().timeIntervalSince1970)
+                fetchingKeys[request.url] = nil
+                result.finish(.success(set))
+            } catch {
+                fetchingKeys[request.url] = nil
+                result.finish(.failure(error))
+            }
+        }
+        return try await result.value()
     }
 }

@@ -44,11 +44,11 @@ extension AccountStore {
         guard revoking else { return SignOutReport(account: account, revocation: .skipped, endSessionURL: nil) }
         do {
             let type = try type(record.type)
-            let server = try await providers.server(for: type)
-            let client = try ClientCredentials(type: type, environment: surroundings.environment).client(for: server)
+            let connection = try await connection(to: type)
             return SignOutReport(
-                account: account, revocation: await revoke(record.tokens, type, server, client),
-                endSessionURL: EndSessionRequest.url(server: server, client: client, idToken: record.tokens.idToken))
+                account: account, revocation: await revoke(record.tokens, connection),
+                endSessionURL: EndSessionRequest.url(
+                    server: connection.server, client: connection.client, idToken: record.tokens.idToken))
         } catch {
             return SignOutReport(account: account, revocation: .failed(Self.reason(error)), endSessionURL: nil)
         }
@@ -56,7 +56,7 @@ extension AccountStore {
 
     /// The refresh token first: most providers then forget the access token too.
     private func revoke(
-        _ tokens: Tokens, _ type: AccountType, _ server: AuthorizationServer, _ client: Client
+        _ tokens: Tokens, _ connection: ProviderConnection
     ) async -> SignOutReport.Part {
         var outcome = SignOutReport.Part.notOffered
         var requests: [(Secret, RevocationRequest.Hint)] = []
@@ -64,7 +64,7 @@ extension AccountStore {
         requests.append((tokens.accessToken, .accessToken))
         for (token, hint) in requests {
             do {
-                guard try await revoke(token, hint, tokens, type, server, client) else { return .notOffered }
+                guard try await revoke(token, hint, tokens, connection) else { return .notOffered }
                 outcome = .done
             } catch {
                 // The access token dies by itself; what counts is the refresh token.
@@ -77,23 +77,23 @@ extension AccountStore {
 
     /// Asks the provider to forget one token; false when it does not offer that.
     private func revoke(
-        _ token: Secret, _ hint: RevocationRequest.Hint, _ tokens: Tokens, _ type: AccountType,
-        _ server: AuthorizationServer, _ client: Client
+        _ token: Secret, _ hint: RevocationRequest.Hint, _ tokens: Tokens, _ connection: ProviderConnection
     ) async throws -> Bool {
-        let transport = providers.transport(for: type)
-        guard let request = try RevocationRequest(token, hint: hint, server: server, client: client) else {
-            return false
-        }
-        let response = try await transport.send(request.request)
+        let server = connection.server
+        guard
+            let request = try RevocationRequest(
+                token, hint: hint, server: server, client: try connection.preparedClient())
+        else { return false }
+        let response = try await connection.send(request.request)
         do throws(OAuth2Error) {
             try RevocationRequest.read(response)
         } catch {
             // glewlwyd and a few others let a public client revoke only with its access token in the Authorization field.
-            guard [400, 401, 403].contains(response.status), client.authentication == .none,
+            guard [400, 401, 403].contains(response.status), connection.client.authentication == .none,
                 let request = try RevocationRequest(
-                    token, hint: hint, server: server, client: client, bearer: tokens.accessToken)
+                    token, hint: hint, server: server, client: connection.client, bearer: tokens.accessToken)
             else { throw error }
-            try RevocationRequest.read(try await transport.send(request.request))
+            try RevocationRequest.read(try await connection.send(request.request))
         }
         return true
     }

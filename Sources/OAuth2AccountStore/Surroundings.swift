@@ -13,6 +13,8 @@ public struct Surroundings: Sendable {
     public var transport: @Sendable (_ caFile: String?) -> any HTTPTransport
     /// The time of day.
     public var now: @Sendable () -> Date = { Date() }
+    /// The seconds of a clock that only goes forward, and goes on while the machine sleeps.
+    public var uptime: @Sendable () -> Double = { Self.start.duration(to: .now) / .seconds(1) }
     /// Waits.
     public var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     /// Unpredictable bytes.
@@ -21,6 +23,8 @@ public struct Surroundings: Sendable {
     public var environment: [String: String]
     /// Shows an address to the person.
     public var openBrowser: @Sendable (URL) async throws -> Void
+
+    private static let start = ContinuousClock.now
 
     /// Surroundings with this transport for every type; the rest is the real world.
     public init(

@@ -13,12 +13,16 @@ public struct PushedAuthorizationRequest: Sendable {
 
     /// Builds the request.
     ///
-    /// - Parameter random: gives that many unpredictable bytes.
+    /// - Parameters:
+    ///   - key: signs the parameters, which then go as one JWT (RFC 9101, RFC 9126 section 3); nil: they go as they are.
+    ///   - now: seconds since 1970, for the signature.
+    ///   - random: gives that many unpredictable bytes.
     /// - Throws: ``OAuth2Error/configuration(_:)`` when the provider does not take pushed requests, or a parameter may not
     ///   be sent; what `random` throws.
     public init(
         server: AuthorizationServer, client: Client, redirectURI: RedirectURI, scope: Scope,
-        options: AuthorizationRequest.Options = .init(), random: (Int) throws -> [UInt8] = SecureRandom.bytes
+        options: AuthorizationRequest.Options = .init(), signedWith key: SigningKey? = nil, now: Double = 0,
+        random: (Int) throws -> [UInt8] = SecureRandom.bytes
     ) throws {
         guard let endpoint = server.pushedAuthorizationRequestEndpoint else {
             throw OAuth2Error.configuration(
@@ -27,7 +31,12 @@ public struct PushedAuthorizationRequest: Sendable {
         }
         pending = try PendingAuthorization(
             server: server, redirectURI: redirectURI, scope: scope, maximumAge: options.maximumAge, random: random)
-        let pairs = try AuthorizationRequest.pairs(server: server, pending: pending, options: options)
+        var pairs = try AuthorizationRequest.pairs(server: server, pending: pending, options: options)
+        if let key {
+            let object = try AuthorizationRequest.requestObject(
+                pairs, signedWith: key, server: server, client: client, now: now, random: random)
+            pairs = [("request", object)]
+        }
         var request = try TokenRequest.authenticated(pairs, endpoint: endpoint, client: client)
         // The request must name the client in its form even when a header authenticates it (section 2.1).
         if !client.authentication.namesClientInForm {

@@ -25,6 +25,18 @@ extension AuthorizationRequest {
         options: Options = .init(), now: Double, random: (Int) throws -> [UInt8] = SecureRandom.bytes
     ) throws {
         try Self.checkPushing(server)
+        let object = try Self.requestObject(
+            try Self.pairs(server: server, pending: pending, options: options), signedWith: key, server: server,
+            client: client, now: now, random: random)
+        try self.init(
+            [("client_id", client.id), ("request", object)], server: server, pending: pending)
+    }
+
+    /// The parameters of a request as a JWT.
+    static func requestObject(
+        _ pairs: [FormEncoding.Pair], signedWith key: SigningKey, server: AuthorizationServer, client: Client,
+        now: Double, random: (Int) throws -> [UInt8]
+    ) throws -> String {
         guard let issuer = server.issuer else {
             throw OAuth2Error.configuration("the provider has no issuer to address the signed request to")
         }
@@ -36,18 +48,15 @@ extension AuthorizationRequest {
             "iat": .number(JSONNumber(issuedAt)), "exp": .number(JSONNumber(issuedAt + Self.signedRequestLifetime)),
             "jti": .string(Base64URL.encode(try random(16))),
         ]
-        for (name, value) in try Self.pairs(server: server, pending: pending, options: options) {
+        for (name, value) in pairs {
             claims[name] = Self.claim(name, value, besides: claims[name])
         }
-        let object: String
         do {
-            object = try JWT.sign(
+            return try JWT.sign(
                 claims, with: key.key, algorithm: key.algorithm, header: ["typ": "oauth-authz-req+jwt"])
         } catch {
             throw OAuth2Error.configuration("the authorization request cannot be signed: \(error)")
         }
-        try self.init(
-            [("client_id", client.id), ("request", object)], server: server, pending: pending)
     }
 
     /// A parameter as a claim: numbers and JSON as such, a repeated parameter as an array.

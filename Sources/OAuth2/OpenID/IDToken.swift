@@ -8,6 +8,13 @@ public struct IDToken: Sendable, Equatable {
     public let subject: String
     /// All claims.
     public let claims: JSONObject
+
+    /// A token that was validated when it came, for comparing a later one with.
+    package init(issuer: String, subject: String, claims: JSONObject) {
+        self.issuer = issuer
+        self.subject = subject
+        self.claims = claims
+    }
 }
 
 extension IDToken: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {

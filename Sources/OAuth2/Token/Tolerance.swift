@@ -43,6 +43,9 @@ extension TokenResponse {
             "camelCaseMembers": .camelCaseMembers,
         ]
 
+        /// The names that settings can spell, in alphabetical order.
+        public static var allNames: [String] { names.keys.sorted() }
+
         /// As the specifications say.
         public static let strict: Tolerance = []
         /// With what real providers send, where it can mean only one thing.

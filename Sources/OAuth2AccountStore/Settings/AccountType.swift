@@ -1,5 +1,6 @@
 import HTTPTransport
 import OAuth2
+import StrictJSON
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -39,6 +40,13 @@ public struct AccountType: Sendable, Equatable, Identifiable {
         case clientSecretBasicRaw = "client_secret_basic_raw"
         /// In the body.
         case clientSecretPost = "client_secret_post"
+        /// A JWT signed with the secret, new for every request (OpenID Connect Core 1.0 section 9).
+        case clientSecretJWT = "client_secret_jwt"
+        /// A JWT signed with the client's own key, new for every request (RFC 7523 section 2.2).
+        case privateKeyJWT = "private_key_jwt"
+
+        /// Whether it needs the client secret.
+        var needsSecret: Bool { self != .none && self != .privateKeyJWT }
     }
 
     /// The name in the settings: `graph`.
@@ -53,6 +61,10 @@ public struct AccountType: Sendable, Equatable, Identifiable {
     public var clientSecret: SecretSource?
     /// How the client authenticates; nil: chosen from what the provider announces.
     public var clientAuthentication: AuthenticationMethod?
+    /// The client's private key, a JWK: for private_key_jwt and signed authorization requests.
+    public var clientKey: SecretSource?
+    /// Whom client assertions are addressed to; nil: the issuer. Some older providers want the address of their token endpoint.
+    public var clientAssertionAudience: String?
     /// Where the browser comes back to.
     public var redirectURI: RedirectURI
     /// What to ask for.
@@ -67,6 +79,27 @@ public struct AccountType: Sendable, Equatable, Identifiable {
     public var refreshParameters: [String: String] = [:]
     /// Further header fields of token requests.
     public var tokenHeaders: [String: String] = [:]
+    /// The services that the tokens are for: absolute addresses without fragment (RFC 8707).
+    public var resources: [String] = []
+    /// What is asked for beyond a scope: objects with a `type` (RFC 9396).
+    public var authorizationDetails: [JSONObject] = []
+    /// The `claims` parameter of every sign-in, a JSON object (OpenID Connect Core 1.0 section 5.5).
+    public var claims: JSONObject?
+    /// Which departures from the specifications are read in the provider's token answers.
+    public var tolerance = TokenResponse.Tolerance.providers
+    /// Whether authorization requests are pushed (RFC 9126); nil: when the provider requires it.
+    public var pushedAuthorizationRequests: Bool?
+    /// Whether authorization requests are signed with ``clientKey`` (RFC 9101).
+    public var requestObjectSigning = false
+    /// Whether tokens must be bound to a key of the account (RFC 9449). A Bearer token is then refused.
+    public var dpop = false
+    /// The algorithm that the client registered for its ID tokens; nil: those that the provider announces. Only with HS256,
+    /// HS384 or HS512 here is the client secret used to verify them.
+    public var idTokenSigningAlgorithm: String?
+    /// The algorithm that the client registered for userinfo answers, which are refused unsigned then.
+    public var userinfoSigningAlgorithm: String?
+    /// Whether ``SignInMethod/password(_:_:)`` may be used. Current practice forbids it (RFC 9700 section 2.4).
+    public var allowsPasswordGrant = false
     /// The hosts that may be issuers for an authority beside its own.
     public var knownAuthorities: [String] = []
     /// The base address of Microsoft Graph, without version.

@@ -114,7 +114,7 @@ struct TypeReader {
             "tokenType",
             "tokenRequestMethod", "authorizationParameters", "tokenParameters", "refreshParameters", "tokenHeaders",
             "graphAPI", "api-version", "directory", "directoryBase", "resourceHosts", "knownAuthorities", "caFile",
-        ] + endpointKeys.map(\.key) + laterKeys + presetKeys
+        ] + protocolKeys + endpointKeys.map(\.key) + laterKeys + presetKeys
 
     static func shown(_ value: JSONValue) -> String {
         switch value {
@@ -153,6 +153,7 @@ struct TypeReader {
         }
         try readClient(into: &type)
         try readRequests(into: &type)
+        try readProtocol(into: &type)
         try readResource(into: &type)
         try readPresetKeys(into: &type)
         return type
@@ -169,13 +170,17 @@ struct TypeReader {
 
     private func readClient(into type: inout AccountType) throws(SettingsError) {
         type.clientSecret = try secret()
+        type.clientKey = try key()
         if let value = object["clientAuthentication"] {
             let known = AccountType.AuthenticationMethod.allCases.map(\.rawValue)
             guard let method = value.string.flatMap(AccountType.AuthenticationMethod.init) else {
                 throw fault("clientAuthentication", "one of \(known.joined(separator: ", "))", Self.shown(value))
             }
-            if method != .none, type.clientSecret == nil {
+            if method.needsSecret, type.clientSecret == nil {
                 throw fault("clientSecret", "a secret, which \(method.rawValue) needs", "nothing")
+            }
+            if method == .privateKeyJWT, type.clientKey == nil {
+                throw fault("clientKey", "a private key, which \(method.rawValue) needs", "nothing")
             }
             type.clientAuthentication = method
         }
@@ -224,7 +229,7 @@ struct TypeReader {
         return text
     }
 
-    private func address(_ key: String) throws(SettingsError) -> (text: String, url: URL) {
+    func address(_ key: String) throws(SettingsError) -> (text: String, url: URL) {
         let text = try text(key)
         do throws(OAuth2Error) {
             return (text, try EndpointURL.check(text, name: key, allowsLoopbackHTTP: true))
@@ -271,7 +276,7 @@ struct TypeReader {
         }
     }
 
-    private func strings(_ key: String) throws(SettingsError) -> [String] {
+    func strings(_ key: String) throws(SettingsError) -> [String] {
         guard let value = object[key] else { return [] }
         guard let elements = value.array, case let texts = elements.compactMap(\.string), texts.count == elements.count
         else { throw fault(key, "a list of strings", Self.shown(value)) }

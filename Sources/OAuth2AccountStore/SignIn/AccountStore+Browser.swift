@@ -8,15 +8,9 @@ import OAuth2
 #endif
 
 extension AccountStore {
-    /// Signs a person in and gives their account.
-    ///
-    /// The browser is sent to the provider and comes back to a listener on this machine: on the port of the type's redirect URI,
-    /// or on a free one when it names none. The listener is closed on every way out.
-    ///
-    /// - Throws: ``AccountStoreError``: `denied`, `timedOut`, `settings` and what the provider or the network bring.
-    ///   `CancellationError` when the task is cancelled.
-    public func signIn(
-        to type: String, by method: SignInMethod = .browser, options: SignInOptions = .init()
+    /// Sends the browser to the provider and waits until it comes back to a listener on this machine.
+    func signInByBrowser(
+        _ type: String, _ open: SignInMethod.Open?, _ options: SignInOptions
     ) async throws -> Account {
         let redirect = try self.type(type).redirectURI
         guard redirect.isLoopback else {
@@ -42,7 +36,8 @@ extension AccountStore {
             let address = redirect.port == nil ? try redirect.replacingPort(listener.port) : redirect
             let prepared = try await prepareSignIn(to: type, options: options, redirectURI: address)
             defer { cancel(prepared) }
-            outcome = .success(try await wait(for: result, showing: prepared.url, by: method, options.timeout))
+            outcome = .success(
+                try await wait(for: result, showing: prepared.url, by: open, options.timeout ?? Self.standardTimeout))
         } catch {
             outcome = .failure(AccountStoreError.wrapping(error, what: "cannot begin the sign-in"))
         }
@@ -52,9 +47,9 @@ extension AccountStore {
 
     /// Shows the address and waits for the account, the deadline or the cancellation, whichever is first.
     private nonisolated func wait(
-        for result: SharedResult<Account>, showing url: URL, by method: SignInMethod, _ timeout: Duration
+        for result: SharedResult<Account>, showing url: URL, by open: SignInMethod.Open?, _ timeout: Duration
     ) async throws -> Account {
-        let open = method.open ?? surroundings.openBrowser
+        let open = open ?? surroundings.openBrowser
         return try await withThrowingTaskGroup(of: Account?.self) { group in
             defer { group.cancelAll() }
             group.addTask { try await result.value() }

@@ -12,6 +12,8 @@ import StrictJSON
 extension AccountStore {
     /// The most sign-ins that wait at a time; the oldest gives way.
     private static let maximumPending = 100
+    /// How long the person has with the browser, unless told.
+    static let standardTimeout = Duration.seconds(300)
 
     /// Prepares a sign-in: send the person to the address, and give the redirect to ``handleRedirect(_:)``. No user interface
     /// takes part. Many sign-ins may wait at a time, of one type too.
@@ -25,20 +27,18 @@ extension AccountStore {
         to type: String, options: SignInOptions = .init(), redirectURI: RedirectURI? = nil
     ) async throws -> PreparedSignIn {
         try await failing("cannot begin the sign-in") {
-            let type = try self.type(type)
-            let server = try await providers.server(for: type)
-            var request = AuthorizationRequest.Options()
-            request.prompt = options.prompt
-            request.loginHint = options.loginHint
-            request.claims = options.claims
-            request.parameters = type.authorizationParameters.merging(options.parameters) { _, asked in asked }
-            let authorization = try AuthorizationRequest(
-                server: server, client: Client(id: type.clientID), redirectURI: redirectURI ?? type.redirectURI,
-                scope: options.scope ?? type.scope, options: request, random: surroundings.random)
+            let connection = try await connection(to: self.type(type))
+            var wishes = try SignInWishes(options, connection.type)
+            let senderKey = try connection.newSenderKey()
+            // The code too is bound to the key (RFC 9449 section 10).
+            wishes.request.dpopKeyThumbprint = senderKey?.key.thumbprint()
+            let authorization = try await connection.authorizationRequest(
+                wishes, redirectURI: redirectURI ?? connection.type.redirectURI)
             let now = surroundings.now()
             let sign = PendingSignIn(
-                type: type, server: server, authorization: authorization.pending,
-                expires: now.addingTimeInterval(options.timeout / .seconds(1)))
+                connection: connection, authorization: authorization.pending, senderKey: senderKey,
+                contextClasses: wishes.requiredContextClasses,
+                expires: now.addingTimeInterval((options.timeout ?? Self.standardTimeout) / .seconds(1)))
             pending.withLock { pending in
                 pending = pending.filter { $0.value.expires > now }
                 if pending.count >= Self.maximumPending,
@@ -78,7 +78,7 @@ extension AccountStore {
         var typeName: String?
         do {
             let (sign, answer) = try take(address)
-            typeName = sign.type.name
+            typeName = sign.connection.type.name
             return try await finish(sign, try answer.get())
         } catch {
             let failure = AccountStoreError.wrapping(error, what: "cannot sign in")
@@ -116,26 +116,19 @@ extension AccountStore {
         }
     }
 
-    private func finish(_ sign: PendingSignIn, _ code: Secret) async throws -> Account {
-        let type = sign.type
-        let client = try ClientCredentials(type: type, environment: surroundings.environment).client(for: sign.server)
-        let request = try TokenRequest(
-            .authorizationCode(code, sign.authorization), server: sign.server, client: client,
-            method: type.tokenRequestMethod, parameters: type.tokenParameters, headers: type.tokenHeaders)
-        let first = try TokenResponse.read(try await providers.transport(for: type).send(request.request))
-        let answer = try await longLived(first, type, sign.server, client)
-        let received = surroundings.now()
-        var identity = Identity()
-        if let idToken = answer.idToken {
-            var validation = validation(type, sign.server, answer)
+    func finish(_ sign: PendingSignIn, _ code: Secret) async throws -> Account {
+        let connection = sign.connection, type = connection.type
+        let asked = sign.authorization.scope
+        var answer = try await connection.tokens(
+            for: .authorizationCode(code, sign.authorization), parameters: type.tokenParameters,
+            resources: type.resources, idToken: asked.contains("openid"), boundTo: sign.senderKey)
+        answer.response = try await connection.longLived(answer.response)
+        let identity = try await identity(answer, connection) { validation in
             validation.nonce = sign.authorization.nonce
             validation.maximumAge = sign.authorization.maximumAge
-            identity = Identity(try await validate(idToken, validation, type, sign.server))
-        } else if sign.authorization.scope.contains("openid") {
-            throw OAuth2Error.idToken(.missing)
+            validation.requiredContextClasses = sign.contextClasses
         }
-        return try await keep(
-            answer, asked: sign.authorization.scope, received: received, identity, type, sign.server)
+        return try await keep(answer, asked: asked, identity, connection, senderKey: sign.senderKey)
     }
 
     /// Adds an account from a token answer that one already has, as the token endpoint gave it.
@@ -143,137 +136,14 @@ extension AccountStore {
     /// - Throws: ``AccountStoreError``, also when there is an ID token that is not this provider's for this client.
     public func add(_ answer: TokenResponse, toType type: String) async throws -> Account {
         try await failing("cannot add the account") {
-            let type = try self.type(type)
-            let server = try await providers.server(for: type)
-            var identity = Identity()
-            if let idToken = answer.idToken {
-                var validation = validation(type, server, answer)
+            let connection = try await connection(to: self.type(type))
+            let answer = ProviderConnection.Answer(response: answer, received: surroundings.now())
+            let identity = try await identity(answer, connection) { validation in
                 validation.allowsUnaskedNonce = true
                 // It may be old: it only says who it is, and the provider's answers decide about the rest.
                 validation.clockSkew = .greatestFiniteMagnitude
-                identity = Identity(try await validate(idToken, validation, type, server))
             }
-            return try await keep(
-                answer, asked: answer.scope ?? type.scope, received: surroundings.now(), identity, type, server)
+            return try await keep(answer, asked: answer.response.scope ?? connection.type.scope, identity, connection)
         }
-    }
-
-    private nonisolated func validation(
-        _ type: AccountType, _ server: AuthorizationServer, _ answer: TokenResponse
-    ) -> IDTokenValidation {
-        var validation = IDTokenValidation(issuer: server.issuer ?? "", clientID: type.clientID)
-        validation.algorithms = Set(server.idTokenSigningAlgorithms)
-        validation.accessToken = answer.accessToken
-        return validation
-    }
-
-    private func validate(
-        _ idToken: Secret, _ validation: IDTokenValidation, _ type: AccountType, _ server: AuthorizationServer
-    ) async throws -> IDToken {
-        let now = surroundings.now().timeIntervalSince1970
-        do throws(IDTokenRejection) {
-            let keys: JWKSet
-            do {
-                keys = try await providers.keys(of: server, type: type)
-            } catch {
-                throw .keyNotFound
-            }
-            return try validation.validate(idToken, keys: keys, now: now)
-        } catch {
-            guard error == .keyNotFound else { throw error }
-            // The provider may have new keys (OpenID Connect Core 1.0 section 10.1.1).
-            let keys = try await providers.keys(of: server, type: type, afterUnknownKey: true)
-            return try validation.validate(idToken, keys: keys, now: now)
-        }
-    }
-
-    /// Who signed in, as far as it is known.
-    private struct Identity {
-        var issuer: String?
-        var subject: String?
-        var claims: JSONObject?
-
-        init() {}
-
-        init(_ token: IDToken) {
-            issuer = token.issuer
-            subject = token.subject
-            claims = token.claims
-        }
-
-        func text(_ names: String...) -> String? {
-            for name in names {
-                if let text = claims?[name]?.string, !text.isEmpty { return text }
-            }
-            return nil
-        }
-
-        /// The name that the person signs in with: Entra's, then the standard claims.
-        var userName: String? { text("preferred_username", "email", "upn") }
-        var displayName: String? { text("name") }
-    }
-
-    /// Saves what a sign-in brought: in the account that the person has, else in a new one.
-    private func keep(
-        _ answer: TokenResponse, asked: Scope, received: Date, _ found: Identity, _ type: AccountType,
-        _ server: AuthorizationServer
-    ) async throws -> Account {
-        var identity = found
-        if identity.userName == nil || identity.displayName == nil {
-            await complete(&identity, answer, type, server)
-        }
-        let tokens = Tokens(answer, asked: asked, received: received)
-        let issuer = identity.issuer ?? server.issuer
-        // Two sign-ins of the same person at a time must not make two accounts.
-        let lock = try await storage.lock("type:\(type.name)", timeout: .seconds(120))
-        defer { lock.release() }
-        // Without a subject there is no telling people apart: such a type has one account.
-        let known = try await accounts(ofType: type.name).first {
-            $0.subject == identity.subject && (identity.subject == nil || $0.issuer == issuer)
-        }
-        var account: Account?
-        if let known {
-            let saved = try await update(known.id, .profile) { record in
-                record.tokens = tokens
-                record.issuer = issuer
-                record.clientID = type.clientID
-                record.signInNeeded = nil
-                record.claims = identity.claims ?? record.claims
-                record.userName = identity.userName ?? record.userName
-                record.displayName = identity.displayName ?? record.displayName
-            }
-            account = saved.map { Account(record: $0.record, position: $0.position) }
-        }
-        if account == nil {
-            var record = AccountRecord(
-                id: Account.ID(rawValue: Base64URL.encode(try surroundings.random(12))), type: type.name,
-                issuer: issuer,
-                subject: identity.subject, userName: identity.userName, displayName: identity.displayName,
-                clientID: type.clientID, tokens: tokens, created: received)
-            record.claims = identity.claims
-            account = try await insert(record)
-        }
-        guard let account else { throw CancellationError() }
-        unsaved[account.id] = nil
-        try await storage.setValue(Array(account.id.rawValue.utf8), for: "current:\(type.name)")
-        return account
-    }
-
-    /// Asks the provider for the names that the ID token does not have. Without them the sign-in is as good.
-    private func complete(
-        _ identity: inout Identity, _ answer: TokenResponse, _ type: AccountType, _ server: AuthorizationServer
-    ) async {
-        if identity.subject == nil, let claims = MappedIdentity.claims(answer, type: type) {
-            identity.subject = claims.text("sub")
-            identity.claims = claims
-        }
-        guard let request = UserInfo.request(server: server, accessToken: answer.accessToken),
-            let response = try? await providers.transport(for: type).send(request),
-            let claims = try? MappedIdentity.claims(response, subject: identity.subject, type: type)
-        else { return }
-        if identity.subject == nil { identity.subject = claims["sub"]?.string }
-        var merged = identity.claims ?? JSONObject()
-        for member in claims.members where merged[member.name] == nil { merged[member.name] = member.value }
-        identity.claims = merged
     }
 }

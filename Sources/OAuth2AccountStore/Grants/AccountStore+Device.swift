@@ -1,0 +1,112 @@
+import HTTPTransport
+import OAuth2
+import StrictJSON
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension AccountStore {
+    /// Signs in on another device: shows the person a code, and asks the provider until it is entered (RFC 8628).
+    func signInByDevice(
+        _ connection: ProviderConnection, _ show: @Sendable (DevicePrompt) async throws -> Void,
+        _ wishes: SignInWishes, _ options: SignInOptions
+    ) async throws -> Account {
+        let type = connection.type
+        let key = try connection.newSenderKey()
+        let begun = surroundings.uptime()
+        var parameters = wishes.directParameters
+        if !type.authorizationDetails.isEmpty {
+            parameters["authorization_details"] = JSONValue.array(type.authorizationDetails.map(JSONValue.object))
+                .text()
+        }
+        let request = try DeviceAuthorizationRequest(
+            server: connection.server, client: connection.preparedClient(), scope: wishes.scope,
+            parameters: parameters, headers: type.tokenHeaders, resources: type.resources)
+        let authorization = try DeviceAuthorization.read(
+            try await connection.send(request.request), tolerance: type.tolerance, allowsLoopbackHTTP: true)
+        let deviceSignIn = DeviceSignIn(
+            connection: connection, authorization: authorization, key: key,
+            expectation: connection.expectation(
+                .deviceCode(authorization.deviceCode), idToken: wishes.scope.contains("openid"), boundTo: key),
+            deadline: options.timeout.map { begun + $0 / .seconds(1) })
+        try await show(DevicePrompt(authorization))
+        let answer = try await deviceSignIn.tokens()
+        return try await keep(direct: answer, wishes, connection, key)
+    }
+}
+
+/// The waiting for the person on another device.
+private struct DeviceSignIn {
+    let connection: ProviderConnection
+    let authorization: DeviceAuthorization
+    let key: SigningKey?
+    let expectation: TokenResponse.Expectation
+    /// When the caller's time is up, in seconds of uptime.
+    let deadline: Double?
+
+    /// Asks until the provider has decided.
+    func tokens() async throws -> ProviderConnection.Answer {
+        let surroundings = connection.surroundings
+        var polling = DevicePolling(
+            authorization, now: surroundings.uptime(), expecting: expectation, tolerance: connection.type.tolerance)
+        var step = polling.start(now: surroundings.uptime())
+        // What kept the last question from being answered, if anything did.
+        var trouble: (any Error)?
+        while true {
+            switch step {
+            case .poll(let time): try await wait(until: time)
+            case .pollWithNonce: break  // The nonce is remembered, and goes into the next proof.
+            case .tokens(let response):
+                return ProviderConnection.Answer(response: response, received: surroundings.now())
+            case .denied:
+                throw AccountStoreError(
+                    .denied, what: "cannot sign in", reason: "the sign-in was refused on the other device",
+                    remedy: .nothing, provider: ProviderError(code: .accessDenied))
+            case .expired: throw trouble ?? timedOut("the code has expired", "begin again for a new code")
+            case .failed(let error): throw error
+            }
+            let event: DevicePolling.Event
+            (event, trouble) = try await poll()
+            step = polling.next(event, now: surroundings.uptime())
+        }
+    }
+
+    private func wait(until time: Double) async throws {
+        let surroundings = connection.surroundings
+        let end = min(time, deadline ?? time)
+        let seconds = end - surroundings.uptime()
+        if seconds > 0 { try await surroundings.sleep(.seconds(seconds)) }
+        try Task.checkCancellation()
+        if let deadline, time > deadline {
+            throw timedOut("nobody finished it in time", "begin again, with more time if it is needed")
+        }
+    }
+
+    /// Asks once. Trouble of the network is an event too: the person may still be at it (section 3.5).
+    private func poll() async throws -> (DevicePolling.Event, (any Error)?) {
+        do {
+            let response = try await connection.sendOnce(boundTo: key) {
+                try connection.tokenRequest(
+                    .deviceCode(authorization.deviceCode), parameters: connection.type.tokenParameters,
+                    resources: connection.type.resources)
+            }
+            return (.response(response), nil)
+        } catch let error as HTTPTransportError {
+            switch error.kind {
+            case .timedOut: return (.timedOut, error)
+            case .cannotResolveHost, .cannotConnect, .connectionLost, .tls, .proxy, .other:
+                return (.connectionFailed, error)
+            case .responseTooLarge, .plainHTTPRefused, .redirectRefused, .invalidRequest: throw error
+            }
+        }
+    }
+
+    private func timedOut(_ reason: String, _ hint: String) -> AccountStoreError {
+        AccountStoreError(
+            .timedOut, what: "the sign-in was not finished", reason: reason, remedy: .retryLater(after: nil), hint: hint
+        )
+    }
+}

@@ -1,0 +1,140 @@
+import OAuth2
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension AccountStore {
+    /// Signs a person, or the client itself, in and gives the account.
+    ///
+    /// With the browser, it is sent to the provider and comes back to a listener on this machine: on the port of the type's
+    /// redirect URI, or on a free one when it names none. The listener is closed on every way out.
+    ///
+    /// The same person signing in again updates their account in its place. A sign-in that fails changes nothing.
+    ///
+    /// - Throws: ``AccountStoreError``: `denied`, `timedOut`, `settings` and what the provider or the network bring.
+    ///   `CancellationError` when the task is cancelled.
+    public func signIn(
+        to type: String, by method: SignInMethod = .browser, options: SignInOptions = .init()
+    ) async throws -> Account {
+        switch method.kind {
+        case .browser(let open): return try await signInByBrowser(type, open, options)
+        case .paste(let read): return try await signInByPaste(type, read, options)
+        case .device(let show):
+            return try await signingIn(type) {
+                try await signInByDevice($0, show, SignInWishes(options, $0.type), options)
+            }
+        case .clientCredentials: return try await signingIn(type) { try await signInClient($0, options) }
+        case .password(let name, let password):
+            return try await signingIn(type) { connection in
+                guard connection.type.allowsPasswordGrant else {
+                    throw AccountStoreError(
+                        .settings, what: "cannot sign in with a password",
+                        reason: "the settings of \(type) do not allow it", remedy: .changeSettings,
+                        hint: "sign in with the browser or another device; for a server that knows nothing else set "
+                            + "allowsPasswordGrant to true")
+                }
+                let wishes = try SignInWishes(options, connection.type)
+                return try await signIn(
+                    connection, .password(username: name, password, scope: wishes.scope), wishes)
+            }
+        case .assertion(let grant):
+            return try await signingIn(type) { connection in
+                let wishes = try SignInWishes(options, connection.type)
+                return try await signIn(connection, grant.asking(for: wishes.scope), wishes)
+            }
+        }
+    }
+
+    /// Runs a sign-in that no redirect takes part in, and tells of its failure.
+    private func signingIn(
+        _ type: String, _ body: (ProviderConnection) async throws -> Account
+    ) async throws -> Account {
+        do {
+            return try await body(connection(to: self.type(type)))
+        } catch {
+            let failure = AccountStoreError.wrapping(error, what: "cannot sign in")
+            if !(failure is CancellationError) { tell(.signInFailed(type: type, failure)) }
+            throw failure
+        }
+    }
+
+    /// Exchanges a grant about a person for an account.
+    private func signIn(
+        _ connection: ProviderConnection, _ grant: TokenRequest.Grant, _ wishes: SignInWishes
+    ) async throws -> Account {
+        let key = try connection.newSenderKey()
+        let type = connection.type
+        let answer = try await connection.tokens(
+            for: grant, parameters: type.tokenParameters.merging(wishes.directParameters) { $1 },
+            resources: type.resources, authorizationDetails: true, boundTo: key)
+        // Whether an ID token comes with these grants is the provider's choice; one that comes is checked.
+        return try await keep(direct: answer, wishes, connection, key)
+    }
+
+    /// Saves the account of an answer for which no browser was asked.
+    func keep(
+        direct answer: ProviderConnection.Answer, _ wishes: SignInWishes, _ connection: ProviderConnection,
+        _ key: SigningKey?
+    ) async throws -> Account {
+        let identity = try await identity(answer, connection) { validation in
+            validation.allowsUnaskedNonce = true
+            validation.maximumAge = wishes.request.maximumAge
+            validation.requiredContextClasses = wishes.requiredContextClasses
+        }
+        return try await keep(answer, asked: wishes.scope, identity, connection, senderKey: key)
+    }
+
+    /// The scope tokens that concern a person: a client has neither name nor refresh token.
+    private static let personalScope: Set<String> = [
+        "openid", "profile", "email", "address", "phone", "offline_access",
+    ]
+
+    private func signInClient(_ connection: ProviderConnection, _ options: SignInOptions) async throws -> Account {
+        let wishes = try SignInWishes(options, connection.type)
+        let renewal = AccountRecord.Renewal(
+            scope: options.scope ?? Scope(wishes.scope.tokens.filter { !Self.personalScope.contains($0) }),
+            parameters: options.parameters)
+        let key = try connection.newSenderKey()
+        let answer = try await clientTokens(connection, renewal, boundTo: key)
+        return try await keep(
+            answer, asked: renewal.scope, Identity(), connection, senderKey: key, renewal: renewal)
+    }
+
+    /// Tokens for the client itself, at the sign-in and whenever the last ones are used up.
+    func clientTokens(
+        _ connection: ProviderConnection, _ renewal: AccountRecord.Renewal, boundTo key: SigningKey?
+    ) async throws -> ProviderConnection.Answer {
+        let type = connection.type
+        var answer = try await connection.tokens(
+            for: .clientCredentials(scope: renewal.scope),
+            parameters: type.tokenParameters.merging(renewal.parameters) { $1 }, resources: type.resources,
+            authorizationDetails: true, boundTo: key)
+        // Section 4.4.3: there should be none; one that comes would be one more secret to keep, for nothing.
+        answer.response.refreshToken = nil
+        answer.response.idToken = nil
+        return answer
+    }
+
+    /// Whether the provider of a type offers signing in on another device. Asks it, unless that was done a while ago.
+    ///
+    /// - Throws: ``AccountStoreError``
+    public func offersDeviceSignIn(type: String) async throws -> Bool {
+        try await failing("cannot find the provider's endpoints") {
+            try await providers.server(for: self.type(type)).deviceAuthorizationEndpoint != nil
+        }
+    }
+}
+
+extension TokenRequest.Grant {
+    /// The same assertion, asking for this scope.
+    fileprivate func asking(for scope: Scope) -> TokenRequest.Grant {
+        switch self {
+        case .jwtBearer(let assertion, _): .jwtBearer(assertion, scope: scope)
+        case .samlBearer(let assertion, _): .samlBearer(assertion, scope: scope)
+        default: self
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import OAuth2
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension AccountStore {
+    /// Signs in with what the person copies from a browser anywhere.
+    func signInByPaste(
+        _ type: String, _ read: @Sendable (URL) async throws -> String, _ options: SignInOptions
+    ) async throws -> Account {
+        let prepared = try await prepareSignIn(to: type, options: options)
+        defer { cancel(prepared) }
+        let text: String
+        do {
+            text = Self.trimmed(try await read(prepared.url))
+        } catch {
+            throw AccountStoreError.wrapping(error, what: "cannot sign in")
+        }
+        guard prepared.redirectURI.text == RedirectURI.outOfBand else {
+            do {
+                return try await handleRedirect(text)
+            } catch let error as AccountStoreError where error.kind == .redirectRefused {
+                var error = error
+                error.hint =
+                    "copy the whole address at which the browser ended; it begins with \(prepared.redirectURI.text)"
+                throw error
+            }
+        }
+        return try await redeem(prepared, code: text)
+    }
+
+    private static func trimmed(_ text: String) -> String {
+        let isSpace: (Character) -> Bool = { $0.isWhitespace || $0.isNewline }
+        return String(text.drop(while: isSpace).reversed().drop(while: isSpace).reversed())
+    }
+
+    /// Redeems a code that the provider showed the person. No state comes with it: that it belongs to this sign-in is the
+    /// verifier's word alone (RFC 7636).
+    private func redeem(_ prepared: PreparedSignIn, code: String) async throws -> Account {
+        let sign = pending.withLock { $0.removeValue(forKey: prepared.id) }
+        do {
+            guard let sign, sign.expires > surroundings.now() else {
+                throw AccountStoreError(
+                    .timedOut, what: "the sign-in was not finished", reason: "the code came too late",
+                    remedy: .retryLater(after: nil), hint: "begin again, with more time if it is needed")
+            }
+            guard !code.isEmpty, code.utf8.count <= 4096, code.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+                throw AccountStoreError(
+                    .redirectRefused, what: "cannot sign in", reason: "what was pasted is no code", remedy: .nothing,
+                    hint: "begin again, and copy the code that the provider shows, and nothing else")
+            }
+            return try await finish(sign, Secret(code))
+        } catch {
+            let failure = AccountStoreError.wrapping(error, what: "cannot sign in")
+            if let type = sign?.connection.type.name { tell(.signInFailed(type: type, failure)) }
+            throw failure
+        }
+    }
+}

@@ -1,0 +1,109 @@
+import Foundation
+import HTTPTransport
+import JOSE
+import OAuth2
+import StrictJSON
+import Testing
+
+@testable import OAuth2AccountStore
+
+@Suite struct ClientAuthenticationStoreTests {
+    static func keyText(_ key: JWK) throws -> String { JSONValue.object(try key.privateJSON()).text() }
+
+    @Test func `a client with a key signs an assertion for each request, from a file`() async throws {
+        let provider = try GrantProvider(["token_endpoint_auth_methods_supported": ["private_key_jwt"]])
+        let key = try JWK.generate(for: .es256, keyID: "mine")
+        let file = FileManager.default.temporaryDirectory.appending(path: "key-\(UUID().uuidString).json")
+        try Data(try Self.keyText(key).utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let store = try await provider.store(["clientKey": ["file": .string(file.path)]])
+        let account = try await provider.signIn(store)
+        provider.answer("/token", inTurn: .grant(["access_token": "at-2", "token_type": "Bearer"]))
+        provider.advance(4000)
+        _ = try await store.accessToken(for: account.id)
+        let requests = provider.requests(to: "/token")
+        #expect(requests.count == 2)
+        let claims = try requests.map { try $0.claims(of: $0.form["client_assertion"], key: key.publicKey) }
+        #expect(claims.allSatisfy { $0?["aud"] == .string(GrantProvider.issuer) && $0?["sub"] == "client" })
+        #expect(requests.allSatisfy { $0.form["client_assertion_type"] == ClientAssertion.type })
+        #expect(claims[0]?["jti"] != claims[1]?["jti"])
+    }
+
+    @Test(arguments: [
+        (["client_secret_post"], "post"), (["client_secret_basic", "client_secret_post"], "basic"),
+        (["client_secret_jwt"], "jwt"),
+    ])
+    func `the method is chosen from what the provider announces`(methods: [String], expected: String) async throws {
+        let provider = try GrantProvider([
+            "token_endpoint_auth_methods_supported": .array(methods.map(JSONValue.string))
+        ])
+        let store = try await provider.store(["clientSecret": .string(String(repeating: "s", count: 40))])
+        _ = try await provider.signIn(store)
+        let request = try #require(provider.requests(to: "/token").first)
+        #expect((request.request.fields["Authorization"] != nil) == (expected == "basic"))
+        #expect((request.form["client_secret"] != nil) == (expected == "post"))
+        #expect((request.form["client_assertion"] != nil) == (expected == "jwt"))
+    }
+
+    @Test func `a provider that takes no secret is told before anybody signs in`() async throws {
+        let provider = try GrantProvider(["token_endpoint_auth_methods_supported": ["tls_client_auth"]])
+        let store = try await provider.store(["clientSecret": "hidden-secret"])
+        let error = try #require(try await grantFailure { try await store.prepareSignIn(to: "t") })
+        #expect(error.kind == .settings && error.reason.contains("tls_client_auth"))
+        #expect(!"\(error)".contains("hidden-secret"))
+        // The settings decide, when they say it.
+        let other = try await provider.store(["clientSecret": "s", "clientAuthentication": "client_secret_post"])
+        _ = try await provider.signIn(other)
+        #expect(provider.requests(to: "/token").first?.form["client_secret"] == "s")
+    }
+
+    @Test(arguments: ["{}", "nonsense-that-may-be-a-secret", "PUBLIC", "OCT", ""])
+    func `a key that cannot sign is refused without being shown`(text: String) async throws {
+        let provider = try GrantProvider()
+        let key = try JWK.generate(for: .es256)
+        let content =
+            switch text {
+            case "PUBLIC": JSONValue.object(key.publicJSON).text()
+            case "OCT": try Self.keyText(try JWK.generate(for: .hs256))
+            default: text
+            }
+        let store = try await provider.store(
+            ["clientKey": ["environment": "KEY"], "clientAuthentication": "private_key_jwt"],
+            environment: ["KEY": content])
+        let error = try #require(try await grantFailure { try await store.prepareSignIn(to: "t") })
+        #expect(error.kind == .settings && error.reason.contains("KEY"), "\(error)")
+        #expect(content.isEmpty || !error.reason.contains(content))
+    }
+
+    @Test func `the assertion goes to whom the settings say`() async throws {
+        let provider = try GrantProvider()
+        let key = try JWK.generate(for: .es256)
+        let store = try await provider.store(
+            ["clientKey": ["environment": "KEY"], "clientAssertionAudience": "https://id.example/token"],
+            environment: ["KEY": try Self.keyText(key)])
+        _ = try await provider.signIn(store)
+        let request = try #require(provider.requests(to: "/token").first)
+        let claims = try request.claims(of: request.form["client_assertion"], key: key.publicKey)
+        #expect(claims?["aud"] == "https://id.example/token")
+    }
+
+    @Test func `assertions and proofs are dated by the provider's clock`() async throws {
+        let provider = try GrantProvider()
+        let key = try JWK.generate(for: .es256)
+        // The provider is ten minutes ahead, and says so.
+        provider.answer("/.well-known/openid-configuration") { _ in
+            .grant(
+                [
+                    "issuer": .string(GrantProvider.issuer),
+                    "authorization_endpoint": "https://id.example/authorize",
+                    "token_endpoint": "https://id.example/token",
+                ], ["Date": "Fri, 15 Jan 2027 08:10:00 GMT"])
+        }
+        let store = try await provider.store(
+            ["clientKey": ["environment": "KEY"], "scopes": ["read"]], environment: ["KEY": try Self.keyText(key)])
+        _ = try await provider.signIn(store, answer: ["id_token": .null])
+        let request = try #require(provider.requests(to: "/token").first)
+        let claims = try request.claims(of: request.form["client_assertion"], key: key.publicKey)
+        #expect(claims?["iat"] == .number(JSONNumber(1_800_000_600)))
+    }
+}

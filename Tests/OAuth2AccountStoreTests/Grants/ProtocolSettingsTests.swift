@@ -1,0 +1,73 @@
+import Foundation
+import OAuth2
+import StrictJSON
+import Testing
+
+@testable import OAuth2AccountStore
+
+@Suite struct ProtocolSettingsTests {
+    private func type(_ keys: String) throws -> AccountType {
+        let text = """
+            {"types": {"t": {"issuer": "https://id.example", "clientId": "c", "redirectUri": "http://127.0.0.1/cb", \(keys)}}}
+            """
+        let settings = try Settings(bytes: Array(text.utf8), source: "test")
+        return try #require(settings["t"])
+    }
+
+    @Test func `every key is read`() throws {
+        let type = try type(
+            """
+            "clientSecret": "s", "clientKey": {"file": "/k.json"}, "clientAuthentication": "private_key_jwt",
+            "clientAssertionAudience": "https://id.example/token", "resources": ["https://api.example"],
+            "authorizationDetails": [{"type": "payment"}], "claims": {"id_token": {"acr": null}},
+            "quirks": ["commaSeparatedScope"], "pushedAuthorizationRequests": true, "requestObjectSigning": true,
+            "dpop": true, "idTokenSigningAlgorithm": "HS256", "userinfoSigningAlgorithm": "ES256",
+            "allowsPasswordGrant": true
+            """)
+        #expect(type.clientAuthentication == .privateKeyJWT && type.clientKey == .file("/k.json"))
+        #expect(type.clientAssertionAudience == "https://id.example/token")
+        #expect(type.resources == ["https://api.example"])
+        #expect(type.authorizationDetails == [["type": "payment"]])
+        #expect(type.claims?["id_token"]?.object?["acr"] == .null)
+        #expect(type.tolerance == TokenResponse.Tolerance.providers.union(.commaSeparatedScope))
+        #expect(type.pushedAuthorizationRequests == true && type.requestObjectSigning && type.dpop)
+        #expect(type.idTokenSigningAlgorithm == "HS256" && type.userinfoSigningAlgorithm == "ES256")
+        #expect(type.allowsPasswordGrant)
+        #expect(try self.type(#""resources": "https://one.example""#).resources == ["https://one.example"])
+        #expect(try self.type(#""quirks": ["strict", "scopeLists"]"#).tolerance == [.scopeLists])
+    }
+
+    @Test func `what is not said stays as the provider announces it`() throws {
+        let type = try type(#""scopes": []"#)
+        #expect(type.pushedAuthorizationRequests == nil && type.idTokenSigningAlgorithm == nil && !type.dpop)
+        #expect(type.tolerance == .providers && !type.allowsPasswordGrant && type.clientKey == nil)
+    }
+
+    @Test(arguments: [
+        (#""clientAuthentication": "client_secret_jwt""#, "clientSecret", "client_secret_jwt"),
+        (#""clientAuthentication": "private_key_jwt""#, "clientKey", "private_key_jwt"),
+        (#""clientKey": "PRIVATE""#, "clientKey", "a string"),
+        (#""clientKey": {"kty": "PRIVATE"}"#, "clientKey", "another key"),
+        (#""resources": "api""#, "resources", "absolute"),
+        (#""resources": ["https://a.example/#f"]"#, "resources", "fragment"),
+        (#""resource": "https://a.example""#, "resource", "resources"),
+        (#""authorizationDetails": {"type": "x"}"#, "authorizationDetails", "a list"),
+        (#""authorizationDetails": [{}]"#, "authorizationDetails", "without"),
+        (#""claims": "{}""#, "claims", "a dictionary"),
+        (#""quirks": ["comaSeparatedScope"]"#, "quirks", "commaSeparatedScope"),
+        (#""quirks": "strict""#, "quirks", "a list"),
+        (#""pushedAuthorizationRequests": "yes""#, "pushedAuthorizationRequests", "true or false"),
+        (#""requestObjectSigning": true"#, "clientKey", "requestObjectSigning"),
+        (#""dpop": 1"#, "dpop", "true or false"),
+        (#""idTokenSigningAlgorithm": "none""#, "idTokenSigningAlgorithm", "RS256"),
+        (#""idTokenSigningAlgorithm": "HS256""#, "clientSecret", "HS256"),
+        (#""allowsPasswordGrant": "true""#, "allowsPasswordGrant", "true or false"),
+        (#""allowPasswordGrant": true"#, "allowPasswordGrant", "allowsPasswordGrant"),
+    ])
+    func `a wrong value names its key`(keys: String, key: String, says: String) throws {
+        let error = try #require(throws: SettingsError.self) { try type(keys) }
+        #expect(error.key == "types.t.\(key)", "\(error)")
+        #expect("\(error) \(error.hint ?? "")".contains(says), "\(error)")
+        #expect(!"\(error)".contains("PRIVATE"))
+    }
+}

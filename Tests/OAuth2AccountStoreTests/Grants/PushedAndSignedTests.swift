@@ -1,0 +1,79 @@
+import Foundation
+import HTTPTransport
+import JOSE
+import OAuth2
+import StrictJSON
+import Testing
+
+@testable import OAuth2AccountStore
+
+@Suite struct PushedAndSignedTests {
+    private static let pushed: JSONObject = ["request_uri": "urn:ietf:params:oauth:request_uri:1", "expires_in": 60]
+
+    @Test(arguments: [true, false])
+    func `requests are pushed when the provider requires it or the settings ask`(isRequired: Bool) async throws {
+        let provider = try GrantProvider(isRequired ? ["require_pushed_authorization_requests": true] : [:])
+        provider.answer("/par", inTurn: .grant(Self.pushed, status: 201))
+        let store = try await provider.store(isRequired ? [:] : ["pushedAuthorizationRequests": true])
+        let prepared = try await store.prepareSignIn(to: "t")
+        #expect(
+            GrantProvider.query(prepared.url) == [
+                "client_id": "client", "request_uri": "urn:ietf:params:oauth:request_uri:1",
+            ])
+        let form = try #require(provider.requests(to: "/par").first).form
+        #expect(form["state"] == prepared.id && form["code_challenge"] != nil && form["scope"] == "openid read")
+        #expect(try await provider.signIn(store).subject == "ada")
+    }
+
+    @Test func `a refused push is told before anybody signs in`() async throws {
+        let provider = try GrantProvider()
+        provider.answer("/par", inTurn: .grantError("invalid_scope"))
+        let store = try await provider.store(["pushedAuthorizationRequests": true])
+        let error = try await grantFailure { try await store.prepareSignIn(to: "t") }
+        #expect(error?.kind == .settings && error?.provider?.code == .invalidScope)
+        let unwilling = try GrantProvider(["require_pushed_authorization_requests": true])
+        let plain = try await unwilling.store(["pushedAuthorizationRequests": false])
+        #expect(try await grantFailure { try await plain.prepareSignIn(to: "t") }?.kind == .settings)
+    }
+
+    @Test(arguments: [true, false])
+    func `a signed request has its parameters in a JWT, pushed or not`(isPushed: Bool) async throws {
+        let provider = try GrantProvider()
+        provider.answer("/par", inTurn: .grant(Self.pushed, status: 201))
+        let key = try JWK.generate(for: .es256, keyID: "mine")
+        let store = try await provider.store(
+            [
+                "clientKey": ["environment": "KEY"], "requestObjectSigning": true, "clientAuthentication": "none",
+                "pushedAuthorizationRequests": .bool(isPushed), "claims": ["userinfo": ["email": .null]],
+            ], environment: ["KEY": try ClientAuthenticationStoreTests.keyText(key)])
+        let prepared = try await store.prepareSignIn(to: "t")
+        let query = GrantProvider.query(prepared.url)
+        #expect(query["state"] == nil)
+        let object = isPushed ? provider.requests(to: "/par").first?.form["request"] : query["request"]
+        let token = try JWT(parsing: try #require(object))
+        #expect(token.header["typ"] == "oauth-authz-req+jwt")
+        let claims = try token.verified(with: try #require(key.publicKey), algorithms: [.es256]).claims.members
+        #expect(claims["state"] == .string(prepared.id) && claims["iss"] == "client")
+        #expect(claims["aud"] == .string(GrantProvider.issuer))
+        #expect(claims["claims"]?.object?["userinfo"]?.object?["email"] == .null)
+        if isPushed { #expect(provider.requests(to: "/par").first?.form["state"] == nil) }
+    }
+
+    @Test func `resources and details go with the request`() async throws {
+        let provider = try GrantProvider()
+        let store = try await provider.store([
+            "resources": ["https://api.example", "https://other.example"],
+            "authorizationDetails": [["type": "payment"]],
+        ])
+        let query = GrantProvider.query(try await store.prepareSignIn(to: "t").url)
+        #expect(query["resource"] == "https://api.example, https://other.example")
+        #expect(query["authorization_details"] == #"[{"type":"payment"}]"#)
+        let account = try await provider.signIn(store)
+        provider.advance(4000)
+        provider.answer("/token", inTurn: .grant(["access_token": "at-2", "token_type": "Bearer"]))
+        _ = try await store.accessToken(for: account.id)
+        let forms = provider.requests(to: "/token").map(\.form)
+        #expect(forms.count == 2)
+        #expect(forms.allSatisfy { $0["resource"] == "https://api.example, https://other.example" })
+    }
+}
