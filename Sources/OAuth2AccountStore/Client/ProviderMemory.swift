@@ -24,7 +24,7 @@ final class ProviderMemory: Sendable {
     /// Looks at an answer of this address.
     func note(_ response: HTTPResponse, from url: URL, now: Date) {
         let origin = Self.origin(url)
-        let offset = response.fields["Date"].flatMap { HTTPDate.parse($0) }.map { $0.timeIntervalSince(now) }
+        let offset = response.fields["Date"].flatMap(HTTPDate.parse).map { $0.timeIntervalSince(now) }
         state.withLock { state in
             state.nonces.note(response, from: url)
             guard let offset else { return }

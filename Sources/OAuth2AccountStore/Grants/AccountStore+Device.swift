@@ -32,7 +32,11 @@ extension AccountStore {
             expectation: connection.expectation(
                 .deviceCode(authorization.deviceCode), idToken: wishes.scope.contains("openid"), boundTo: key),
             deadline: options.timeout.map { begun + $0 / .seconds(1) })
-        try await show(DevicePrompt(authorization))
+        do {
+            try await show(DevicePrompt(authorization))
+        } catch {
+            throw CallerError(error: error)
+        }
         let answer = try await deviceSignIn.tokens()
         return try await keep(direct: answer, wishes, connection, key)
     }

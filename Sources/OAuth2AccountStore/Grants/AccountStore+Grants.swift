@@ -54,6 +54,8 @@ extension AccountStore {
     ) async throws -> Account {
         do {
             return try await body(connection(to: self.type(type)))
+        } catch let error as CallerError {
+            throw error.error
         } catch {
             let failure = AccountStoreError.wrapping(error, what: "cannot sign in")
             if !(failure is CancellationError) { tell(.signInFailed(type: type, failure)) }
@@ -126,6 +128,11 @@ extension AccountStore {
             try await providers.server(for: self.type(type)).deviceAuthorizationEndpoint != nil
         }
     }
+}
+
+/// What the caller's own code threw. It goes back to the caller as it is.
+struct CallerError: Error {
+    let error: any Error
 }
 
 extension TokenRequest.Grant {

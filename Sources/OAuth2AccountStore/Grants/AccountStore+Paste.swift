@@ -13,12 +13,7 @@ extension AccountStore {
     ) async throws -> Account {
         let prepared = try await prepareSignIn(to: type, options: options)
         defer { cancel(prepared) }
-        let text: String
-        do {
-            text = Self.trimmed(try await read(prepared.url))
-        } catch {
-            throw AccountStoreError.wrapping(error, what: "cannot sign in")
-        }
+        let text = Self.trimmed(try await read(prepared.url))
         guard prepared.redirectURI.text == RedirectURI.outOfBand else {
             do {
                 return try await handleRedirect(text)

@@ -13,6 +13,8 @@ struct World {
     var environment: [String: String]
     /// Reads standard input to its end, at most so many bytes.
     var readInput: @MainActor (_ limit: Int) throws -> [UInt8] = StandardInput.read
+    /// Reads a line of standard input, at most so many bytes; nil at its end.
+    var readLine: @MainActor @Sendable (_ limit: Int) async throws -> String? = StandardInput.readLine
     /// Shows an address to the person; nil: in the user's browser.
     var openBrowser: (@Sendable (URL) async throws -> Void)?
     /// Waits; nil: really.

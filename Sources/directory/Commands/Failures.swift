@@ -2,6 +2,7 @@ import DirectorySearch
 import HTTPTransport
 import OAuth2
 import OAuth2AccountStore
+import StrictJSON
 
 extension CommandError {
     /// What any failure means to the person at the command line.
@@ -10,10 +11,23 @@ extension CommandError {
     init(reporting error: any Error, type: String? = nil) {
         self.init(failure: error)
         // The commands below say what the command line is about; what the store says of itself stays as it is.
-        if hint == Self.signIn, let type { hint = "\(Self.signIn) \(type)" }
+        if let type, let hint, hint == Self.signIn || hint.hasPrefix(Self.signIn + " --claims ") {
+            self.hint = "\(Self.signIn) \(type)\(hint.dropFirst(Self.signIn.count))"
+        }
     }
 
     private static let signIn = "directory sign-in"
+    /// The longest claims that are shown to be typed, in bytes.
+    private static let maximumClaims = 4096
+
+    /// The sign-in that asks for what a service demands. The claims are the service's text: they become JSON of one line in
+    /// quotes of the shell, which nothing in them ends.
+    private static func signIn(asking claims: String?) -> String {
+        guard let claims, let object = (try? JSONValue(parsing: claims))?.object,
+            case let text = JSONValue.object(object).text(), text.utf8.count <= maximumClaims
+        else { return signIn }
+        return signIn + " --claims '" + text.replacing("'", with: "'\\''") + "'"
+    }
 
     private init(failure error: any Error) {
         switch error {
@@ -70,7 +84,7 @@ extension CommandError {
         return switch error.remedy {
         case .retryLater(let seconds?) where seconds > 0: "come back in \(seconds) s"
         case .retryLater: "try again later; the saved sign-in is untouched"
-        case .signInAgain: signIn
+        case .signInAgain: signIn(asking: error.provider?.claims)
         case .changeSettings: "correct the settings"
         case .repairStore: "directory status"
         case .nothing: nil
@@ -89,7 +103,11 @@ extension CommandError {
             default: .failed
             }
         var hint = error.remedy
-        if status == .signInNeeded { hint = Self.signIn }
+        if status == .signInNeeded {
+            var demanded: String?
+            if case .signInNeeded(let claims) = error.kind { demanded = claims }
+            hint = Self.signIn(asking: demanded)
+        }
         if status == .usage, error.kind == .emptySearch { hint = "directory search ada" }
         self.init(
             status, error.summary, reason: error.displayMessage, hint: hint, code: error.code,

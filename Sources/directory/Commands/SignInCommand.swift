@@ -16,6 +16,8 @@ struct SignInCommand {
 
     /// The largest token answer that is read, in bytes.
     private static let maximumAnswer = 1 << 20
+    /// The longest line that is pasted, in bytes.
+    private nonisolated static let maximumLine = 64 * 1024
 
     init(_ context: CommandContext) {
         self.context = context
@@ -26,12 +28,7 @@ struct SignInCommand {
         let settings = try context.settings()
         let type = invocation.argument("TYPE") ?? context.typeName(settings)
         let store = try await context.store(settings)
-        let account =
-            if invocation.flag("with-token") {
-                try await store.add(try tokenAnswer(), toType: type)
-            } else {
-                try await signIn(to: type, store)
-            }
+        let account = try await signIn(to: type, try await way(type, store), store)
         let name = account.displayName.map { name in
             account.userName.map { "\(name) (\($0))" } ?? name
         }
@@ -43,13 +40,44 @@ struct SignInCommand {
         return .done
     }
 
-    private func signIn(to type: String, _ store: AccountStore) async throws -> Account {
+    /// The way to go. Where nobody says and no browser can be opened, it is another device, if the provider offers that.
+    private func way(_ type: String, _ store: AccountStore) async throws -> SignInWay {
+        if let way = try SignInWay.named(by: invocation) { return way }
+        guard context.world.openBrowser == nil,
+            let obstacle = SignInWay.obstacleToBrowser(context.world.environment)
+        else { return .browser(opens: true, because: nil) }
+        return try await store.offersDeviceSignIn(type: type)
+            ? .device(because: obstacle) : .browser(opens: false, because: obstacle)
+    }
+
+    private func signIn(to type: String, _ way: SignInWay, _ store: AccountStore) async throws -> Account {
+        let method: SignInMethod
+        switch way {
+        case .token: return try await store.add(try tokenAnswer(), toType: type)
+        case .browser(let opens, let reason): method = browser(opens: opens, because: reason, store)
+        case .device(let reason): method = device(because: reason)
+        case .paste: method = try paste(type, store)
+        case .clientCredentials: method = .clientCredentials
+        }
+        do {
+            return try await store.signIn(to: type, by: method, options: try options())
+        } catch var error as AccountStoreError {
+            // Not every client may do what its provider offers.
+            if case .device(_?) = way, error.kind == .settings, error.hint == nil {
+                error.hint = "directory sign-in \(type) --no-browser shows an address to open on this machine"
+            }
+            throw error
+        }
+    }
+
+    private func options() throws -> SignInOptions {
         var options = SignInOptions()
         if !invocation.strings("scope").isEmpty {
             options.scope = Scope(parsing: invocation.strings("scope").joined(separator: " "))
         }
         options.prompt = invocation.strings("prompt").flatMap { $0.split(separator: " ").map(String.init) }
         options.loginHint = invocation.string("login-hint")
+        options.domainHint = invocation.string("domain-hint")
         options.claims = invocation.string("claims")
         for text in invocation.strings("param") {
             guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
@@ -58,26 +86,76 @@ struct SignInCommand {
             }
             options.parameters[String(text[..<equals])] = String(text[text.index(after: equals)...])
         }
-        if let timeout = invocation.duration("timeout") { options.timeout = timeout }
+        options.timeout = invocation.duration("timeout")
+        return options
+    }
+
+    private func browser(opens: Bool, because reason: String?, _ store: AccountStore) -> SignInMethod {
         let console = context.console
-        let opensBrowser = !invocation.flag("no-browser")
         let open = store.surroundings.openBrowser
-        return try await store.signIn(
-            to: type,
-            by: .browser { url in
+        return .browser { url in
+            if let reason {
                 await console.note(
-                    opensBrowser
-                        ? "Opening the browser. If it does not open, go to:"
-                        : "To sign in, open this address in a browser on this machine:")
-                await console.note(url.absoluteString)
-                guard opensBrowser else { return }
-                do {
-                    try await open(url)
-                } catch {
-                    await console.note(
-                        "The browser did not open: \(error). Open the address yourself; this goes on waiting.")
-                }
-            }, options: options)
+                    "No browser is opened: \(reason), and the provider offers no sign-in on another device.")
+            }
+            await console.note(
+                opens
+                    ? "Opening the browser. If it does not open, go to:"
+                    : "To sign in, open this address in a browser on this machine:")
+            await console.note(url.absoluteString)
+            guard opens else { return }
+            do {
+                try await open(url)
+            } catch {
+                await console.note(
+                    "The browser did not open: \(error). Open the address yourself; this goes on waiting.")
+            }
+        }
+    }
+
+    private func device(because reason: String?) -> SignInMethod {
+        let console = context.console
+        return .device { prompt in
+            if let reason { await console.note("Signing in with another device: \(reason).") }
+            await console.note("On any device with a browser, open:")
+            await console.note("    \(prompt.verificationURI.absoluteString)")
+            await console.note("and enter the code:")
+            await console.note("    \(prompt.userCode)")
+            // Whoever comes by this address compares the code (RFC 8628 section 3.3.1).
+            if let complete = prompt.verificationURIComplete {
+                await console.note("Or open this address, and see that it shows the same code:")
+                await console.note("    \(complete.absoluteString)")
+            }
+            let minutes = max(1, prompt.expiresIn / 60)
+            await console.note("Waiting. The code is good for \(minutes) \(minutes == 1 ? "minute" : "minutes").")
+        }
+    }
+
+    private func paste(_ type: String, _ store: AccountStore) throws -> SignInMethod {
+        let console = context.console
+        guard !console.options.refusesInput else {
+            throw CommandError(
+                .usage, "--paste and --no-input exclude each other", reason: "what is pasted has to be read",
+                hint: "directory sign-in \(type) --device")
+        }
+        let isCode = store.settings[type]?.redirectURI.text == RedirectURI.outOfBand
+        let read = context.world.readLine
+        return .paste { url in
+            await console.note("To sign in, open this address in any browser:")
+            await console.note(url.absoluteString)
+            await console.note(
+                isCode
+                    ? "Then paste the code that it shows, and press Enter:"
+                    : "Then paste the whole address at which it ends, even if the page there does not open, and press Enter:"
+            )
+            guard let line = try await read(Self.maximumLine) else {
+                throw CommandError(
+                    .signInNeeded, "the sign-in was not finished",
+                    reason: "standard input ended before anything was pasted",
+                    hint: "directory sign-in \(type) --paste")
+            }
+            return line
+        }
     }
 
     private func tokenAnswer() throws -> TokenResponse {

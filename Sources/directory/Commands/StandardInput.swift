@@ -14,14 +14,7 @@ enum StandardInput {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 16 * 1024)
         while true {
-            let count = systemRead(&chunk)
-            if count < 0, errno == EINTR {
-                try Task.checkCancellation()
-                continue
-            }
-            guard count >= 0 else {
-                throw CommandError(.failed, "cannot read standard input", reason: String(cString: strerror(errno)))
-            }
+            let count = try wait(thenRead: &chunk)
             if count == 0 { return bytes }
             bytes += chunk[..<count]
             guard bytes.count <= limit else {
@@ -29,6 +22,44 @@ enum StandardInput {
                     .usage, "standard input is too large", reason: "expected at most \(limit) bytes",
                     hint: "give the token answer alone, as JSON")
             }
+        }
+    }
+
+    /// The next line without its end; nil when there is none. What follows the line may be gone.
+    @MainActor
+    static func readLine(limit: Int) throws -> String? {
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 4096)
+        while true {
+            let count = try wait(thenRead: &chunk)
+            bytes += chunk[..<count]
+            let end = bytes.firstIndex(of: UInt8(ascii: "\n"))
+            guard bytes.count <= limit else {
+                throw CommandError(
+                    .usage, "the line is too long", reason: "expected at most \(limit) bytes",
+                    hint: "paste only what was asked for")
+            }
+            if count == 0, bytes.isEmpty { return nil }
+            if count == 0 || end != nil { return String(decoding: bytes[..<(end ?? bytes.endIndex)], as: UTF8.self) }
+        }
+    }
+
+    /// How long a read waits before it looks whether it was cancelled, in milliseconds.
+    private static let patience: Int32 = 100
+
+    /// Waits until there is something to read, or the end, and reads it. Ctrl-C ends the wait.
+    private static func wait(thenRead chunk: inout [UInt8]) throws -> Int {
+        while true {
+            try Task.checkCancellation()
+            var input = pollfd(fd: 0, events: Int16(POLLIN), revents: 0)
+            let ready = poll(&input, 1, patience)
+            if ready == 0 || (ready < 0 && errno == EINTR) { continue }
+            let count = systemRead(&chunk)
+            if count < 0, errno == EINTR || errno == EAGAIN { continue }
+            guard count >= 0 else {
+                throw CommandError(.failed, "cannot read standard input", reason: String(cString: strerror(errno)))
+            }
+            return count
         }
     }
 

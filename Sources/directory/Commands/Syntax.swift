@@ -14,17 +14,22 @@ let commandSyntax = CommandSyntax(
 private let signInSpec = CommandSpec(
     "sign-in", aliases: ["login"], "Sign in and keep the account.",
     discussion: """
-        The browser is opened and comes back to this machine. With --with-token a token answer (JSON, as a token endpoint gives \
-        it) is read from standard input instead.
+        The browser is opened and comes back to this machine. Where there is no display, or over SSH, a code is shown that is \
+        entered on another device. With --with-token a token answer (JSON, as a token endpoint gives it) is read from standard \
+        input instead.
         """,
-    examples: ["directory sign-in graph", "directory sign-in --no-browser"],
+    examples: ["directory sign-in graph", "directory sign-in --device"],
     arguments: [ArgumentSpec("TYPE", "account type to sign in to", optional: true, completion: .type)],
     options: [
+        .flag("device", "show a code to enter on another device"),
         .flag("no-browser", "print the address and wait"),
+        .flag("paste", "print the address and read the code or address it leads to", environment: .none),
+        .flag("client-credentials", "sign in as the client itself, without a person", environment: .none),
         .flag("with-token", "read a token answer from standard input", environment: .none),
         .value("scope", "SCOPE", "scope to ask for instead of the type's", repeated: true),
         .value("prompt", "WORD", "login, consent, select_account, create or none", repeated: true),
         .value("login-hint", "NAME", "who is expected to sign in"),
+        .value("domain-hint", "DOMAIN", "in whose directory they are"),
         .value("claims", "JSON", "claims to ask for"),
         .value("param", "NAME=VALUE", "a further parameter of the request", repeated: true, environment: .none),
     ])

@@ -12,6 +12,12 @@ final class Terminal {
     let folder: URL
     private var environment: [String: String]
     private let approval = Mutex<Person>(.approves)
+    /// Whether there is a browser that can be opened.
+    var hasBrowser = true
+    /// What happens while the program waits, given what it said so far.
+    var meanwhile: (@Sendable (@MainActor @Sendable () -> String) async throws -> Void)?
+    /// What the person pastes, given what the program said so far.
+    var pastes: (@Sendable (String) async throws -> String?)?
 
     /// What the person does with the page of the provider.
     enum Person {
@@ -72,7 +78,8 @@ final class Terminal {
         var world = World(console: console, environment: environment)
         world.readInput = { _ in Array(input.utf8) }
         let person = approval.withLock { $0 }
-        world.openBrowser = { url in
+        if let pastes { world.readLine = { _ in try await pastes(errors.text) } }
+        let open: @Sendable (URL) async throws -> Void = { url in
             let transport = CurlTransport(userAgent: "a person's browser")
             switch person {
             case .approves: _ = try await Approval().approve(url, transport: transport)
@@ -81,8 +88,13 @@ final class Terminal {
             case .walksAway: break
             }
         }
+        if hasBrowser { world.openBrowser = open }
+        let meanwhile = meanwhile
         // The waits of a retry, of seconds, are over at once; the sign-in's time for the person is longer, and stays.
-        world.sleep = { if $0 < .seconds(1) || $0 > .seconds(200) { try await Task.sleep(for: $0) } }
+        world.sleep = {
+            try await meanwhile?({ errors.text })
+            if $0 < .seconds(1) || $0 > .seconds(200) { try await Task.sleep(for: $0) }
+        }
         let status = await Directory.run(words, world)
         return Transcript(status: status.rawValue, output: output.text, errors: errors.text)
     }

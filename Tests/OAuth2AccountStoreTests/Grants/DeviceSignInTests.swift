@@ -159,6 +159,17 @@ import Testing
         #expect(provider.requests(to: "/token").count == 1)
     }
 
+    @Test func `what the caller's display throws comes back as it is`() async throws {
+        struct NoScreen: Error {}
+        let provider = try GrantProvider()
+        provider.answer("/device", inTurn: .grant(Self.codes))
+        let store = try await provider.store(["scopes": ["read"]])
+        await #expect(throws: NoScreen.self) {
+            try await store.signIn(to: "t", by: .device { _ in throw NoScreen() })
+        }
+        #expect(provider.requests(to: "/token").isEmpty)
+    }
+
     @Test func `a provider without the grant says so`() async throws {
         let provider = try GrantProvider(["device_authorization_endpoint": .null])
         let run = try await run(provider)

@@ -1,0 +1,45 @@
+import OAuth2AccountStore
+
+/// By which way `sign-in` goes: as the command line says, else as the machine allows.
+enum SignInWay: Equatable {
+    /// The browser; whether it is opened or the address is only shown. The reason, where nobody asked for that.
+    case browser(opens: Bool, because: String?)
+    /// A code on another device. The reason, where nobody asked for that.
+    case device(because: String?)
+    /// What the person copies from a browser anywhere.
+    case paste
+    /// The client itself.
+    case clientCredentials
+    /// A token answer on standard input.
+    case token
+
+    private static let flags: [(name: String, way: SignInWay)] = [
+        ("device", .device(because: nil)), ("no-browser", .browser(opens: false, because: nil)), ("paste", .paste),
+        ("client-credentials", .clientCredentials), ("with-token", .token),
+    ]
+
+    /// The way that the command line names; what is typed wins over what the environment says.
+    ///
+    /// - Throws: ``CommandError`` when two are typed.
+    static func named(by invocation: Invocation) throws(CommandError) -> SignInWay? {
+        let given = flags.filter { invocation.flag($0.name) }
+        let typed = given.filter { invocation.source(of: $0.name) == .option }
+        guard typed.count < 2 else {
+            throw CommandError(
+                .usage, "--\(typed[0].name) and --\(typed[1].name) exclude each other", hint: "directory help sign-in")
+        }
+        return (typed.first ?? given.first)?.way
+    }
+
+    /// Why no browser can be opened on this machine; nil when one can.
+    static func obstacleToBrowser(_ environment: [String: String]) -> String? {
+        func has(_ name: String) -> Bool { environment[name].map { !$0.isEmpty } ?? false }
+        if has("SSH_CONNECTION") { return "this is an SSH session" }
+        #if os(Linux)
+            if !has("DISPLAY"), !has("WAYLAND_DISPLAY"), !has("BROWSER") {
+                return "there is no display here (neither DISPLAY nor WAYLAND_DISPLAY nor BROWSER is set)"
+            }
+        #endif
+        return nil
+    }
+}
