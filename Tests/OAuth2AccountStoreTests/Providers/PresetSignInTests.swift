@@ -75,6 +75,17 @@ private final class ProviderScript: HTTPTransport {
         #expect(token.fields["Authorization"] == nil)
     }
 
+    @Test func `nobody is taken for somebody else when the provider does not say who signed in`() async throws {
+        let script = ProviderScript([
+            "https://github.com/login/oauth/access_token": [#"{"access_token": "gho_1", "token_type": "bearer"}"#],
+            "https://api.github.com/user": [#"!{"message": "Server Error"}"#],
+        ])
+        let store = try await store("github", script)
+        let error = await #expect(throws: AccountStoreError.self) { try await signIn(store) }
+        #expect(error?.kind == .invalidAnswer && error?.reason.contains("who signed in") == true)
+        #expect(try await store.accounts().isEmpty)
+    }
+
     @Test func `Slack's person has the token that stands in authed_user`() async throws {
         let script = ProviderScript([
             "https://slack.com/api/oauth.v2.access": [
