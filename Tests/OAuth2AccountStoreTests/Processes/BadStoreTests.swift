@@ -112,6 +112,20 @@ struct BadStoreTests {
         #expect(try await open().accounts().map(\.id) == [id])
     }
 
+    @Test func `what a process left that was killed while it made room does no harm, nor do two at once`() async throws
+    {
+        _ = try await server.makeStore(in: directory.store)
+        try tamper("INSERT OR REPLACE INTO facts (name, value) VALUES ('reserved', zeroblob(65536))")
+        let storages = (0..<3).map { _ in SQLiteStorage(directory: directory.store) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for storage in storages + storages { group.addTask { try await storage.checkWritable() } }
+            try await group.waitForAll()
+        }
+        let size = try Data(contentsOf: databaseURL).count
+        for _ in 0..<5 { try await storages[0].checkWritable() }
+        #expect(try Data(contentsOf: databaseURL).count == size)
+    }
+
     @Test func `files are private from the first moment, whatever the umask`() async throws {
         let store = directory.path + "/a/b"
         let process = try ChildProcess(["look", store, "\(server.port)"], isUnmasked: true)
