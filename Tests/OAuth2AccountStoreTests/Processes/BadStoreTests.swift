@@ -264,7 +264,8 @@ struct BadStoreTests {
             // Root of a container that may not mount: the limit on the size of files stands for it.
             return
         }
-        defer { _ = try? run("/usr/bin/umount", directory.store.path) }
+        // Lazily: the store may be closing its file yet, on a thread of its own.
+        defer { _ = try? run("/usr/bin/umount", "-l", directory.store.path) }
         let id = try await server.makeStore(in: directory.store)
         let storage = SQLiteStorage(directory: directory.store)
         // What checkWritable() promised holds though the disk is full by the time of the save.
@@ -290,7 +291,7 @@ struct BadStoreTests {
         guard try run("/usr/bin/mount", "-t", "tmpfs", "-o", "size=16k,mode=700", "tmpfs", directory.store.path) else {
             return
         }
-        defer { _ = try? run("/usr/bin/umount", directory.store.path) }
+        defer { _ = try? run("/usr/bin/umount", "-l", directory.store.path) }
         let filler = try fill()
         let error = try await failure { try await open() }
         #expect(error?.kind == .storage(.full))
