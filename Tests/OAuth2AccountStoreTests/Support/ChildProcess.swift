@@ -12,12 +12,16 @@ final class ChildProcess: @unchecked Sendable {
     private let input = Pipe()
     private let lines: AsyncStream<String>
 
-    /// Starts the program with these words, as the user `nobody` when told so and the test runs as root.
-    init(_ words: [String], asNobody: Bool = false) throws {
+    /// Starts the program with these words: as the user `nobody` when told so and the test runs as root; with an umask that
+    /// takes nothing away when told so.
+    init(_ words: [String], asNobody: Bool = false, isUnmasked: Bool = false) throws {
         let program = Self.products.appending(path: "store-process").path
         if asNobody, geteuid() == 0 {
             process.executableURL = URL(filePath: "/usr/bin/setpriv")
             process.arguments = ["--reuid=65534", "--regid=65534", "--clear-groups", "--", program] + words
+        } else if isUnmasked {
+            process.executableURL = URL(filePath: "/bin/sh")
+            process.arguments = ["-c", #"umask 0; exec "$0" "$@""#, program] + words
         } else {
             process.executableURL = URL(filePath: program)
             process.arguments = words

@@ -1,0 +1,101 @@
+import Foundation
+import HTTPTransport
+import OAuth2
+import StrictJSON
+import Testing
+
+@testable import OAuth2AccountStore
+
+/// The published cases of what a refresh, or its failure, does to an account. Their scenarios of races, crashes, files and
+/// keyrings are tests of their own: TokenTests, ProcessTests, BadStoreTests, KeyTests.
+@Suite(.timeLimit(.minutes(1)))
+struct RefreshVectorTests {
+    struct Case: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let input: JSONObject
+        let expect: JSONObject
+    }
+
+    /// What is left out, and why.
+    static let leftOut = [
+        "RS-008": "no account has DPoP tokens yet, so none can be downgraded",
+        "RS-009": "its ID token is a placeholder; IDTokenTests has one with a signature",
+    ]
+
+    static func cases(_ kind: String) -> [Case] {
+        guard
+            let url = Bundle.module.url(
+                forResource: "refresh-and-store", withExtension: "json", subdirectory: "Vectors"),
+            let file = (try? Data(contentsOf: url)).flatMap({ (try? JSONValue(parsing: $0))?.object })
+        else {
+            Issue.record("the vector file cannot be read")
+            return []
+        }
+        return (file["cases"]?.array ?? []).compactMap(\.object).compactMap { entry in
+            guard let id = entry["id"]?.string, leftOut[id] == nil, let input = entry["input"]?.object,
+                input["kind"]?.string == kind, let expect = entry["expect"]?.object
+            else { return nil }
+            return Case(testDescription: "\(id) \(entry["title"]?.string ?? "")", input: input, expect: expect)
+        }
+    }
+
+    private func tokens(_ value: JSONValue?, clock: FakeClock) throws -> Tokens {
+        var object = try #require(value?.object)
+        if let scope = object["scope"]?.array?.compactMap(\.string) {
+            object["scope"] = .string(scope.joined(separator: " "))
+        }
+        return Tokens(try TokenResponse.read(.json(.object(object))), asked: [], received: clock.now)
+    }
+
+    @Test(arguments: cases("merge"))
+    func `an answer is merged as its case says`(vector: Case) throws {
+        let clock = FakeClock()
+        let stored = try tokens(vector.input["stored"], clock: clock)
+        let answer = try TokenResponse.read(.json(try #require(vector.input["response"])))
+        let merged = stored.refreshed(by: answer, received: clock.now)
+        let after = try #require(vector.expect["stored_after"]?.object)
+        if let token = after["access_token"]?.string { #expect(merged.accessToken.value == token) }
+        if let token = after["refresh_token"]?.string { #expect(merged.refreshToken?.value == token) }
+        if let scope = after["scope"]?.array { #expect(merged.scope.tokens == scope.compactMap(\.string)) }
+    }
+
+    @Test(arguments: cases("failure"))
+    func `a failure does to the account what its case says`(vector: Case) async throws {
+        let test = try await TestStore()
+        var stored = try #require(vector.input["stored"]?.object)
+        stored["token_type"] = "bearer"
+        var record = AccountRecord(
+            id: Account.ID(rawValue: "a"), type: "graph", issuer: test.provider.issuer, clientID: "client",
+            tokens: try tokens(.object(stored), clock: test.clock), created: test.clock.now)
+        record.userData = Data("[1]".utf8)
+        _ = try await test.store.insert(record)
+        let before = try await test.store.storage.record("a")
+        test.clock.advance(3600)
+        let http = try #require(vector.input["http"]?.object)
+        test.provider.next { _ in
+            guard let status = http["status"]?.number?.double else {
+                throw HTTPTransportError(.cannotConnect, host: "op.example.com", reason: "no")
+            }
+            var response = HTTPResponse(status: Int(status), body: Data((http["body"]?.string ?? "").utf8))
+            for member in http["headers"]?.object?.members ?? [] { response.fields[member.name] = member.value.string }
+            return response
+        }
+        let error = try #require(await failure { try await test.token(record.id) })
+        let account = try #require(await test.store.account(record.id))
+        #expect(try account.userData(as: Int.self) == 1)
+        if vector.expect["stored_unchanged"]?.bool == true {
+            #expect(try await test.store.storage.record("a") == before)
+        }
+        if let isRetryable = vector.expect["retryable"]?.bool {
+            if case .retryLater = error.remedy {
+                #expect(isRetryable)
+            } else {
+                #expect(!isRetryable, "\(error.remedy)")
+            }
+        }
+        if vector.expect["user_action"]?.string == "login" {
+            #expect(error.remedy == .signInAgain)
+            #expect(account.signInNeeded == .grantGone)
+        }
+    }
+}
