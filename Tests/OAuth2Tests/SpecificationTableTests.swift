@@ -8,6 +8,8 @@ struct SpecificationTableTests {
     struct Row: Sendable, CustomTestStringConvertible {
         /// The cells, by the heading of their column.
         let cells: [String: String]
+        /// The module of the symbols that name none.
+        let module: String
 
         var testDescription: String { "\(cells["Section"] ?? "") \(cells["It asks"] ?? "")" }
 
@@ -31,6 +33,7 @@ struct SpecificationTableTests {
     static func rows(of article: String) -> [Row] {
         var rows: [Row] = []
         var headings: [String]?
+        var module = "OAuth2"
         for line in article.split(separator: "\n", omittingEmptySubsequences: false) {
             guard line.hasPrefix("|") else {
                 headings = nil
@@ -38,11 +41,14 @@ struct SpecificationTableTests {
             }
             let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
             guard let columns = headings else {
-                headings = cells
+                // A table may name the module of all its symbols in the heading.
+                let named = cells.firstIndex { $0.hasPrefix("Symbol (") }
+                module = named.map { String(cells[$0].dropFirst(8).dropLast()) } ?? "OAuth2"
+                headings = named.map { cells[..<$0] + ["Symbol"] + cells[($0 + 1)...] } ?? cells
                 continue
             }
             if columns.contains("Symbol"), !line.hasPrefix("|---") {
-                rows.append(Row(cells: Dictionary(zip(columns, cells)) { first, _ in first }))
+                rows.append(Row(cells: Dictionary(zip(columns, cells)) { first, _ in first }, module: module))
             }
         }
         return rows
@@ -58,7 +64,7 @@ struct SpecificationTableTests {
         var known: Set<String> = []
         for row in Self.rows {
             for (name, rest) in row.names("Symbol") {
-                let module = rest.firstMatch(of: /\((\w+)\)/).map { String($0.1) } ?? "OAuth2"
+                let module = rest.firstMatch(of: /\((\w+)\)/).map { String($0.1) } ?? row.module
                 guard known.insert("\(module) \(name)").inserted else { continue }
                 let isDeclared = Symbol(name).isDeclared(in: Self.modules[module] ?? [])
                 #expect(isDeclared, "\(row.testDescription): \(name) in \(module)")

@@ -50,21 +50,18 @@ struct FacebookLongLivedToken: Sendable {
     }
 }
 
-extension AccountStore {
+extension ProviderConnection {
     /// The answer with a long-lived token, for types that ask for the exchange. When the exchange fails the first token stays:
     /// it is good for an hour or two, and the person is not sent away for it.
     ///
     /// - Throws: `CancellationError`
-    func longLived(
-        _ answer: TokenResponse, _ type: AccountType, _ server: AuthorizationServer, _ client: Client
-    ) async throws -> TokenResponse {
+    func longLived(_ answer: TokenResponse) async throws -> TokenResponse {
         guard type.exchangesForLongLivedTokens else { return answer }
         do {
             guard let step = try FacebookLongLivedToken(answer.accessToken, server: server, client: client) else {
                 return answer
             }
-            let response = try await providers.transport(for: type).send(step.request)
-            return try FacebookLongLivedToken.read(response, replacing: answer)
+            return try FacebookLongLivedToken.read(try await send(step.request), replacing: answer)
         } catch is CancellationError {
             throw CancellationError()
         } catch {

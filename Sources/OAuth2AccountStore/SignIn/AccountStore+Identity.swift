@@ -105,6 +105,10 @@ extension AccountStore {
         if renewal == nil, identity.userName == nil || identity.displayName == nil {
             await complete(&identity, answer.response, connection, senderKey)
         }
+        // Where a provider says in its own way who signed in, and did not, another person's account would be taken for theirs.
+        if renewal == nil, identity.subject == nil, !(type.userinfoClaims.isEmpty && type.tokenClaims.isEmpty) {
+            throw OAuth2Error.invalidResponse(member: "sub", reason: "the provider did not say who signed in")
+        }
         let tokens = Tokens(answer.response, asked: asked, received: answer.received)
         let issuer = identity.issuer ?? connection.server.issuer
         let senderKeyText = try senderKey.map { try SenderKey.text($0) }

@@ -124,7 +124,7 @@ extension AccountStore {
         var answer = try await connection.tokens(
             for: .authorizationCode(code, sign.authorization), parameters: type.tokenParameters,
             resources: type.resources, idToken: asked.contains("openid"), boundTo: sign.senderKey)
-        answer.response = try await longLived(answer.response, type, connection.server, connection.client)
+        answer.response = try await connection.longLived(answer.response)
         let identity = try await identity(answer, connection) { validation in
             validation.nonce = sign.authorization.nonce
             validation.maximumAge = sign.authorization.maximumAge

@@ -105,6 +105,9 @@ struct PeopleCommand {
 
     private func directory() async throws -> GraphDirectory {
         let store = try await context.store(try context.settings())
-        return GraphDirectory(account: try await context.account(store), in: store)
+        var retry = RetryPolicy()
+        // A wait that would outlast the command ends it at once, with what the directory said.
+        if let timeout = invocation.duration("timeout") { retry.totalDelay = min(timeout, retry.totalDelay) }
+        return GraphDirectory(account: try await context.account(store), in: store, retry: retry)
     }
 }
