@@ -38,6 +38,12 @@ struct ClientCredentials {
     }
 
     private func announced(_ methods: [String]?) throws -> ClientAuthentication {
+        // The certificate of the connection, where the provider takes nothing else that is there.
+        if type.clientCertificate != nil, type.clientSecret == nil, type.clientKey == nil,
+            methods?.contains(where: { $0 == "tls_client_auth" || $0 == "self_signed_tls_client_auth" }) ?? true
+        {
+            return .tlsCertificate
+        }
         // A key may be there for signed requests alone: it authenticates where the provider takes it, or where it is all there is.
         if type.clientKey != nil, methods?.contains("private_key_jwt") ?? (type.clientSecret == nil) {
             return .privateKeyJWT(try signingKey())

@@ -15,7 +15,11 @@ actor ProviderCache {
     private static let serverLifetime = 3600.0
 
     private let surroundings: Surroundings
-    private let transports = Mutex<[String: any HTTPTransport]>([:])
+    private struct TransportKey: Hashable {
+        let caFile: String?
+        let certificate: ClientCertificate?
+    }
+    private let transports = Mutex<[TransportKey: any HTTPTransport]>([:])
     private var servers: [String: (type: AccountType, server: AuthorizationServer, fetched: Date)] = [:]
     private var fetching: [String: SharedResult<AuthorizationServer>] = [:]
     private var keys: [URL: JWKSCache] = [:]
@@ -30,9 +34,12 @@ actor ProviderCache {
     /// The transport for a type, with its own certificate authorities where it has some.
     nonisolated func transport(for type: AccountType) -> any HTTPTransport {
         transports.withLock { transports in
-            let key = type.caFile ?? ""
+            let certificate = type.clientCertificate
+            let key = TransportKey(caFile: type.caFile, certificate: certificate)
             if let transport = transports[key] { return transport }
-            let transport = surroundings.transport(type.caFile)
+            let transport =
+                certificate.map { surroundings.certifiedTransport(type.caFile, $0) }
+                ?? surroundings.transport(type.caFile)
             transports[key] = transport
             return transport
         }
@@ -72,6 +79,12 @@ actor ProviderCache {
                     authority: authority, knownAuthorities: type.knownAuthorities, allowsLoopbackHTTP: true), type)
         case .issuer(let issuer):
             server = try await discover(issuer, type)
+        }
+        if type.clientCertificate != nil {
+            // A server that asks for certificates often does so at other addresses (RFC 8705 section 5).
+            for (name, path) in AuthorizationServer.endpointNames {
+                if let url = server.mutualTLSAliases[name] { server[keyPath: path] = url }
+            }
         }
         for (name, path) in AuthorizationServer.endpointNames {
             if let url = type.endpoints[name] { server[keyPath: path] = url }

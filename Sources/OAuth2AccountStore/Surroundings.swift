@@ -11,6 +11,8 @@ import JOSE
 public struct Surroundings: Sendable {
     /// Makes the transport that trusts the system's certificate authorities and those of this file.
     public var transport: @Sendable (_ caFile: String?) -> any HTTPTransport
+    /// Makes the transport that proves with this certificate who connects, beside trusting the authorities of the file.
+    public var certifiedTransport: @Sendable (_ caFile: String?, ClientCertificate) -> any HTTPTransport
     /// The time of day.
     public var now: @Sendable () -> Date = { Date() }
     /// The seconds of a clock that only goes forward, and goes on while the machine sleeps.
@@ -31,6 +33,7 @@ public struct Surroundings: Sendable {
         transport: any HTTPTransport, environment: [String: String] = ProcessInfo.processInfo.environment
     ) {
         self.init(environment: environment) { _ in transport }
+        certifiedTransport = { _, _ in transport }
     }
 
     /// Surroundings that make their transports this way; the rest is the real world.
@@ -39,6 +42,7 @@ public struct Surroundings: Sendable {
         transport: @escaping @Sendable (_ caFile: String?) -> any HTTPTransport
     ) {
         self.transport = transport
+        certifiedTransport = { CurlTransport(caFile: $0, clientCertificate: $1) }
         self.environment = environment
         openBrowser = { try await Browser.open($0, environment: environment) }
     }

@@ -47,6 +47,26 @@ import Testing
         #expect(try await trusting.send(HTTPRequest(.get, server.url())).status == 200)
     }
 
+    @Test func `a server that asks for a certificate gets it, and one that cannot be used is named`() async throws {
+        let server = try SecureServer(
+            certificates, "good", options: ["-Verify", "1", "-CAfile", "ca.pem", "-verify_return_error"])
+        func transport(_ certificate: String, _ key: String) -> CurlTransport {
+            CurlTransport(
+                caFile: certificates.path("ca.pem"),
+                clientCertificate: ClientCertificate(
+                    certificateFile: certificates.path(certificate), keyFile: certificates.path(key)))
+        }
+        let request = HTTPRequest(.get, server.url())
+        #expect(try await transport("other.pem", "other.key").send(request).status == 200)
+        // None at all, and one that the server's authority did not sign: the server ends the connection.
+        #expect(await failure(trusting, request) != nil)
+        #expect(await failure(transport("self.pem", "self.key"), request) != nil)
+        for (certificate, key) in [("none.pem", "other.key"), ("other.pem", "none.key"), ("other.pem", "good.key")] {
+            let error = await failure(transport(certificate, key), request)
+            #expect(error?.kind == .invalidRequest, "\(String(describing: error))")
+        }
+    }
+
     @Test func `plain http in answer to TLS is a failure of TLS`() async throws {
         let server = try ScriptedServer { connection, _ in connection.send("HTTP/1.1 200 OK\r\n\r\n") }
         let kind = await failure(trusting, HTTPRequest(.get, url("https://127.0.0.1:\(server.port)/")))?.kind

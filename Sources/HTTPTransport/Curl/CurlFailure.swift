@@ -45,7 +45,12 @@ extension CurlTransfer {
         case CURLE_OPERATION_TIMEDOUT:
             return HTTPTransportError(
                 .timedOut, host: host, reason: "No connection within the connect timeout (\(words)).")
-        case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
+        case CURLE_SSL_CERTPROBLEM:
+            return HTTPTransportError(
+                .invalidRequest, host: host,
+                reason: "The client certificate or its key cannot be used; both must be readable PEM files that belong"
+                    + " together, the key without a passphrase (\(words)).")
+        case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CIPHER,
             CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CRL_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
             CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_CLIENTCERT:
             return secureConnectionFailure(code, words)

@@ -52,10 +52,12 @@ final class CurlThread: Sendable {
 
     private let state = Mutex(State())
     private let caFile: String?
+    private let clientCertificate: ClientCertificate?
     private let system: SystemCertificates
 
-    init(caFile: String?, system: SystemCertificates) {
+    init(caFile: String?, clientCertificate: ClientCertificate?, system: SystemCertificates) {
         self.caFile = caFile
+        self.clientCertificate = clientCertificate
         self.system = system
     }
 
@@ -138,7 +140,9 @@ final class CurlThread: Sendable {
             return failAll("There is no memory left for a connection.")
         }
         state.withLock { $0.multi = WakeableMulti(handle: multi) }
-        let worker = ExitGate.pass { CurlWorker(multi: multi, caFile: caFile, system: system) }
+        let worker = ExitGate.pass {
+            CurlWorker(multi: multi, caFile: caFile, clientCertificate: clientCertificate, system: system)
+        }
         while true {
             let (submitted, cancelled, isStopped) = state.withLock { state in
                 defer {

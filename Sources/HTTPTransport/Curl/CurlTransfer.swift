@@ -28,7 +28,7 @@ final class CurlTransfer {
     /// Sets the handle up. The transfer and the certificates must outlive the handle's use of them.
     init(
         _ submission: Submission, on handle: UnsafeMutableRawPointer, certificates: TrustedCertificates,
-        _ extent: TrustedCertificates.Extent
+        _ extent: TrustedCertificates.Extent, clientCertificate: ClientCertificate?
     ) {
         self.extent = extent
         self.submission = submission
@@ -37,7 +37,7 @@ final class CurlTransfer {
         let body = submission.plan.body ?? Data()
         content = .allocate(capacity: body.count)
         _ = content.initialize(from: body)
-        failedOption = setOptions(certificates)
+        failedOption = setOptions(certificates, clientCertificate)
     }
 
     /// What libcurl did not accept, if anything: then the transfer must not start.
@@ -56,7 +56,7 @@ final class CurlTransfer {
 
     // MARK: - Setting up
 
-    private func setOptions(_ certificates: TrustedCertificates) -> CURLcode? {
+    private func setOptions(_ certificates: TrustedCertificates, _ own: ClientCertificate?) -> CURLcode? {
         let plan = submission.plan
         var failure: CURLcode?
         func require(_ code: CURLcode) {
@@ -91,7 +91,15 @@ final class CurlTransfer {
         // machine, and its “loopback” is another one.
         if plan.address.isLoopback { set(CURLOPT_PROXY, "") }
         set(CURLOPT_CONNECTTIMEOUT_MS, plan.connectTimeout.milliseconds)
-        if plan.address.scheme == "https" { require(certificates.apply(extent, to: handle)) }
+        if plan.address.scheme == "https" {
+            require(certificates.apply(extent, to: handle))
+            if let own {
+                set(CURLOPT_SSLCERT, own.certificateFile)
+                set(CURLOPT_SSLKEY, own.keyFile)
+                // Without this a key with a passphrase would stop the program for a question on the terminal.
+                set(CURLOPT_KEYPASSWD, "")
+            }
+        }
         setMethod(set, set, require)
         for line in plan.fieldLines {
             guard let longer = curl_slist_append(fieldList, line) else {

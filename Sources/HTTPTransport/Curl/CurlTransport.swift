@@ -27,13 +27,20 @@ public final class CurlTransport: HTTPTransport {
     ///   - userAgent: The `User-Agent` of requests that have none; empty for none at all.
     ///   - caFile: A PEM file of certificate authorities that are trusted in addition to the system's. It is read at
     ///     the first request; where it cannot be read or is not PEM, requests end with `invalidRequest`.
-    public convenience init(userAgent: String = "directory", caFile: String? = nil) {
-        self.init(userAgent: userAgent, caFile: caFile, system: SystemCertificates())
+    ///   - clientCertificate: By what this machine proves who it is to https servers that ask. Where it cannot be used,
+    ///     requests to servers end with `invalidRequest`.
+    public convenience init(
+        userAgent: String = "directory", caFile: String? = nil, clientCertificate: ClientCertificate? = nil
+    ) {
+        self.init(
+            userAgent: userAgent, caFile: caFile, clientCertificate: clientCertificate, system: SystemCertificates())
     }
 
-    init(userAgent: String, caFile: String?, system: SystemCertificates) {
+    init(
+        userAgent: String, caFile: String?, clientCertificate: ClientCertificate? = nil, system: SystemCertificates
+    ) {
         self.userAgent = userAgent
-        thread = CurlThread(caFile: caFile, system: system)
+        thread = CurlThread(caFile: caFile, clientCertificate: clientCertificate, system: system)
     }
 
     deinit { thread.stop() }

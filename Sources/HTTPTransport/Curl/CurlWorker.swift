@@ -11,14 +11,19 @@ final class CurlWorker {
 
     private let multi: UnsafeMutableRawPointer
     private let certificates: Result<TrustedCertificates, HTTPTransportError>
+    private let clientCertificate: ClientCertificate?
     private var running: [UnsafeMutableRawPointer: CurlTransfer] = [:]
     private var runningPerOrigin: [String: Int] = [:]
     private var waiting = WaitingLine()
     private var idleHandles: [UnsafeMutableRawPointer] = []
     private var earliestDeadline: ContinuousClock.Instant?
 
-    init(multi: UnsafeMutableRawPointer, caFile: String?, system: SystemCertificates) {
+    init(
+        multi: UnsafeMutableRawPointer, caFile: String?, clientCertificate: ClientCertificate?,
+        system: SystemCertificates
+    ) {
         self.multi = multi
+        self.clientCertificate = clientCertificate
         _ = ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, Self.maximumKeptConnections)
         _ = ccurl_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
         certificates = Result { () throws(HTTPTransportError) in
@@ -108,7 +113,8 @@ final class CurlWorker {
         guard let handle = idleHandles.popLast() ?? curl_easy_init() else {
             return fail(.other, "There is no memory left for the request.")
         }
-        let transfer = CurlTransfer(submission, on: handle, certificates: trusted, trusted.extent)
+        let transfer = CurlTransfer(
+            submission, on: handle, certificates: trusted, trusted.extent, clientCertificate: clientCertificate)
         if let failure = transfer.failedOption {
             let result = transfer.result(failure)
             curl_easy_cleanup(handle)

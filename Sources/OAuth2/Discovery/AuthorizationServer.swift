@@ -50,6 +50,8 @@ public struct AuthorizationServer: Sendable, Equatable {
     public var tokenEndpointAuthenticationMethods: [String]?
     /// The algorithms of DPoP proofs it takes; nil when it does not take any (RFC 9449 section 5.1).
     public var dpopSigningAlgorithms: [String]?
+    /// The endpoints for clients that connect with a certificate, by the metadata's names (RFC 8705 section 5).
+    public var mutualTLSAliases: [String: URL] = [:]
     /// The members of the metadata document that cannot be used, and why.
     public var unusable: [String: String] = [:]
 
@@ -95,6 +97,17 @@ public struct AuthorizationServer: Sendable, Equatable {
         _ = strings("response_types_supported", metadata)
         if let algorithms = strings("id_token_signing_alg_values_supported", metadata) {
             idTokenSigningAlgorithms = algorithms.filter { $0.lowercased() != "none" && !$0.hasPrefix("HS") }
+        }
+        if let aliases = metadata["mtls_endpoint_aliases"]?.object {
+            for (name, _) in Self.endpointNames {
+                guard let text = aliases[name]?.string else { continue }
+                do throws(OAuth2Error) {
+                    mutualTLSAliases[name] = try EndpointURL.check(
+                        text, name: name, allowsLoopbackHTTP: allowsLoopbackHTTP)
+                } catch {
+                    unusable["mtls_endpoint_aliases." + name] = error.description
+                }
+            }
         }
         sendsIssuerInRedirect = metadata["authorization_response_iss_parameter_supported"]?.bool ?? false
         requiresPushedAuthorizationRequests = metadata["require_pushed_authorization_requests"]?.bool ?? false

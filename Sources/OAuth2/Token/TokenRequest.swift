@@ -62,7 +62,7 @@ public struct TokenRequest: Sendable {
             fields["Authorization"] = "Basic " + Data("\(id):\(secret)".utf8).base64EncodedString()
         }
         switch client.authentication {
-        case .none: pairs.append(("client_id", client.id))
+        case .none, .tlsCertificate: pairs.append(("client_id", client.id))
         case .secretBasic(let secret):
             basic(FormEncoding.encodeWithPlus(client.id), FormEncoding.encodeWithPlus(secret.value))
         case .secretBasicRaw(let secret): basic(client.id, secret.value)

@@ -14,6 +14,8 @@ public enum ClientAuthentication: Sendable, Equatable {
     case secretJWT(Secret)
     /// A JWT signed with the client's private key, new for every request. See ``Client/prepared(for:audience:now:random:)``.
     case privateKeyJWT(SigningKey)
+    /// The certificate of the TLS connection; the form names the client (RFC 8705 section 2).
+    case tlsCertificate
     /// A JWT that was signed for this one request (RFC 7523 section 2.2).
     case assertion(Secret)
 }
@@ -30,12 +32,14 @@ extension ClientAuthentication {
         case ("client_secret_post", let secret?, _): self = .secretPost(secret)
         case ("client_secret_jwt", let secret?, _): self = .secretJWT(secret)
         case ("private_key_jwt", _, let key?): self = .privateKeyJWT(key)
+        case ("tls_client_auth", _, _), ("self_signed_tls_client_auth", _, _): self = .tlsCertificate
         case ("client_secret_jwt", _, _): throw .configuration("client_secret_jwt needs a client secret")
         case ("private_key_jwt", _, _): throw .configuration("private_key_jwt needs the client's private key")
         default:
             throw .configuration(
                 "the client authentication method \(quoted(method)) is not known; expected none, "
-                    + "client_secret_basic, client_secret_post, client_secret_jwt or private_key_jwt")
+                    + "client_secret_basic, client_secret_post, client_secret_jwt, private_key_jwt, tls_client_auth or "
+                    + "self_signed_tls_client_auth")
         }
     }
 

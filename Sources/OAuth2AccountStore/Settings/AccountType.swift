@@ -44,9 +44,15 @@ public struct AccountType: Sendable, Equatable, Identifiable {
         case clientSecretJWT = "client_secret_jwt"
         /// A JWT signed with the client's own key, new for every request (RFC 7523 section 2.2).
         case privateKeyJWT = "private_key_jwt"
+        /// The certificate of the TLS connection, signed by an authority (RFC 8705 section 2.1).
+        case tlsClientAuth = "tls_client_auth"
+        /// The certificate of the TLS connection, registered as it is (RFC 8705 section 2.2).
+        case selfSignedTLSClientAuth = "self_signed_tls_client_auth"
 
         /// Whether it needs the client secret.
-        var needsSecret: Bool { self != .none && self != .privateKeyJWT }
+        var needsSecret: Bool { ![.none, .privateKeyJWT, .tlsClientAuth, .selfSignedTLSClientAuth].contains(self) }
+        /// Whether it needs a certificate.
+        var needsCertificate: Bool { self == .tlsClientAuth || self == .selfSignedTLSClientAuth }
     }
 
     /// The name in the settings: `graph`.
@@ -63,6 +69,8 @@ public struct AccountType: Sendable, Equatable, Identifiable {
     public var clientAuthentication: AuthenticationMethod?
     /// The client's private key, a JWK: for private_key_jwt and signed authorization requests.
     public var clientKey: SecretSource?
+    /// The certificate for connections to the provider and to resources (RFC 8705).
+    public var clientCertificate: ClientCertificate?
     /// Whom client assertions are addressed to; nil: the issuer. Some older providers want the address of their token endpoint.
     public var clientAssertionAudience: String?
     /// Where the browser comes back to.

@@ -190,6 +190,7 @@ struct TypeReader {
     private func readClient(into type: inout AccountType) throws(SettingsError) {
         type.clientSecret = try secret()
         type.clientKey = try key()
+        type.clientCertificate = try certificate()
         if let value = object["clientAuthentication"] {
             let known = AccountType.AuthenticationMethod.allCases.map(\.rawValue)
             guard let method = value.string.flatMap(AccountType.AuthenticationMethod.init) else {
@@ -197,6 +198,9 @@ struct TypeReader {
             }
             if method.needsSecret, type.clientSecret == nil {
                 throw fault("clientSecret", "a secret, which \(method.rawValue) needs", "nothing")
+            }
+            if method.needsCertificate, type.clientCertificate == nil {
+                throw fault("clientCertificate", "a certificate, which \(method.rawValue) needs", "nothing")
             }
             if method == .privateKeyJWT, type.clientKey == nil {
                 throw fault("clientKey", "a private key, which \(method.rawValue) needs", "nothing")

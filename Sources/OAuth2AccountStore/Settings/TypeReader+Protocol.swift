@@ -1,3 +1,4 @@
+import HTTPTransport
 import JOSE
 import OAuth2
 import StrictJSON
@@ -12,7 +13,8 @@ import StrictJSON
 extension TypeReader {
     /// Their names.
     static let protocolKeys = [
-        "clientKey", "clientAssertionAudience", "resources", "authorizationDetails", "claims", "quirks",
+        "clientKey", "clientCertificate", "clientAssertionAudience", "resources", "authorizationDetails", "claims",
+        "quirks",
         "pushedAuthorizationRequests", "requestObjectSigning", "dpop", "idTokenSigningAlgorithm",
         "userinfoSigningAlgorithm", "allowsPasswordGrant",
     ]
@@ -55,6 +57,17 @@ extension TypeReader {
         case "environment": return .environment(name)
         default: throw fault("clientKey", expected, "a dictionary with another key")
         }
+    }
+
+    /// `clientCertificate`: the paths of two PEM files.
+    func certificate() throws(SettingsError) -> ClientCertificate? {
+        guard let value = object["clientCertificate"] else { return nil }
+        let expected = "{\"certificate\": PATH, \"key\": PATH}, PEM files"
+        guard let files = value.object else { throw fault("clientCertificate", expected, value.kind) }
+        guard let certificate = files.text("certificate"), let key = files.text("key"), files.members.count == 2 else {
+            throw fault("clientCertificate", expected, "another dictionary")
+        }
+        return ClientCertificate(certificateFile: certificate, keyFile: key)
     }
 
     private func resources() throws(SettingsError) -> [String] {

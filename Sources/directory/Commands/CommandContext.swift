@@ -67,13 +67,16 @@ struct CommandContext {
         let deadline = timeout.map { ContinuousClock.now + $0 }
         let console = console
         let isDebug = console.options.verbosity >= .debug
-        var surroundings = Surroundings(environment: world.environment) { typeFile in
-            let curl = CurlTransport(userAgent: "directory/\(Directory.version)", caFile: typeFile ?? caFile)
+        @Sendable func transport(_ typeFile: String?, _ certificate: ClientCertificate?) -> any HTTPTransport {
+            let curl = CurlTransport(
+                userAgent: "directory/\(Directory.version)", caFile: typeFile ?? caFile, clientCertificate: certificate)
             guard deadline != nil || isDebug else { return curl }
             return ObservedTransport(inner: curl, deadline: deadline) { line in
                 if isDebug { await console.debug(line) }
             }
         }
+        var surroundings = Surroundings(environment: world.environment) { transport($0, nil) }
+        surroundings.certifiedTransport = { transport($0, $1) }
         if let open = world.openBrowser { surroundings.openBrowser = open }
         if let sleep = world.sleep { surroundings.sleep = sleep }
         if let deadline {

@@ -87,6 +87,51 @@ import Testing
         #expect(claims?["aud"] == "https://id.example/token")
     }
 
+    @Test func `a client with a certificate names itself, at the addresses for such clients`() async throws {
+        let provider = try GrantProvider([
+            "mtls_endpoint_aliases": [
+                "token_endpoint": "https://mtls.id.example/mtls-token",
+                "revocation_endpoint": "http://mtls.id.example/",
+            ],
+            "token_endpoint_auth_methods_supported": ["tls_client_auth"],
+        ])
+        let certificate: JSONObject = ["certificate": "/c.pem", "key": "/k.pem"]
+        let store = try await provider.store(["clientCertificate": .object(certificate), "scopes": ["read"]])
+        provider.answer("/mtls-token", inTurn: .grant(["access_token": "at", "token_type": "Bearer"]))
+        let account = try await store.signIn(to: "t", by: .clientCredentials)
+        #expect(account.isClient)
+        let request = try #require(provider.requests(to: "/mtls-token").first)
+        #expect(request.form["client_id"] == "client" && request.form["client_secret"] == nil)
+        #expect(provider.requests(to: "/token").isEmpty)
+        // What the settings name wins over the aliases too.
+        let named = try await provider.store([
+            "clientCertificate": .object(certificate), "scopes": ["read"],
+            "tokenEndpoint": "https://id.example/token",
+        ])
+        provider.answer("/token", inTurn: .grant(["access_token": "at", "token_type": "Bearer"]))
+        _ = try await named.signIn(to: "t", by: .clientCredentials)
+        #expect(provider.requests(to: "/token").count == 1)
+    }
+
+    @Test func `a type with a certificate has a transport of its own`() async throws {
+        let provider = try GrantProvider()
+        let other = try GrantProvider()
+        var surroundings = provider.surroundings()
+        surroundings.certifiedTransport = { _, certificate in
+            certificate.certificateFile == "/c.pem" ? other : provider
+        }
+        var type = AccountType(
+            name: "t", provider: .issuer(GrantProvider.issuer), clientID: "client",
+            redirectURI: try RedirectURI("http://127.0.0.1/callback"), scope: ["read"])
+        type.clientCertificate = ClientCertificate(certificateFile: "/c.pem", keyFile: "/k.pem")
+        let store = try await AccountStore(
+            settings: Settings(types: [type]), storage: MemoryStorage(), custody: MemoryKey(),
+            surroundings: surroundings)
+        _ = try await store.prepareSignIn(to: "t")
+        #expect(other.requests(to: "/.well-known/openid-configuration").count == 1)
+        #expect(provider.requests(to: "/.well-known/openid-configuration").isEmpty)
+    }
+
     @Test func `assertions and proofs are dated by the provider's clock`() async throws {
         let provider = try GrantProvider()
         let key = try JWK.generate(for: .es256)

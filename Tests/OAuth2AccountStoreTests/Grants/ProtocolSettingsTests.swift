@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTransport
 import OAuth2
 import StrictJSON
 import Testing
@@ -18,6 +19,7 @@ import Testing
         let type = try type(
             """
             "clientSecret": "s", "clientKey": {"file": "/k.json"}, "clientAuthentication": "private_key_jwt",
+            "clientCertificate": {"certificate": "/c.pem", "key": "/k.pem"},
             "clientAssertionAudience": "https://id.example/token", "resources": ["https://api.example"],
             "authorizationDetails": [{"type": "payment"}], "claims": {"id_token": {"acr": null}},
             "quirks": ["commaSeparatedScope"], "pushedAuthorizationRequests": true, "requestObjectSigning": true,
@@ -26,6 +28,7 @@ import Testing
             """)
         #expect(type.clientAuthentication == .privateKeyJWT && type.clientKey == .file("/k.json"))
         #expect(type.clientAssertionAudience == "https://id.example/token")
+        #expect(type.clientCertificate == ClientCertificate(certificateFile: "/c.pem", keyFile: "/k.pem"))
         #expect(type.resources == ["https://api.example"])
         #expect(type.authorizationDetails == [["type": "payment"]])
         #expect(type.claims?["id_token"]?.object?["acr"] == .null)
@@ -48,6 +51,9 @@ import Testing
         (#""clientAuthentication": "private_key_jwt""#, "clientKey", "private_key_jwt"),
         (#""clientKey": "PRIVATE""#, "clientKey", "a string"),
         (#""clientKey": {"kty": "PRIVATE"}"#, "clientKey", "another key"),
+        (#""clientAuthentication": "tls_client_auth""#, "clientCertificate", "tls_client_auth"),
+        (#""clientCertificate": "/c.pem""#, "clientCertificate", "certificate"),
+        (#""clientCertificate": {"certificate": "/c.pem"}"#, "clientCertificate", "another dictionary"),
         (#""resources": "api""#, "resources", "absolute"),
         (#""resources": ["https://a.example/#f"]"#, "resources", "fragment"),
         (#""resource": "https://a.example""#, "resource", "resources"),
