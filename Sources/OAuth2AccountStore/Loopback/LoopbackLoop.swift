@@ -337,7 +337,11 @@ private struct LoopbackTurns {
             case .lingering: continue
             }
         }
-        for descriptor in listening { LoopbackSocket.close(descriptor) }
+        for descriptor in listening {
+            // A child process that is between fork and exec holds the descriptor too, and with it the port.
+            LoopbackSocket.endListening(descriptor)
+            LoopbackSocket.close(descriptor)
+        }
         listening = []
         loop.mailbox.portIsFree()
     }

@@ -237,6 +237,9 @@ enum LoopbackSocket {
         #endif
     }
 
+    /// Ends listening for everybody who holds the socket.
+    static func endListening(_ descriptor: Int32) { shutdown(descriptor, numericCast(SHUT_RDWR)) }
+
     /// Tells the other side that nothing more will be sent.
     static func endSending(_ descriptor: Int32) { shutdown(descriptor, numericCast(SHUT_WR)) }
 

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTransport
 import OAuth2
 import StrictJSON
+import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
@@ -23,11 +24,7 @@ struct RefreshVectorTests {
     ]
 
     static func cases(_ kind: String) -> [Case] {
-        guard
-            let url = Bundle.module.url(
-                forResource: "refresh-and-store", withExtension: "json", subdirectory: "Vectors"),
-            let file = (try? Data(contentsOf: url)).flatMap({ (try? JSONValue(parsing: $0))?.object })
-        else {
+        guard let file = try? VectorFile.object("refresh-and-store.json") else {
             Issue.record("the vector file cannot be read")
             return []
         }
