@@ -25,7 +25,13 @@ extension GraphDirectory {
             ) { demand in
                 var rejected: Secret?
                 if case .renewed(let token) = demand { rejected = Secret(token) }
-                return try await store.accessToken(for: account.id, rejected: rejected).secret.value
+                let token = try await store.accessToken(for: account.id, rejected: rejected)
+                guard token.type.lowercased() == "bearer" else {
+                    throw SettingsError(
+                        file: store.settings.source, key: "types.\(type.name).dpop",
+                        expected: "false, because this directory takes bearer tokens", found: "true")
+                }
+                return token.secret.value
             }
             connection.sleep = store.surroundings.sleep
             connection.now = store.surroundings.now

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct ExampleTests {
     @Test func `SignInAndSearch signs in and prints who is found`() async throws {
-        let provider = try await LocalProvider()
+        let provider = try await LoopbackProvider()
         defer { provider.close() }
         let output = try await ExampleProcess(provider).run("SignInAndSearch")
         let expected = provider.people.filter { $0.givenName?.hasPrefix("Ada") == true && $0.givenName != nil }
@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test func `WatchAccounts shows each event in both ways`() async throws {
-        let provider = try await LocalProvider()
+        let provider = try await LoopbackProvider()
         defer { provider.close() }
         let output = try await ExampleProcess(provider).run("WatchAccounts")
         #expect(output.status == 0, "\(output.errors)")
@@ -51,7 +51,7 @@ import Testing
 /// Runs an example as a process of its own. The person's part, the browser, is played by this process: the example's `$BROWSER` is
 /// a script that hands the address over through a named pipe.
 struct ExampleProcess {
-    let provider: LocalProvider
+    let provider: LoopbackProvider
 
     struct Output {
         var status: Int32
@@ -59,7 +59,7 @@ struct ExampleProcess {
         var errors: String
     }
 
-    init(_ provider: LocalProvider) { self.provider = provider }
+    init(_ provider: LoopbackProvider) { self.provider = provider }
 
     func run(_ name: String) async throws -> Output {
         let folder = FileManager.default.temporaryDirectory.appending(path: "example-\(UUID().uuidString)")

@@ -64,7 +64,7 @@ func `other errors go back to the application with state and issuer`(
     ("app://callback", true), ("app://callback:5", false), ("app://callback/", false), ("", false),
 ])
 func `of redirect addresses on loopback only the port is free`(uri: String, accepted: Bool) {
-    var client = LocalProvider.Configuration.publicClient
+    var client = LoopbackProvider.Configuration.publicClient
     client.redirectURIs.append("app://callback")
     #expect(client.accepts(redirectURI: uri) == accepted)
 }
@@ -244,8 +244,8 @@ func `of redirect addresses on loopback only the port is free`(uri: String, acce
 @Test func `a provider and its clients do not print secrets`() async throws {
     let signIn = SignIn(try await provider())
     let answer = try await signIn.tokens()
-    var dumped = "\(LocalProvider.Configuration.confidentialClient)"
-    dump(LocalProvider.Configuration.confidentialClient, to: &dumped)
+    var dumped = "\(LoopbackProvider.Configuration.confidentialClient)"
+    dump(LoopbackProvider.Configuration.confidentialClient, to: &dumped)
     #expect(!dumped.contains("not-a-secret"))
     dumped = ""
     dump(signIn.provider, to: &dumped)

@@ -10,7 +10,7 @@ private struct Device {
     let signIn: SignIn
     let answer: TokenAnswer
 
-    init(_ provider: LocalProvider) async throws {
+    init(_ provider: LoopbackProvider) async throws {
         signIn = SignIn(provider)
         answer = try await signIn.post(
             "/device_authorization", ["client_id": "directory", "scope": "openid offline_access User.Read"])

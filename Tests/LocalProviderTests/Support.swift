@@ -15,14 +15,15 @@ private let sharedKey = Result { try JWK.generate(for: .rs256, keyID: "shared") 
 
 /// A sign-in of the public client, step by step.
 struct SignIn: Sendable {
-    let provider: LocalProvider
+    let provider: LoopbackProvider
     var clientID: String
     var redirectURI = "http://127.0.0.1:49152/callback"
     var verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
     var parameters: [String: String]
 
-    init(_ provider: LocalProvider, scope: String = "openid profile email offline_access User.Read User.ReadBasic.All")
-    {
+    init(
+        _ provider: LoopbackProvider, scope: String = "openid profile email offline_access User.Read User.ReadBasic.All"
+    ) {
         self.provider = provider
         clientID = provider.clientID
         parameters = [
@@ -123,10 +124,10 @@ final class HandClock: Sendable {
     func advance(by duration: Double) { seconds.withLock { $0 += duration } }
 }
 
-func provider(_ change: (inout LocalProvider.Configuration) -> Void = { _ in }) async throws -> LocalProvider {
-    var configuration = LocalProvider.Configuration()
+func provider(_ change: (inout LoopbackProvider.Configuration) -> Void = { _ in }) async throws -> LoopbackProvider {
+    var configuration = LoopbackProvider.Configuration()
     configuration.people = 60
     configuration.signingKey = try sharedKey.get()
     change(&configuration)
-    return try await LocalProvider(configuration: configuration)
+    return try await LoopbackProvider(configuration: configuration)
 }

@@ -5,7 +5,7 @@
 #endif
 public import HTTPTransport
 
-/// Plays the person and the browser at a ``LocalProvider``: opens the sign-in page, fills in the form, and follows the
+/// Plays the person and the browser at a ``LoopbackProvider``: opens the sign-in page, fills in the form, and follows the
 /// redirect to the application.
 ///
 /// For demonstrations and tests. It goes to loopback addresses only.

@@ -6,7 +6,7 @@
 import HTTPTransport
 import JOSE
 
-/// An OAuth client that a ``LocalProvider`` knows.
+/// An OAuth client that a ``LoopbackProvider`` knows.
 public struct RegisteredClient: Sendable, Equatable {
     /// The client identifier.
     public var id: String

@@ -1,4 +1,4 @@
-/// The disturbances that a ``LocalProvider`` plays, in order.
+/// The disturbances that a ``LoopbackProvider`` plays, in order.
 ///
 /// A fault plays for a number of requests, or until it is taken away. Of several faults of one endpoint the first one
 /// that is not used up plays. A request that meets a fault is not processed otherwise: no code is used, no token changes.

@@ -18,14 +18,14 @@ final class ProviderCore: Sendable {
         var faults: Faults
     }
 
-    let configuration: LocalProvider.Configuration
+    let configuration: LoopbackProvider.Configuration
     let people: People
     let graph: GraphResources
     let state: Mutex<State>
     /// The signing key. An RSA key takes a tenth of a second or so, which is spent while the person looks at the page.
     private let key = Mutex<Task<JWK, any Error>?>(nil)
 
-    init(_ configuration: LocalProvider.Configuration) {
+    init(_ configuration: LoopbackProvider.Configuration) {
         self.configuration = configuration
         people = People(count: configuration.people, seed: configuration.seed)
         graph = GraphResources(

@@ -78,6 +78,12 @@ public enum IDTokenRejection: String, Error, Sendable, Equatable {
     case methodsType = "amr_type"
     /// Issued for another access token.
     case accessTokenHashMismatch = "at_hash_mismatch"
+    /// No hash of the access token although it came beside it.
+    case accessTokenHashMissing = "at_hash_missing"
+    /// Issued for another code.
+    case codeHashMismatch = "c_hash_mismatch"
+    /// No hash of the code although it came beside it.
+    case codeHashMissing = "c_hash_missing"
     /// No key of the provider verifies it.
     case keyNotFound = "key_not_found"
     /// The signature is wrong.

@@ -19,6 +19,12 @@ public struct IDTokenValidation: Sendable {
     public var maximumAge: Int?
     /// The access token that came with it, for `at_hash`.
     public var accessToken: Secret?
+    /// Whether `at_hash` must be there: when the token came beside an access token in a redirect.
+    public var requiresAccessTokenHash = false
+    /// The code that came with it, for `c_hash`.
+    public var code: Secret?
+    /// Whether `c_hash` must be there: when the token came beside a code in a redirect (section 3.3.2.11).
+    public var requiresCodeHash = false
     /// The subject that it must have, after a refresh.
     public var expectedSubject: String?
     /// The ID token of the sign-in, after a refresh: issuer, subject, authorized party, nonce and time of log-in must be
@@ -93,7 +99,13 @@ public struct IDTokenValidation: Sendable {
                 throw .contextClassMismatch
             }
         }
-        try checkAccessTokenHash(claims, algorithm: header["alg"]?.string ?? "")
+        let algorithm = header["alg"]?.string ?? ""
+        try checkHash(
+            "at_hash", of: accessToken, claims, algorithm, isRequired: requiresAccessTokenHash,
+            missing: .accessTokenHashMissing, mismatch: .accessTokenHashMismatch)
+        try checkHash(
+            "c_hash", of: code, claims, algorithm, isRequired: requiresCodeHash, missing: .codeHashMissing,
+            mismatch: .codeHashMismatch)
         if let original { try check(claims, issuer: issuer, against: original) }
         return IDToken(issuer: issuer, subject: subject, claims: claims)
     }
@@ -203,17 +215,23 @@ public struct IDTokenValidation: Sendable {
         if let maximumAge, time + Double(maximumAge) + clockSkew < now { throw .authenticationTimeTooOld }
     }
 
-    private func checkAccessTokenHash(_ claims: JSONObject, algorithm: String) throws(IDTokenRejection) {
-        guard let accessToken, let value = claims["at_hash"], !value.isNull else { return }
+    /// The left half of the digest of what came with the token (sections 3.1.3.6 and 3.3.2.11).
+    private func checkHash(
+        _ name: String, of secret: Secret?, _ claims: JSONObject, _ algorithm: String, isRequired: Bool,
+        missing: IDTokenRejection, mismatch: IDTokenRejection
+    ) throws(IDTokenRejection) {
+        guard let secret else { return }
+        guard let value = claims[name], !value.isNull else {
+            if isRequired { throw missing }
+            return
+        }
+        let bytes = Array(secret.value.utf8)
         let digest: [UInt8]
         switch algorithm.suffix(3) {
-        case "256": digest = SHA2.sha256.digest(Array(accessToken.value.utf8))
-        case "384": digest = SHA2.sha384.digest(Array(accessToken.value.utf8))
-        default: digest = SHA2.sha512.digest(Array(accessToken.value.utf8))
+        case "256": digest = SHA2.sha256.digest(bytes)
+        case "384": digest = SHA2.sha384.digest(bytes)
+        default: digest = SHA2.sha512.digest(bytes)
         }
-        // The left half of the digest (section 3.1.3.6).
-        guard value.string == Base64URL.encode(Array(digest.prefix(digest.count / 2))) else {
-            throw .accessTokenHashMismatch
-        }
+        guard value.string == Base64URL.encode(Array(digest.prefix(digest.count / 2))) else { throw mismatch }
     }
 }

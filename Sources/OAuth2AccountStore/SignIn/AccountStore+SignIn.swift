@@ -127,6 +127,7 @@ extension AccountStore {
         answer.response = try await connection.longLived(answer.response)
         let identity = try await identity(answer, connection) { validation in
             validation.nonce = sign.authorization.nonce
+            validation.code = code
             validation.maximumAge = sign.authorization.maximumAge
             validation.requiredContextClasses = sign.contextClasses
         }

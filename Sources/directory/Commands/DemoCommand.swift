@@ -29,9 +29,9 @@ struct DemoCommand {
         let directory = StoreDirectory(
             "\(folder.hasSuffix("/") ? folder : folder + "/")directory-demo-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(atPath: directory.path) }
-        var configuration = LocalProvider.Configuration()
+        var configuration = LoopbackProvider.Configuration()
         configuration.accessTokenLifetime = Self.tokenLifetime
-        let provider = try await LocalProvider(configuration: configuration)
+        let provider = try await LoopbackProvider(configuration: configuration)
         do {
             try await tell(provider, directory)
         } catch {
@@ -43,7 +43,7 @@ struct DemoCommand {
         return .done
     }
 
-    private func tell(_ provider: LocalProvider, _ directory: StoreDirectory) async throws {
+    private func tell(_ provider: LoopbackProvider, _ directory: StoreDirectory) async throws {
         try say(
             "Started a provider at \(provider.issuer.absoluteString) with a directory of \(provider.people.count) invented people."
         )
@@ -88,7 +88,7 @@ struct DemoCommand {
         try showEvents()
     }
 
-    private func settings(_ provider: LocalProvider) throws -> Settings {
+    private func settings(_ provider: LoopbackProvider) throws -> Settings {
         var type = AccountType(
             name: Self.typeName, provider: .issuer(provider.issuer.absoluteString), clientID: provider.clientID,
             redirectURI: try RedirectURI("http://127.0.0.1/callback"),

@@ -17,7 +17,7 @@ struct ServeCommand {
 
     func run() async throws -> ExitStatus {
         let invocation = context.invocation
-        var configuration = LocalProvider.Configuration()
+        var configuration = LoopbackProvider.Configuration()
         configuration.port = UInt16(clamping: invocation.integer("port") ?? 0)
         if let users = invocation.integer("users") { configuration.people = users }
         if let lifetime = invocation.duration("token-lifetime") { configuration.accessTokenLifetime = lifetime }
@@ -29,9 +29,9 @@ struct ServeCommand {
                     .usage, "wrong value of --fault", reason: error.description, hint: "directory help serve")
             }
         }
-        let provider: LocalProvider
+        let provider: LoopbackProvider
         do {
-            provider = try await LocalProvider(configuration: configuration)
+            provider = try await LoopbackProvider(configuration: configuration)
         } catch {
             throw CommandError(
                 .failed, "the local provider did not start", reason: "\(error)", hint: "name another port with --port")
@@ -58,7 +58,7 @@ struct ServeCommand {
     }
 
     /// Settings with which the command signs in to it.
-    private func settings(_ provider: LocalProvider) -> JSONValue {
+    private func settings(_ provider: LoopbackProvider) -> JSONValue {
         [
             "types": [
                 "local": [

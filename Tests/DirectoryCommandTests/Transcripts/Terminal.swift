@@ -8,7 +8,7 @@ import Synchronization
 /// The program with its words in and its output, error output and status out, in this process, beside a local provider.
 @MainActor
 final class Terminal {
-    let provider: LocalProvider
+    let provider: LoopbackProvider
     let folder: URL
     private var environment: [String: String]
     private let approval = Mutex<Person>(.approves)
@@ -34,8 +34,8 @@ final class Terminal {
         var lines: [String] { output.split(separator: "\n").map(String.init) }
     }
 
-    init(_ configuration: LocalProvider.Configuration = .init()) async throws {
-        provider = try await LocalProvider(configuration: configuration)
+    init(_ configuration: LoopbackProvider.Configuration = .init()) async throws {
+        provider = try await LoopbackProvider(configuration: configuration)
         folder = FileManager.default.temporaryDirectory.appending(path: "directory-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         environment = ["HOME": folder.path, "DIRECTORY_STORE": folder.appending(path: "store").path]

@@ -13,10 +13,10 @@ import OAuth2AccountStore
 /// when it ends. It is not for the protection of anything: everybody on this machine can sign in as anybody.
 ///
 /// ```swift
-/// let provider = try await LocalProvider()
+/// let provider = try await LoopbackProvider()
 /// print(provider.issuer, provider.graphBase, provider.clientID)
 /// ```
-public final class LocalProvider: Sendable {
+public final class LoopbackProvider: Sendable {
     /// How a provider is set up.
     public struct Configuration: Sendable {
         /// How many people the directory has. The first 14 are always the same, the others depend on ``seed``.
@@ -36,7 +36,7 @@ public final class LocalProvider: Sendable {
         public var withholdsNonBasicProperties = false
         /// The faults to begin with.
         public var faults = Faults()
-        /// The clients. The first one is the public client of ``LocalProvider/clientID``.
+        /// The clients. The first one is the public client of ``LoopbackProvider/clientID``.
         public var clients = [Self.publicClient, Self.confidentialClient]
         /// The RSA key to sign ID tokens with; nil makes one at the first sign-in, which takes a tenth of a second or so.
         public var signingKey: JWK?
