@@ -1,3 +1,8 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 import OAuth2AccountStore
 
 /// By which way `sign-in` goes: as the command line says, else as the machine allows.
@@ -36,10 +41,20 @@ enum SignInWay: Equatable {
         func has(_ name: String) -> Bool { environment[name].map { !$0.isEmpty } ?? false }
         if has("SSH_CONNECTION") { return "this is an SSH session" }
         #if os(Linux)
-            if !has("DISPLAY"), !has("WAYLAND_DISPLAY"), !has("BROWSER") {
+            if !has("DISPLAY"), !has("WAYLAND_DISPLAY"), !has("BROWSER"), !hasOwnOpener(environment) {
                 return "there is no display here (neither DISPLAY nor WAYLAND_DISPLAY nor BROWSER is set)"
             }
         #endif
         return nil
+    }
+
+    /// Whether somebody put an `xdg-open` of their own before the system's. Like `$BROWSER`, it says that addresses can be opened
+    /// here; the system's own is installed on machines without a display too.
+    private static func hasOwnOpener(_ environment: [String: String]) -> Bool {
+        for folder in (environment["PATH"] ?? "").split(separator: ":") {
+            if folder == "/usr/bin" || folder == "/bin" { return false }
+            if folder.hasPrefix("/"), FileManager.default.isExecutableFile(atPath: "\(folder)/xdg-open") { return true }
+        }
+        return false
     }
 }

@@ -71,6 +71,18 @@ import Testing
         #expect(answer.errors.contains(place == "ssh" ? "an SSH session" : "no display"))
     }
 
+    @Test func `an opener of one's own before the system's counts as a browser`() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "opener-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        #expect(SignInWay.obstacleToBrowser(["PATH": "\(folder):/usr/bin:/bin"]) != nil)
+        try "#!/bin/sh\n".write(toFile: folder + "/xdg-open", atomically: true, encoding: .utf8)
+        try #require(chmod(folder + "/xdg-open", 0o755) == 0)
+        #expect(SignInWay.obstacleToBrowser(["PATH": "\(folder):/usr/bin:/bin"]) == nil)
+        #expect(SignInWay.obstacleToBrowser(["PATH": "/usr/bin:\(folder)"]) != nil)
+        #expect(SignInWay.obstacleToBrowser(["PATH": folder, "SSH_CONNECTION": "192.0.2.1 1 192.0.2.2 22"]) != nil)
+    }
+
     @Test func `the address alone is shown when that is asked for, display or not`() async throws {
         let terminal = try await Terminal()
         terminal.hasBrowser = false
