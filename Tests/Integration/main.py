@@ -9,6 +9,7 @@ import traceback
 import browser_sign_in
 import damage
 import demo
+import grants
 import local_directory
 import parallel
 import refusals
@@ -20,7 +21,7 @@ from world import World
 
 # The topics that need nothing but the program, and those that need real software.
 ALONE = [settings, damage, demo, local_directory, terminal]
-WITH_PEERS = [browser_sign_in, parallel, refusals, tls]
+WITH_PEERS = [browser_sign_in, grants, parallel, refusals, tls]
 
 
 def main():
