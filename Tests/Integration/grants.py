@@ -1,4 +1,4 @@
-"""The ways to a token beside the plain browser: device, client credentials, pushed requests, bound tokens. And what is used twice."""
+"""The ways to a token beside the plain browser: device, client credentials, pushed and bound. And what is used twice."""
 
 import re
 import urllib.parse
@@ -65,11 +65,11 @@ def device(checks, world, server):
     checks.check("a used code is not taken again", used.returncode != 0, used)
     checks.ends("sign-out of it", world.run("sign-out", "--type", "public"), 0, "revoked")
 
-    remote = world.start("sign-in", "public", "--timeout", "20", SSH_CONNECTION="192.0.2.1 1 192.0.2.2 22",
-                         SSH_TTY="/dev/pts/9", BROWSER="")
-    code = code_shown(remote)
-    checks.check("over SSH a code is shown without being asked for", code, remote.err)
-    remote.stop()
+    for sentence, variables in (("over SSH", {"DISPLAY": ":0", "SSH_CONNECTION": "192.0.2.1 1 192.0.2.2 22"}),
+                                ("without a display", {})):
+        elsewhere = world.start("sign-in", "public", "--timeout", "20", **{"BROWSER": "", **variables})
+        checks.check(f"{sentence} a code is shown without being asked for", code_shown(elsewhere), elsewhere.err)
+        elsewhere.stop()
 
 
 def client_credentials(checks, world, server):
@@ -83,7 +83,8 @@ def client_credentials(checks, world, server):
                  and server.is_active(renewed.out.strip()) is True, renewed)
     wrong = world.run("sign-in", "service-wrong", "--client-credentials")
     # This server gives no OAuth error here: an empty 403. So what is wrong cannot be told apart.
-    checks.check("client credentials with a wrong secret: refused", wrong.status in (1, 8) and "403" in wrong.err, wrong)
+    checks.check("client credentials with a wrong secret: refused",
+                 wrong.status in (1, 8) and "403" in wrong.err, wrong)
     checks.check("the secret is not shown", "not the secret" not in wrong.out + wrong.err, wrong)
     public = world.run("sign-in", "service-public", "--client-credentials")
     checks.ends("client credentials without a secret: settings are wrong", public, 8, "hint:")

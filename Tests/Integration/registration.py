@@ -1,4 +1,4 @@
-"""Account types that the program makes: what a provider offers, a client registered and deleted again, the browser's session."""
+"""What a provider offers, a client registered and deleted again, the browser's session ended."""
 
 import json
 import os
@@ -108,7 +108,8 @@ def end_session(checks, world, server):
     checks.check("it opens the server's end_session address",
                  address.startswith(server.endpoints["end_session_endpoint"] + "?"), address)
     hint = claims_of(asked["id_token_hint"])[1] if "id_token_hint" in asked else {}
-    checks.check("with the ID token of the sign-in", hint.get("aud") == "public-cli" and hint.get("sub") == subject, hint)
+    checks.check("with the ID token of the sign-in",
+                 hint.get("aud") == "public-cli" and hint.get("sub") == subject, hint)
     answer = web.send(address)
     page = answer.fields.get("Location", "")
     checks.check("the server takes it and sends the browser to its page",
