@@ -14,6 +14,8 @@ def run(checks, world):
     world.use_settings({"types": {"real": server.type()}})
     # The stand-in for xdg-open is a headless Chromium that logs in and consents.
     del world.environment["BROWSER"]
+    # Without a display the program would show a code for another device.
+    world.environment["DISPLAY"] = ":0"
     world.environment["PATH"] = os.path.join(world.peers, "browser", "bin") + ":" + world.environment["PATH"]
     world.environment["GLEWLWYD_DIR"] = server.folder
     world.environment["BROWSER_LOG"] = world.path("browser.log")

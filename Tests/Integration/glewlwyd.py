@@ -19,11 +19,14 @@ REDIRECT_PORTS = range(8400, 8410)
 
 
 class Glewlwyd:
-    def __init__(self, world, access_ttl=8, tls=False):
+    def __init__(self, world, access_ttl=8, tls=False, name="glewlwyd", algorithm=None, **variables):
+        """`algorithm` signs its ID tokens, RS256 when there is none; `variables` are those that start.sh reads."""
         self.world = world
-        self.folder = world.path("glewlwyd-tls" if tls else "glewlwyd")
+        self.folder = world.path(name + ("-tls" if tls else ""))
         self.scripts = os.path.join(world.peers, "glewlwyd")
-        environment = {**os.environ, "ACCESS_TTL": str(access_ttl), "TLS": "1" if tls else "0"}
+        environment = {**os.environ, "ACCESS_TTL": str(access_ttl), "TLS": "1" if tls else "0", **variables}
+        if algorithm:
+            make_key(world.make(os.path.basename(self.folder)), algorithm)
         world.closers.append(self.stop)
         done = subprocess.run(
             ["bash", os.path.join(self.scripts, "start.sh"), self.folder, str(free_port())], env=environment,
@@ -46,6 +49,16 @@ class Glewlwyd:
 
     def secret(self, client):
         return next(c["client_secret"] for c in self.facts["clients"] if c["client_id"] == client)
+
+    @property
+    def as_browser(self):
+        """Variables with which the program's browser is the log-in with curl alone."""
+        return {"BROWSER": os.path.join(self.scripts, "approve.sh"), "GLEWLWYD_DIR": self.folder}
+
+    def approve_device(self, code):
+        """What the person does on the other device."""
+        return subprocess.run(["bash", os.path.join(self.scripts, "approve-device.sh"), self.folder, code],
+                              capture_output=True, timeout=60)
 
     def approve(self, url):
         """Logs in and consents with curl alone, and delivers the redirect."""
@@ -90,6 +103,18 @@ class Glewlwyd:
         """How many refresh tokens the server's log tells of: one for each sign-in and one for each refresh."""
         with open(os.path.join(self.folder, "glewlwyd.log"), encoding="utf-8", errors="replace") as log:
             return log.read().count("Refresh token generated for client")
+
+
+def make_key(folder, algorithm):
+    """Makes the signing key of a server before its first start. start.sh signs with the key of this name."""
+    kind = {"RS256": "RSA2048", "ES256": "EC256"}[algorithm]
+    subprocess.run(["rnbyc", "-j", "-g", kind, "-k", "rsa-1", "-a", algorithm, "-p", "/dev/null", "-n", "0", "-o",
+                    os.path.join(folder, "jwks.json")], check=True, capture_output=True, timeout=30)
+
+
+def claims_of(token):
+    """Header and claims of a JWT, unverified."""
+    return tuple(json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))) for part in token.split(".")[:2])
 
 
 def wait_until_expired(moment, margin=0.3):

@@ -9,10 +9,13 @@ import traceback
 import browser_sign_in
 import damage
 import demo
+import grants
 import local_directory
 import parallel
 import refusals
+import registration
 import settings
+import signatures
 import terminal
 import tls
 from checks import Checks
@@ -20,7 +23,7 @@ from world import World
 
 # The topics that need nothing but the program, and those that need real software.
 ALONE = [settings, damage, demo, local_directory, terminal]
-WITH_PEERS = [browser_sign_in, parallel, refusals, tls]
+WITH_PEERS = [browser_sign_in, grants, parallel, refusals, registration, signatures, tls]
 
 
 def main():

@@ -1,0 +1,179 @@
+"""The ways to a token beside the plain browser: device, client credentials, pushed and bound. And what is used twice."""
+
+import re
+import urllib.parse
+
+import web
+from glewlwyd import Glewlwyd, claims_of
+from world import address_shown
+
+
+def run(checks, world):
+    server = Glewlwyd(world, access_ttl=60, DEVICE_TTL="600")
+    world.environment.update(server.as_browser)
+    secret = {"clientSecret": server.secret("confidential-basic"), "clientAuthentication": "client_secret_basic"}
+    wrong = {**secret, "clientSecret": "not the secret"}
+    basic = "confidential-basic"
+    alone = ["User.Read"]
+    world.use_settings({"defaultType": "public", "types": {
+        "public": server.type(),
+        "service": {**server.type(basic, **secret), "scopes": alone},
+        "service-wrong": {**server.type(basic, **wrong), "scopes": alone},
+        "service-public": {**server.type(), "scopes": alone},
+        "pushed": server.type(basic, pushedAuthorizationRequests=True, **secret),
+        "pushed-public": server.type(pushedAuthorizationRequests=True),
+        "pushed-wrong": server.type(basic, pushedAuthorizationRequests=True, **wrong),
+        "bound": server.type(dpop=True)}})
+
+    device(checks, world, server)
+    client_credentials(checks, world, server)
+    print("skipped: the password grant against glewlwyd, because no command offers it", flush=True)
+    pushed(checks, world, server)
+    bound(checks, world, server)
+    codes(checks, world, server)
+    reuse(checks, world, server)
+    expired_device(checks, world)
+
+
+def code_shown(running):
+    """The user code that a `sign-in --device` shows."""
+    found = running.wait_for(lambda running: re.search(r"^\s*([A-Z0-9]{4}-[A-Z0-9]{4})\n", running.err, re.M))
+    return found.group(1) if found else None
+
+
+def query(address):
+    return dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(address or "").query))
+
+
+def device(checks, world, server):
+    waiting = world.start("sign-in", "public", "--device", "--timeout", "40")
+    code = code_shown(waiting)
+    checks.check("sign-in --device shows a code", code, waiting.err)
+    checks.check("and the address to enter it at", server.issuer + "/device\n" in waiting.err, waiting.err)
+    # Longer than the server's interval of a second: it has been told authorization_pending.
+    waiting.wait_for(lambda _: None, limit=1.5)
+    checks.check("it goes on waiting for the person", waiting.process.poll() is None, waiting.err)
+    approved = server.approve_device(code or "")
+    checks.check("the person enters the code elsewhere", approved.returncode == 0, approved)
+    checks.ends("sign-in --device ends well", waiting.finish(), 0, "Signed in to public as Ada")
+    token = world.run("token", "--type", "public")
+    checks.check("its token is active", server.is_active(token.out.strip()) is True, token)
+    renewed = world.run("token", "--type", "public", "--refresh")
+    checks.check("it is renewed without a person", renewed.status == 0 and renewed.out not in ("", token.out)
+                 and server.user_info(renewed.out.strip()).status == 200, renewed)
+    used = server.approve_device(code or "")
+    checks.check("a used code is not taken again", used.returncode != 0, used)
+    checks.ends("sign-out of it", world.run("sign-out", "--type", "public"), 0, "revoked")
+
+    for sentence, variables in (("over SSH", {"DISPLAY": ":0", "SSH_CONNECTION": "192.0.2.1 1 192.0.2.2 22"}),
+                                ("without a display", {})):
+        elsewhere = world.start("sign-in", "public", "--timeout", "20", **{"BROWSER": "", **variables})
+        checks.check(f"{sentence} a code is shown without being asked for", code_shown(elsewhere), elsewhere.err)
+        elsewhere.stop()
+
+
+def client_credentials(checks, world, server):
+    outcome = world.run("sign-in", "service", "--client-credentials")
+    checks.ends("sign-in --client-credentials", outcome, 0, "Signed in to service")
+    token = world.run("token", "--type", "service")
+    checks.check("its token is active and the client's own", server.is_active(token.out.strip()) is True
+                 and claims_of(token.out.strip())[1].get("sub") == "confidential-basic", token)
+    renewed = world.run("token", "--type", "service", "--refresh")
+    checks.check("it is renewed with the secret alone", renewed.status == 0 and renewed.out not in ("", token.out)
+                 and server.is_active(renewed.out.strip()) is True, renewed)
+    wrong = world.run("sign-in", "service-wrong", "--client-credentials")
+    # This server gives no OAuth error here: an empty 403. So what is wrong cannot be told apart.
+    checks.check("client credentials with a wrong secret: refused",
+                 wrong.status in (1, 8) and "403" in wrong.err, wrong)
+    checks.check("the secret is not shown", "not the secret" not in wrong.out + wrong.err, wrong)
+    public = world.run("sign-in", "service-public", "--client-credentials")
+    checks.ends("client credentials without a secret: settings are wrong", public, 8, "hint:")
+    out = world.run("sign-out", "--type", "service", "--output", "json")
+    checks.check("sign-out revokes the token", out.status == 0 and server.is_active(renewed.out.strip()) is False, out)
+
+
+def pushed(checks, world, server):
+    for name in ("pushed", "pushed-public"):
+        waiting = world.start("sign-in", name, "--timeout", "20")
+        address = address_shown(waiting)
+        checks.check(f"{name}: the browser's address has the client and the pushed request, no more",
+                     set(query(address)) == {"client_id", "request_uri"}
+                     and query(address)["request_uri"].startswith("urn:ietf:params:oauth:request_uri:"), address)
+        checks.ends(f"{name}: sign-in with it", waiting.finish(), 0, "Signed in to")
+        checks.check(f"{name}: the token is active",
+                     server.is_active(world.run("token", "--type", name).out.strip()) is True)
+    wrong = world.run("sign-in", "pushed-wrong", "--timeout", "20")
+    checks.check("pushed with a wrong secret: refused, again by an empty 403",
+                 wrong.status in (1, 8) and "403" in wrong.err, wrong)
+    checks.check("and no browser was opened", "http://127.0.0.1" not in wrong.err.split("directory:")[0], wrong)
+
+
+def bound(checks, world, server):
+    """RFC 9449."""
+    waiting = world.start("sign-in", "bound", "--timeout", "20")
+    key = query(address_shown(waiting)).get("dpop_jkt")
+    checks.check("bound: the request names the key", key, waiting.err)
+    checks.ends("bound: sign-in", waiting.finish(), 0, "Signed in to bound")
+    first = world.run("token", "--type", "bound").out.strip()
+    second = world.run("token", "--type", "bound", "--refresh").out.strip()
+    keys = [claims_of(token)[1].get("cnf", {}).get("jkt") for token in (first, second) if token]
+    checks.check("the token and the renewed one are bound to that key", first != second and keys == [key, key], keys)
+    stolen = server.user_info(second)
+    checks.check("the server refuses it as a plain bearer token", stolen.status in (400, 401, 403), stolen)
+
+
+def codes(checks, world, server):
+    """A code of another sign-in is put into one that waits: its verifier does not fit (RFC 7636)."""
+    given = world.start("sign-in", "public", "--no-browser", "--timeout", "20")
+    other = server.redirect(address_shown(given))
+    given.stop()
+    for sentence, redirect in (("a code for another verifier", other), ("a code that was used", use(world, server))):
+        waiting = world.start("sign-in", "public", "--no-browser", "--timeout", "20")
+        state = query(address_shown(waiting))["state"]
+        swapped = urllib.parse.urlencode({**query(redirect), "state": state})
+        answer = web.send(f"http://127.0.0.1:{server.redirect_port}/callback?{swapped}")
+        checks.check(f"{sentence}: the browser shows a page", answer.status in (200, 400), answer)
+        ended = waiting.finish()
+        # The server has a code of its own for it, invalid_code, where RFC 6749 has invalid_grant.
+        checks.check(f"{sentence}: refused, and the server's word is told",
+                     ended.status in (1, 4) and "invalid_code" in ended.err, ended)
+        checks.check(f"{sentence}: it is not shown", query(redirect)["code"] not in ended.err, ended)
+    left = [a for a in world.run("accounts", "--output", "json").json or [] if a["type"] == "public"]
+    checks.check("no account came of them", len(left) == 1, left)
+    world.run("sign-out", "--type", "public")
+
+
+def use(world, server):
+    """A redirect that has signed somebody in."""
+    waiting = world.start("sign-in", "public", "--no-browser", "--timeout", "20")
+    redirect = server.redirect(address_shown(waiting))
+    web.send(redirect)
+    waiting.finish()
+    return redirect
+
+
+def reuse(checks, world, server):
+    """A refresh token that somebody else has used before: the server ends the sign-in (RFC 9700 section 4.14.2)."""
+    granted = server.grant_past_the_program()
+    old = (granted.json or {}).get("refresh_token")
+    taken = world.run("sign-in", "public", "--with-token", input=granted.body)
+    checks.ends("a token answer is handed over", taken, 0)
+    elsewhere = server.refresh(old)
+    checks.check("somebody else uses its refresh token first", elsewhere.status == 200, elsewhere)
+    again = world.run("token", "--type", "public", "--refresh")
+    checks.ends("its second use: sign-in needed", again, 4, "hint: directory sign-in")
+    checks.check("the token is not shown", old not in again.err, again)
+    newest = server.refresh((elsewhere.json or {}).get("refresh_token", ""))
+    checks.check("the server has ended the whole chain", newest.status in (400, 401, 403), newest)
+    status = world.run("status", "--type", "public")
+    checks.check("status asks for a sign-in", status.status == 4 and "sign-in needed" in status.out, status)
+    checks.ends("a new sign-in puts it right", world.run("sign-in", "public", "--timeout", "20"), 0, "Signed in")
+    checks.ends("and status agrees", world.run("status", "--type", "public"), 0)
+
+
+def expired_device(checks, world):
+    server = Glewlwyd(world, access_ttl=60, name="glewlwyd-short", DEVICE_TTL="2", DEVICE_INTERVAL="1")
+    world.use_settings({"types": {"short": server.type()}}, "short.json")
+    ended = world.run("sign-in", "short", "--device", "--timeout", "40")
+    checks.ends("a device code that nobody enters expires: sign-in needed", ended, 4, "hint:")
+    checks.check("because it expired, not because the time was up", "expired" in ended.err, ended)
