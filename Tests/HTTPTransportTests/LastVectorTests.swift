@@ -156,6 +156,7 @@ import Testing
             url("https://ada:CS_s3cr3t@127.0.0.1/?\(query)"), url("https://no-such-host.invalid/?\(query)"),
             server.url("/silent?\(query)"), server.url("/redirect?\(query)"), server.url("/large?\(query)"),
         ].map { HTTPRequest(.get, $0, fields: ["Authorization": "Bearer AT_s3cr3t"]) }
+        requests[5].timeout = .seconds(5)
         requests[6].timeout = .milliseconds(50)
         requests[7].redirects = .follow(limit: 2)
         requests[8].maximumResponseSize = 1
