@@ -1,0 +1,300 @@
+import Foundation
+import HTTPTransport
+import JOSE
+import OAuth2
+import StrictJSON
+import TestSupport
+import Testing
+
+@testable import OAuth2AccountStore
+
+/// The published cases that the tests of the protocol leave out because the store does them. Each test takes the input of its
+/// case from the file.
+@Suite(.timeLimit(.minutes(1)))
+struct StoreVectorTests {
+    private func vector(_ file: String, _ id: String, deep: Set<String> = []) throws -> VectorCase {
+        try #require(VectorFile(file, deep: deep).cases.first { $0.id == id }, "\(file) has no \(id)")
+    }
+
+    private func url(_ text: String?) throws -> URL { try #require(text.flatMap { URL(string: $0) }) }
+
+    // MARK: Signing in
+
+    /// The redirect of the case, with the state of the sign-in that waits.
+    private func redirect(_ vector: VectorCase, _ prepared: PreparedSignIn) throws -> URL {
+        let text = try #require(vector.input["url"]?.string)
+        let state = try #require(text.firstRange(of: "state="))
+        return try url(text[..<state.upperBound] + prepared.id)
+    }
+
+    @Test func `AR-070: an answer that comes again is refused, and its code not sent again`() async throws {
+        let vector = try vector("authorization-responses", "AR-070")
+        let test = try await TestStore(types: [try TestStore.type(redirect: "http://127.0.0.1:51004/callback")])
+        let prepared = try await test.store.prepareSignIn(to: "graph")
+        let redirect = try redirect(vector, prepared)
+        let nonce = GrantProvider.query(prepared.url)["nonce"]
+        test.provider.change { $0.codes["SplxlOBeZQQYbYS6WxSbIA"] = ("ada", nonce) }
+        _ = try await test.store.handleRedirect(redirect)
+        let error = try await failure { try await test.store.handleRedirect(redirect) }
+        #expect(error?.kind == .redirectRefused)
+        #expect(test.provider.count("/token") == 1)
+        #expect(!test.store.isRedirect(redirect))
+    }
+
+    @Test func `RB-054: a code whose answer was lost is not sent again`() async throws {
+        let vector = try vector("request-building", "RB-054")
+        let test = try await TestStore()
+        let prepared = try await test.store.prepareSignIn(to: "graph")
+        #expect(vector.input["first_attempt"] == "timeout")
+        test.provider.next { _ in throw HTTPTransportError(.timedOut, host: "op.example.com", reason: "no") }
+        let redirect = FakeProvider.redirect(prepared, "code=c&state=\(prepared.id)")
+        let error = try await failure { try await test.store.handleRedirect(redirect) }
+        #expect(error?.kind == .network)
+        #expect(try await failure { try await test.store.handleRedirect(redirect) }?.kind == .redirectRefused)
+        #expect(test.provider.count("/token") == vector.expect.int("requests"))
+    }
+
+    @Test func `PK-030: the verifier goes with its sign-in, whether that ends or is left`() async throws {
+        let vector = try vector("pkce", "PK-030")
+        #expect(vector.expect["verifier_retained"] == false)
+        let test = try await TestStore()
+        let prepared = try await test.store.prepareSignIn(to: "graph")
+        #expect(test.store.pending.withLock { $0.count } == 1)
+        _ = try await test.store.handleRedirect(test.provider.approve(prepared))
+        #expect(test.store.pending.withLock { $0.isEmpty })
+        // One that nobody comes back to goes with the next one, or with its late redirect.
+        let left = try await test.store.prepareSignIn(to: "graph")
+        test.clock.advance(1000)
+        let next = try await test.store.prepareSignIn(to: "graph")
+        #expect(test.store.pending.withLock { Array($0.keys) } == [next.id])
+        test.clock.advance(1000)
+        _ = try await failure { try await test.store.handleRedirect(test.provider.approve(next)) }
+        #expect(test.store.pending.withLock { $0.isEmpty })
+        #expect(try await failure { try await test.store.handleRedirect(test.provider.approve(left)) } != nil)
+    }
+
+    @Test func `RB-041: each sign-in pushes a request of its own, and its answer counts once`() async throws {
+        let vector = try vector("request-building", "RB-041")
+        #expect(vector.input["second_use"] == true)
+        let first = try #require(vector.input["request_uri"]?.string)
+        let provider = try GrantProvider()
+        func pushed(_ uri: String) -> HTTPResponse {
+            .grant(["request_uri": .string(uri), "expires_in": 60], status: 201)
+        }
+        provider.answer("/par", inTurn: pushed(first), pushed(first + "2"))
+        let store = try await provider.store(["pushedAuthorizationRequests": true, "scopes": ["read"]])
+        provider.answer("/token", inTurn: .grant(["access_token": "a", "token_type": "Bearer"]))
+        let prepared = [try await store.prepareSignIn(to: "t"), try await store.prepareSignIn(to: "t")]
+        #expect(prepared.map { GrantProvider.query($0.url)["request_uri"] } == [first, first + "2"])
+        let redirect = try url("\(prepared[0].redirectURI.text)?code=c&state=\(prepared[0].id)")
+        _ = try await store.handleRedirect(redirect)
+        let again = try await grantFailure { try await store.handleRedirect(redirect) }
+        #expect(again?.kind == .redirectRefused)
+        #expect(provider.requests(to: "/token").count == 1)
+    }
+
+    @Test func `OE-032: a pushed request names its key instead of proving it, so no nonce is asked for`() async throws {
+        // RFC 9449 section 10.1 gives the choice between a proof and dpop_jkt. A provider that asks all the same is heard.
+        let vector = try vector("other-endpoints", "OE-032")
+        let provider = try GrantProvider()
+        provider.answer("/par", inTurn: vector.input.response)
+        let store = try await provider.store(["dpop": true, "scopes": ["read"], "pushedAuthorizationRequests": true])
+        let error = try await grantFailure { try await store.prepareSignIn(to: "t") }
+        #expect(error?.provider?.code.rawValue == "use_dpop_nonce")
+        let requests = provider.requests(to: "/par")
+        #expect(requests.count == 1)
+        #expect(requests.first?.form["dpop_jkt"]?.isEmpty == false)
+        #expect(requests.first?.request.fields["DPoP"] == nil)
+    }
+
+    @Test func `CA-017: a refused client does not try another method`() async throws {
+        let vector = try vector("client-auth", "CA-017")
+        var type = try TestStore.type()
+        type.clientID = try #require(vector.input["client_id"]?.string)
+        type.clientSecret = .inline(Secret(try #require(vector.input["client_secret"]?.string)))
+        type.clientAuthentication = AccountType.AuthenticationMethod(
+            rawValue: try #require(vector.input["method"]?.string))
+        let test = try await TestStore(types: [type])
+        let answer = try #require(vector.input["response"]?.object).response
+        test.provider.next { _ in answer }
+        let prepared = try await test.store.prepareSignIn(to: "graph")
+        let error = try await failure { try await test.store.handleRedirect(test.provider.approve(prepared)) }
+        #expect(error?.kind == .settings)
+        #expect(test.provider.count("/token") == vector.expect.int("requests"))
+        let request = try #require(test.provider.requests.last { $0.url.path() == "/token" })
+        #expect(request.fields["Authorization"] == "Basic YWFhOmJiYg==")
+        #expect(FakeProvider.form(request)["client_secret"] == nil)
+    }
+
+    // MARK: Token requests. Their cases of transport.json: what the store asks the transport to send.
+
+    @Test func `TP-042, TP-043: a token request asks for JSON and is a form, whatever the settings add`() async throws {
+        var type = try TestStore.type()
+        type.tokenHeaders = ["content-type": "text/plain"]
+        let test = try await TestStore(types: [type])
+        let ada = try await test.signIn()
+        _ = try await test.token(ada.id, rejected: "AT-2")
+        let requests = test.provider.requests.filter { $0.url.path() == "/token" }
+        #expect(requests.count == 2)
+        for request in requests {
+            #expect(request.fields.values(for: "Accept") == ["application/json"])
+            #expect(request.fields.values(for: "Content-Type") == ["application/x-www-form-urlencoded"])
+        }
+    }
+
+    @Test func `TP-018: a redirect of a resource is an answer, and the next request has a proof of its own`()
+        async throws
+    {
+        let provider = try GrantProvider()
+        let store = try await provider.store(["dpop": true, "scopes": ["read"]])
+        let account = try await provider.signIn(store, answer: ["token_type": "DPoP", "id_token": .null])
+        provider.answer("/r") { _ in
+            HTTPResponse(status: 307, fields: ["Location": "https://rs.example.com/r2"])
+        }
+        provider.answer("/r2") { _ in HTTPResponse(status: 200) }
+        let answer = try await store.send(HTTPRequest(.get, try url("https://rs.example.com/r")), for: account.id)
+        #expect(answer.status == 307)
+        let target = try url(answer.fields["Location"])
+        #expect(try await store.send(HTTPRequest(.get, target), for: account.id).status == 200)
+        let proofs = try ["/r", "/r2"].map { try #require(try provider.requests(to: $0).first?.proof()) }
+        #expect(proofs.map { $0["htu"] } == ["https://rs.example.com/r", "https://rs.example.com/r2"])
+        #expect(proofs[0]["jti"] != nil && proofs[0]["jti"] != proofs[1]["jti"])
+    }
+
+    // MARK: Requests in an account's name
+
+    /// An account whose token is as old as the case says, and which paths were asked for afterwards.
+    private func ask(_ vector: VectorCase) async throws -> (paths: [String], error: AccountStoreError?) {
+        let token = try #require(vector.input["token"]?.object)
+        let provider = try GrantProvider()
+        let store = try await provider.store(["scopes": ["read"]])
+        let account = try await provider.signIn(
+            store,
+            answer: [
+                "access_token": try #require(token["access_token"]), "refresh_token": token["refresh_token"] ?? .null,
+                "id_token": .null,
+            ])
+        provider.advance(3600 - Double(try #require(token.int("expires_at_offset"))))
+        let paths = Log<String>()
+        provider.answer("/token") { received in
+            paths.append("\(received.request.method) token_endpoint")
+            return .grant(["access_token": "new", "token_type": "Bearer", "expires_in": 3600])
+        }
+        provider.answer("/r") { received in
+            paths.append("\(received.request.method) \(received.request.url.absoluteString)")
+            return HTTPResponse(status: received.request.fields["Authorization"] == "Bearer new" ? 200 : 500)
+        }
+        let request = HTTPRequest(.get, try url(vector.input["url"]?.string))
+        let error = try await grantFailure {
+            let status = try await store.send(request, for: account.id).status
+            #expect(status == 200)
+        }
+        return (paths.all, error)
+    }
+
+    @Test func `RB-060: an expired token is refreshed before the request`() async throws {
+        let vector = try vector("request-building", "RB-060")
+        let (paths, error) = try await ask(vector)
+        #expect(error == nil)
+        #expect(paths == vector.expect.texts("sequence"))
+    }
+
+    @Test func `RB-061: with an expired token and nothing to renew it nothing is sent`() async throws {
+        let vector = try vector("request-building", "RB-061")
+        let (paths, error) = try await ask(vector)
+        #expect(error?.kind == .signInNeeded(.noRefreshToken))
+        #expect(paths.count == vector.expect.int("requests"))
+    }
+
+    @Test(arguments: ["RB-062", "RB-064"])
+    func `a margin of ten seconds makes an hour's token stale when less is left`(id: String) async throws {
+        let vector = try vector("request-building", id)
+        let left = try #require(vector.input["expires_in_seconds"]?.number?.double)
+        let margin = try #require(vector.input.int("margin_seconds"))
+        let test = try await TestStore()
+        let ada = try await test.signIn()
+        test.clock.advance(3600 - left)
+        _ = try await test.store.accessToken(for: ada.id, minimumValidity: .seconds(margin))
+        #expect(test.provider.refreshes == (vector.expect["stale"] == true ? 1 : 0))
+    }
+
+    // MARK: Signing out
+
+    @Test func `RB-074: signing out without the network removes the tokens and says what was not done`() async throws {
+        let vector = try vector("request-building", "RB-074")
+        let provider = try GrantProvider([
+            "end_session_endpoint": try #require(vector.input["end_session_endpoint"]),
+            "revocation_endpoint": "https://id.example/revoke",
+        ])
+        let store = try await provider.store()
+        let account = try await provider.signIn(store)
+        #expect(vector.input["network"] == "down")
+        provider.answer("/revoke") { _ in throw HTTPTransportError(.cannotConnect, host: "id.example", reason: "no") }
+        let report = try await store.signOut(account.id)
+        guard case .failed = report.revocation else {
+            Issue.record("\(report)")
+            return
+        }
+        #expect(try await store.storage.record(account.id.rawValue) == nil)
+        #expect(try await store.accounts().isEmpty)
+        let address = try #require(report.endSessionURL?.absoluteString)
+        #expect(address.hasPrefix(try #require(vector.input["end_session_endpoint"]?.string) + "?"))
+    }
+
+    // MARK: What is written
+
+    /// Whether a secret stands in a file below a folder, in the open or in base64.
+    private func leaks(_ secrets: [String], below folder: String) throws -> [String] {
+        var found: [String] = []
+        for name in try FileManager.default.subpathsOfDirectory(atPath: folder) {
+            // A directory, and a file that is gone by now, have no content.
+            guard let bytes = try? Data(contentsOf: URL(filePath: folder + "/" + name)) else { continue }
+            for secret in secrets {
+                for form in [secret, String(secret.prefix(8)), Data(secret.utf8).base64EncodedString()]
+                where bytes.range(of: Data(form.utf8)) != nil {
+                    found.append("\(name): \(secret)")
+                }
+            }
+        }
+        return found
+    }
+
+    @Test func `RD-020: no file has a secret in the open, neither during a sign-in and a refresh nor after`()
+        async throws
+    {
+        let file = VectorFile("redaction")
+        #expect(file.cases.contains { $0.id == "RD-020" })
+        let known = try #require(file.defaults["secrets"]?.object)
+        let access = try #require(known["access_token"]), refresh = try #require(known["refresh_token"])
+        let code = try #require(known["code"]?.string)
+        let directory = try TemporaryDirectory()
+        let test = try await TestStore(
+            storage: SQLiteStorage(directory: directory.store), custody: KeyFile(directory: directory.store))
+        let prepared = try await test.store.prepareSignIn(to: "graph")
+        let verifier = try #require(
+            test.store.pending.withLock { $0[prepared.id]?.authorization.verifier.secret.value })
+        let nonce = GrantProvider.query(prepared.url)["nonce"]
+        let secrets = [access.string, refresh.string, code, verifier].compactMap { $0 }
+        #expect(secrets.count == 4)
+        let seen = Log<String>()
+        let answer: FakeProvider.Answer = { _ in
+            for leak in try leaks(secrets, below: directory.path) { seen.append(leak) }
+            return .json([
+                "access_token": access, "refresh_token": refresh, "token_type": "bearer", "expires_in": 60,
+                "id_token": .string(try test.provider.idToken("ada", nonce: nonce)),
+            ])
+        }
+        test.provider.next(answer, answer)
+        let ada = try await test.store.handleRedirect(
+            FakeProvider.redirect(prepared, "code=\(code)&state=\(prepared.id)"))
+        test.clock.advance(60)
+        _ = try await test.token(ada.id)
+        #expect(try leaks(secrets, below: directory.path) == [])
+        _ = try await test.store.signOut(ada.id)
+        #expect(try leaks(secrets, below: directory.path) == [])
+        #expect(seen.all.isEmpty && test.provider.count("/token") == 2)
+        // The search finds what is there.
+        try Data("x\(refresh.string ?? "")".utf8).write(to: URL(filePath: directory.path + "/planted"))
+        #expect(try !leaks(secrets, below: directory.path).isEmpty)
+    }
+}
