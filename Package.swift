@@ -79,7 +79,9 @@ let package = Package(
             name: "ExampleTests", dependencies: ["HTTPTransport", "LocalProvider", "SignInAndSearch", "WatchAccounts"]),
         .testTarget(
             name: "DirectoryCommandTests",
-            dependencies: ["directory", "HTTPTransport", "LocalProvider", "OAuth2AccountStore", "StrictJSON"]),
+            dependencies: [
+                "directory", "HTTPTransport", "LocalProvider", "OAuth2AccountStore", "StrictJSON", "TestSupport",
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )

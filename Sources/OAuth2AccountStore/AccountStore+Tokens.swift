@@ -190,6 +190,14 @@ extension AccountStore {
         } catch OAuth2Error.provider(let error) where error.code.needsInteraction && (error.status ?? 400) < 500 {
             guard let refreshToken = record.tokens.refreshToken else { throw OAuth2Error.provider(error) }
             throw try await lost(record, refreshToken, error)
+        } catch OAuth2Error.http(status: 400, _) where record.tokens.refreshToken != nil {
+            // glewlwyd answers a dead refresh token like this, without a word. Nothing is believed of it that would last: the
+            // next call asks again.
+            throw AccountStoreError(
+                .signInNeeded(.grantGone), what: "sign-in needed",
+                reason:
+                    "the provider refused the refresh with HTTP status 400 and gave no reason; the saved sign-in is kept",
+                remedy: .signInAgain)
         }
         guard try await save(Unsaved(tokens: tokens, sent: record.tokens.refreshToken), record.id) else {
             // Nobody will ever use these: the provider is asked to forget them.

@@ -25,6 +25,13 @@ enum Directory {
         let console = Console.process(environment: environment)
         // A limit on the size of files is an error that a write reports, not a reason to die.
         signal(SIGXFSZ, SIG_IGN)
+        // Tokens are in memory: a core file must not take them along.
+        var noCore = rlimit()
+        #if canImport(Glibc)
+            setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &noCore)
+        #else
+            setrlimit(RLIMIT_CORE, &noCore)
+        #endif
         let work = Task { @MainActor in
             await run(Array(CommandLine.arguments.dropFirst()), World(console: console, environment: environment))
         }

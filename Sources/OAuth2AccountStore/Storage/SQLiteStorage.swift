@@ -224,11 +224,14 @@ public actor SQLiteStorage: AccountStorage {
     /// Removes a record.
     public func remove(_ id: String) throws -> Int64? {
         let connection = try opened()
-        return try connection.transaction { () throws(StorageError) -> Int64? in
+        let sequence = try connection.transaction { () throws(StorageError) -> Int64? in
             let rows = try connection.run("DELETE FROM accounts WHERE id = ? RETURNING type", [.text(id)])
             guard case .text(let type)? = rows.first?.first else { return nil }
             return try note(id, type, .removed, connection)
         }
+        // The journal that stays still holds the removed record, sealed. It goes, unless another process is using it now.
+        if sequence != nil { try? connection.execute("PRAGMA journal_mode=DELETE; PRAGMA journal_mode=PERSIST") }
+        return sequence
     }
 
     private func note(

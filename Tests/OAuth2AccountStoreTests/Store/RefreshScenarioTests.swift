@@ -275,11 +275,7 @@ struct RefreshScenarioTests {
         }
         #expect(try remains().contains("accounts.sqlite"))
         #expect(try await test.store.signOut(ada.id).revocation == .done)
-        let left = try remains()
-        #expect(Set(left).isSubset(of: ["accounts.sqlite-journal"]))
-        withKnownIssue("the journal keeps the removed record, sealed, until later changes overwrite it") {
-            #expect(left == [])
-        }
+        #expect(try remains() == [])
         #expect(await test.store.loaded[ada.id] == nil)
         #expect(await test.store.unsaved.isEmpty)
         #expect(try await test.store.accounts().map(\.id) == [bob.id])
