@@ -57,7 +57,8 @@ integration: build ## Check the command against real servers, a real browser and
 	@Tests/Integration/run "$(CURDIR)/$(PROGRAM)"
 
 bench: build ## Print the figures against their peers: the command as it is installed
-	@BENCHMARK_DIRECTORY="$(CURDIR)/$(PROGRAM)" $(SWIFT) run $(RELEASE) $(SWIFTFLAGS) benchmarks
+	@set -o pipefail; $(SWIFT) build $(RELEASE) $(SWIFTFLAGS) --product benchmarks 2>&1 | .ci/quiet-build
+	@BENCHMARK_DIRECTORY="$(CURDIR)/$(PROGRAM)" .build/release/benchmarks
 
 install: build ## Install the command under PREFIX (/usr/local)
 	@install -d "$(DESTDIR)$(PREFIX)/bin"
