@@ -96,7 +96,15 @@ struct Program {
         var status: Int32 = 0
         var usage = rusage()
         let begin = Seconds.elapsed
-        let failure = posix_spawn(&process, path, &actions, nil, &words, &variables)
+        // Threads of Swift's pool have signals blocked, which a child would inherit: openssl speed waits for its alarm.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var unblocked = sigset_t()
+        sigemptyset(&unblocked)
+        posix_spawnattr_setsigmask(&attributes, &unblocked)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+        let failure = posix_spawn(&process, path, &actions, &attributes, &words, &variables)
         guard failure == 0 else {
             throw BenchmarkError("\(path) cannot be started: \(String(cString: strerror(failure)))")
         }
