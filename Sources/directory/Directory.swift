@@ -25,13 +25,7 @@ enum Directory {
         let console = Console.process(environment: environment)
         // A limit on the size of files is an error that a write reports, not a reason to die.
         signal(SIGXFSZ, SIG_IGN)
-        // Tokens are in memory: a core file must not take them along.
-        var noCore = rlimit()
-        #if canImport(Glibc)
-            setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &noCore)
-        #else
-            setrlimit(RLIMIT_CORE, &noCore)
-        #endif
+        forbidCoreFiles()
         let work = Task { @MainActor in
             await run(Array(CommandLine.arguments.dropFirst()), World(console: console, environment: environment))
         }
@@ -51,6 +45,16 @@ enum Directory {
         // Everything is written and saved by now. An ordinary exit would have the libraries give back, piece by piece, what the
         // system takes back at once.
         _exit(status.rawValue)
+    }
+
+    /// Tokens are in memory: a core file must not take them along.
+    static func forbidCoreFiles() {
+        var none = rlimit()
+        #if canImport(Glibc)
+            setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+        #else
+            setrlimit(RLIMIT_CORE, &none)
+        #endif
     }
 
     /// Runs one command line.

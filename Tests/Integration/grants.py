@@ -1,5 +1,6 @@
 """The ways to a token beside the plain browser: device, client credentials, pushed and bound. And what is used twice."""
 
+import os
 import re
 import urllib.parse
 
@@ -23,11 +24,14 @@ def run(checks, world):
         "pushed": server.type(basic, pushedAuthorizationRequests=True, **secret),
         "pushed-public": server.type(pushedAuthorizationRequests=True),
         "pushed-wrong": server.type(basic, pushedAuthorizationRequests=True, **wrong),
+        "password": {**server.type(basic, **secret), "allowsPasswordGrant": True},
+        "password-wrong": {**server.type(basic, **wrong), "allowsPasswordGrant": True},
         "bound": server.type(dpop=True)}})
 
     device(checks, world, server)
     client_credentials(checks, world, server)
-    print("skipped: the password grant against glewlwyd, because no command offers it", flush=True)
+    password(checks, world, server)
+    introspection(checks, world, server)
     pushed(checks, world, server)
     bound(checks, world, server)
     codes(checks, world, server)
@@ -90,6 +94,50 @@ def client_credentials(checks, world, server):
     checks.ends("client credentials without a secret: settings are wrong", public, 8, "hint:")
     out = world.run("sign-out", "--type", "service", "--output", "json")
     checks.check("sign-out revokes the token", out.status == 0 and server.is_active(renewed.out.strip()) is False, out)
+
+
+def password(checks, world, server):
+    """RFC 6749 section 4.3: legacy, and only where the settings allow it."""
+    person = server.facts["users"][0]
+    word = person["password"]
+    refused = world.run("sign-in", "public", "--username", person["username"], input=word + "\n")
+    checks.ends("a password where the settings do not allow it: settings are wrong", refused, 8, "allowsPasswordGrant")
+    signed_in = world.run("sign-in", "password", "--username", person["username"], input=word + "\n")
+    checks.ends("sign-in --username", signed_in, 0, "Signed in to password")
+    token = world.run("token", "--type", "password")
+    info = server.user_info(token.out.strip())
+    checks.check("its token is the person's", info.status == 200 and (info.json or {}).get("sub"), info)
+    renewed = world.run("token", "--type", "password", "--refresh")
+    checks.check("it is renewed without the password", renewed.status == 0 and renewed.out not in ("", token.out)
+                 and server.is_active(renewed.out.strip()) is True, renewed)
+    kept = b"".join(open(world.path("store", name), "rb").read() for name in os.listdir(world.store))
+    checks.check("the password is nowhere", word.encode() not in kept and word not in
+                 "".join(o.out + o.err for o in (refused, signed_in, token, renewed)))
+    for sentence, name, given in (("a wrong password", "password", "not the password"),
+                                  ("a wrong client secret", "password-wrong", word)):
+        wrong = world.run("sign-in", name, "--username", person["username"], input=given)
+        # This server gives no OAuth error here: an empty 403 for the password, an empty 400 for the secret.
+        checks.check(f"{sentence}: refused", wrong.status in (1, 4, 8) and "HTTP status 40" in wrong.err, wrong)
+        checks.check(f"{sentence}: it is not shown", given not in wrong.out + wrong.err, wrong)
+    checks.ends("nothing on standard input: usage", world.run("sign-in", "password", "--username", "ada"), 2, "hint:")
+    world.run("sign-out", "--type", "password")
+
+
+def introspection(checks, world, server):
+    """RFC 7662."""
+    checks.ends("sign-in for it", world.run("sign-in", "service", "--client-credentials"), 0)
+    good = world.run("token", "--type", "service", "--introspect")
+    checks.check("token --introspect: the provider says what the token is worth",
+                 good.status == 0 and (good.json or {}).get("active") is True
+                 and good.json.get("client_id") == "confidential-basic" and "User.Read" in good.json.get("scope", ""), good)
+    token = world.run("token", "--type", "service").out.strip()
+    revoked = web.send(server.endpoints["revocation_endpoint"], form={"token": token},
+                       basic=("confidential-basic", server.secret("confidential-basic")))
+    checks.check("somebody revokes it", revoked.status == 200, revoked)
+    dead = world.run("token", "--type", "service", "--introspect")
+    checks.check("then it is inactive, and nothing more is said of it", dead.json == {"active": False}, dead)
+    checks.check("neither answer has the token", token not in good.out + good.err + dead.out + dead.err)
+    world.run("sign-out", "--type", "service")
 
 
 def pushed(checks, world, server):

@@ -11,8 +11,28 @@ import Testing
 struct ClientAuthenticationTests {
     static let leftOut = [
         "CA-017": "how often a request is sent is the store's; a request has one method",
-        "CA-037": "a token exchange cannot be written with the type of an actor token and no token",
+        "CA-037": "a test of its own",
     ]
+
+    @Test func `CA-037: an actor's token type without an actor's token is refused`() throws {
+        let vector = try #require(VectorFile("client-auth").cases.first { $0.id == "CA-037" })
+        var server = AuthorizationServer(issuer: "https://as.example.com")
+        server.tokenEndpoint = URL(string: "https://as.example.com/token")
+        let exchange = TokenExchange(
+            subject: .init(
+                Secret(try #require(vector.input["subject_token"]?.string)),
+                type: try #require(vector.input["subject_token_type"]?.string)))
+        let type = try #require(vector.input["actor_token_type"]?.string)
+        // As a value it cannot be written; as a further parameter it is a protocol parameter.
+        do {
+            _ = try TokenRequest(
+                .tokenExchange(exchange), server: server, client: Client(id: "c"),
+                parameters: ["actor_token_type": type])
+            Issue.record("it was taken")
+        } catch {
+            expectFailure(error, vector.expect)
+        }
+    }
 
     @Test(arguments: VectorFile("client-auth").cases(except: leftOut))
     func `a client authenticates as its case says`(vector: VectorCase) throws {

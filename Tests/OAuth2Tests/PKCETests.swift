@@ -8,8 +8,7 @@ import Testing
 /// The published code verifiers and challenges.
 struct PKCETests {
     static let leftOut = [
-        "PK-009": "the method plain does not exist here",
-        "PK-028": "every authorization request here has a challenge, so every code has a verifier",
+        "PK-009": "RFC 7636 section 4.2: a client capable of S256 MUST use S256, so plain does not exist here",
         "PK-030": "forgetting a pending sign-in is the store's",
     ]
     static let server: AuthorizationServer = {
@@ -56,6 +55,24 @@ struct PKCETests {
             #expect(!request.url.absoluteString.contains(verifier))
             #expect(!first.url.absoluteString.contains(verifier))
             #expect(!"\(request) \(first.pending)".contains(verifier))
+        case "PK-028":
+            // Every code here belongs to a challenge; the other grants have none.
+            let secret = Secret("s")
+            var confidential = Client(id: "c")
+            confidential.authentication = .secretPost(secret)
+            let grants: [TokenRequest.Grant] = [
+                .refreshToken(secret, scope: nil), .clientCredentials(scope: nil), .deviceCode(secret),
+                .jwtBearer(secret, scope: nil), .samlBearer(secret, scope: nil),
+                .password(username: "ada", secret, scope: nil),
+                .tokenExchange(TokenExchange(subject: .init(secret, type: TokenExchange.accessTokenType))),
+            ]
+            for grant in grants {
+                let request = try TokenRequest(grant, server: Self.server, client: confidential).request
+                for name in vector.expect.texts("body_must_not_contain") ?? [] {
+                    let body = form(request)
+                    #expect(body["grant_type"] == [grant.name] && body[name] == nil, "\(grant.name)")
+                }
+            }
         case "PK-029":
             #expect(first.pending.verifier != second.pending.verifier)
             for (own, other) in [(first, second), (second, first)] {

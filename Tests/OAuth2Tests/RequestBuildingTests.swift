@@ -12,7 +12,7 @@ struct RequestBuildingTests {
     static let file = VectorFile("request-building")
     static let leftOut = [
         "RB-041": "using a pushed request once is the store's: it takes the pending sign-in out",
-        "RB-052": "the password grant exists, marked legacy, because its predecessor had it",
+        "RB-052": "whether a type may use the password grant is the store's",
         "RB-054": "how often a request is sent is the store's",
         "RB-060": "when a token is refreshed is the store's", "RB-061": "when a token is refreshed is the store's",
         "RB-062": "when a token is refreshed is the store's", "RB-064": "when a token is refreshed is the store's",

@@ -61,6 +61,13 @@ extension TokenRequest {
             return [("scope", scope.text)]
         }
 
+        /// The parameters that belong to the grant, also those that this one goes without: an actor's token type without an
+        /// actor's token would be refused by the provider (RFC 8693 section 2.1).
+        var ownParameters: Set<String> {
+            guard case .tokenExchange = self else { return [] }
+            return ["actor_token", "actor_token_type"]
+        }
+
         /// What the answer must have, as far as the grant decides it. Whether an ID token is due is the caller's knowledge.
         public var expectation: TokenResponse.Expectation {
             var expectation = TokenResponse.Expectation()

@@ -46,7 +46,7 @@ public struct TokenRequest: Sendable {
         var pairs = [("grant_type", grant.name)] + (try grant.pairs())
         pairs += try RequestParameters.resources(resources)
         pairs += try RequestParameters.authorizationDetails(authorizationDetails)
-        pairs += try RequestParameters.extra(parameters, besides: Set(pairs.map(\.name)))
+        pairs += try RequestParameters.extra(parameters, besides: grant.ownParameters.union(pairs.map(\.name)))
         request = try Self.authenticated(pairs, endpoint: endpoint, client: client, method: method, headers: headers)
     }
 

@@ -15,6 +15,8 @@ struct World {
     var readInput: @MainActor (_ limit: Int) throws -> [UInt8] = StandardInput.read
     /// Reads a line of standard input, at most so many bytes; nil at its end.
     var readLine: @MainActor @Sendable (_ limit: Int) async throws -> String? = StandardInput.readLine
+    /// The same for a secret: a terminal does not show what is typed.
+    var readHiddenLine: @MainActor @Sendable (_ limit: Int) async throws -> String? = StandardInput.readHiddenLine
     /// Shows an address to the person; nil: in the user's browser.
     var openBrowser: (@Sendable (URL) async throws -> Void)?
     /// Waits; nil: really.

@@ -58,6 +58,7 @@ struct SignInCommand {
         case .device(let reason): method = device(because: reason)
         case .paste: method = try paste(type, store)
         case .clientCredentials: method = .clientCredentials
+        case .password(let username): method = .password(username, try await password(of: username, type, store))
         }
         do {
             return try await store.signIn(to: type, by: method, options: try options())
@@ -156,6 +157,25 @@ struct SignInCommand {
             }
             return line
         }
+    }
+
+    /// The password, from standard input. It is asked for only where a terminal is there to ask.
+    private func password(of username: String, _ type: String, _ store: AccountStore) async throws -> Secret {
+        let isTyped = context.console.terminal.inputIsTerminal
+        guard !isTyped || !context.console.options.refusesInput else {
+            throw CommandError(
+                .usage, "no password", reason: "--no-input forbids asking for it",
+                hint: "give it on standard input: directory sign-in \(type) --username NAME < FILE")
+        }
+        // Nobody types a password for nothing.
+        if let known = store.settings[type], !known.allowsPasswordGrant { return Secret("") }
+        if isTyped { context.console.note("Password of \(username), which is not shown while you type:") }
+        guard let line = try await context.world.readHiddenLine(Self.maximumLine) else {
+            throw CommandError(
+                .usage, "no password", reason: "standard input is empty",
+                hint: "give the password on standard input: directory sign-in \(type) --username NAME < FILE")
+        }
+        return Secret(line.last == "\r" ? String(line.dropLast()) : line)
     }
 
     private func tokenAnswer() throws -> TokenResponse {

@@ -17,6 +17,8 @@ enum SignInWay: Equatable {
     case clientCredentials
     /// A token answer on standard input.
     case token
+    /// This person's name, and the password on standard input.
+    case password(username: String)
 
     private static let flags: [(name: String, way: SignInWay)] = [
         ("device", .device(because: nil)), ("no-browser", .browser(opens: false, because: nil)), ("paste", .paste),
@@ -28,7 +30,8 @@ enum SignInWay: Equatable {
     /// - Throws: ``CommandError`` when two are typed.
     static func named(by invocation: Invocation) throws(CommandError) -> SignInWay? {
         let given = flags.filter { invocation.flag($0.name) }
-        let typed = given.filter { invocation.source(of: $0.name) == .option }
+        var typed = given.filter { invocation.source(of: $0.name) == .option }
+        if let name = invocation.string("username") { typed.append(("username", .password(username: name))) }
         guard typed.count < 2 else {
             throw CommandError(
                 .usage, "--\(typed[0].name) and --\(typed[1].name) exclude each other", hint: "directory help sign-in")

@@ -44,6 +44,19 @@ enum StandardInput {
         }
     }
 
+    /// The next line, which the terminal does not show while it is typed. The terminal is as before on every way out.
+    @MainActor
+    static func readHiddenLine(limit: Int) throws -> String? {
+        var shown = termios()
+        guard tcgetattr(0, &shown) == 0 else { return try readLine(limit: limit) }
+        var hidden = shown
+        hidden.c_lflag &= ~tcflag_t(ECHO)
+        // What was typed before the question is no answer to it, and was shown.
+        tcsetattr(0, TCSAFLUSH, &hidden)
+        defer { tcsetattr(0, TCSANOW, &shown) }
+        return try readLine(limit: limit)
+    }
+
     /// How long a read waits before it looks whether it was cancelled, in milliseconds.
     private static let patience: Int32 = 100
 

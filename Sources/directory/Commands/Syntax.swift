@@ -26,6 +26,8 @@ private let signInSpec = CommandSpec(
         .flag("paste", "print the address and read the code or address it leads to", environment: .none),
         .flag("client-credentials", "sign in as the client itself, without a person", environment: .none),
         .flag("with-token", "read a token answer from standard input", environment: .none),
+        .value(
+            "username", "NAME", "sign in with the password on standard input (legacy servers)", environment: .none),
         .value("scope", "SCOPE", "scope to ask for instead of the type's", repeated: true),
         .value("prompt", "WORD", "login, consent, select_account, create or none", repeated: true),
         .value("login-hint", "NAME", "who is expected to sign in"),
@@ -72,6 +74,7 @@ private let tokenSpec = CommandSpec(
     options: [
         .flag("refresh", "renew it even if it is still good", environment: .none),
         .flag("expires", "print when it expires instead (RFC 3339)", environment: .none),
+        .flag("introspect", "print what the provider says about it instead (JSON)", environment: .none),
         .value("scope", "SCOPE", "what it must be good for", repeated: true),
     ])
 

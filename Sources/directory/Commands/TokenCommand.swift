@@ -1,5 +1,6 @@
 import OAuth2
 import OAuth2AccountStore
+import StrictJSON
 
 /// `token`
 @MainActor
@@ -17,6 +18,16 @@ struct TokenCommand {
             for: account.id, scopes: scopes.isEmpty ? nil : Scope(parsing: scopes))
         if invocation.flag("refresh") {
             token = try await store.accessToken(for: account.id, rejected: token.secret)
+        }
+        if invocation.flag("introspect") {
+            guard !invocation.flag("expires") else {
+                throw CommandError(
+                    .usage, "--introspect and --expires exclude each other", hint: "directory help token")
+            }
+            let found = try await store.introspect(token, of: account.id)
+            let members: JSONObject = found.isActive ? found.members : ["active": false]
+            try context.console.write(.object(members))
+            return .done
         }
         guard invocation.flag("expires") else {
             try context.console.writeLine(token.secret.value)

@@ -78,6 +78,7 @@ final class Terminal {
         var world = World(console: console, environment: environment)
         world.readInput = { _ in Array(input.utf8) }
         let person = approval.withLock { $0 }
+        world.readHiddenLine = { _ in input.isEmpty ? nil : input.split(separator: "\n").first.map(String.init) ?? "" }
         if let pastes { world.readLine = { _ in try await pastes(errors.text) } }
         let open: @Sendable (URL) async throws -> Void = { url in
             let transport = CurlTransport(userAgent: "a person's browser")

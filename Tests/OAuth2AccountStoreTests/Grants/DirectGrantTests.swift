@@ -84,7 +84,7 @@ import Testing
 
     // MARK: Password
 
-    @Test func `a password is sent only where the settings allow it, and is not kept`() async throws {
+    @Test func `RB-052: a password is sent only where the settings allow it, and is not kept`() async throws {
         let provider = try GrantProvider()
         provider.answer("/token", Self.numbered())
         let refused = try await provider.store()
