@@ -60,13 +60,24 @@ bench: build ## Print the figures against their peers: the command as it is inst
 	@set -o pipefail; $(SWIFT) build $(RELEASE) $(SWIFTFLAGS) --product benchmarks 2>&1 | .ci/quiet-build
 	@BENCHMARK_DIRECTORY="$(CURDIR)/$(PROGRAM)" .build/release/benchmarks
 
-install: build ## Install the command under PREFIX (/usr/local)
-	@install -d "$(DESTDIR)$(PREFIX)/bin"
-	@install -m 755 $(PROGRAM) "$(DESTDIR)$(PREFIX)/bin/directory"
-	@echo "Installed $(DESTDIR)$(PREFIX)/bin/directory"
+SHARE = $(DESTDIR)$(PREFIX)/share
+COMPLETIONS = "$(SHARE)/bash-completion/completions/directory" "$(SHARE)/zsh/site-functions/_directory" \
+    "$(SHARE)/fish/vendor_completions.d/directory.fish"
 
-uninstall: ## Remove the installed command
-	@rm -f "$(DESTDIR)$(PREFIX)/bin/directory"
+install: build ## Install command, manual and completions under PREFIX (/usr/local)
+	@install -d "$(DESTDIR)$(PREFIX)/bin" "$(SHARE)/man/man1" "$(SHARE)/bash-completion/completions" \
+	    "$(SHARE)/zsh/site-functions" "$(SHARE)/fish/vendor_completions.d"
+	@install -m 755 $(PROGRAM) "$(DESTDIR)$(PREFIX)/bin/directory"
+	@$(PROGRAM) __manual "$(SHARE)/man/man1"
+	@set -- $(COMPLETIONS); for shell in bash zsh fish; do $(PROGRAM) completion $$shell >"$$1"; shift; done
+	@install -d "$(SHARE)/directory/Settings/providers"
+	@install -m 644 $(wildcard Settings/*.json Settings/*.plist) "$(SHARE)/directory/Settings"
+	@install -m 644 $(wildcard Settings/providers/*) "$(SHARE)/directory/Settings/providers"
+	@echo "Installed $(DESTDIR)$(PREFIX)/bin/directory, its manual, completions and example settings"
+
+uninstall: ## Remove what was installed
+	@rm -rf "$(DESTDIR)$(PREFIX)/bin/directory" "$(SHARE)/directory" $(COMPLETIONS)
+	@rm -f "$(SHARE)/man/man1/directory.1" "$(SHARE)"/man/man1/directory-*.1
 
 clean: ## Remove what was built
 	@rm -rf .build

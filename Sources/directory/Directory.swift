@@ -61,6 +61,7 @@ enum Directory {
     @MainActor
     static func run(_ arguments: [String], _ world: World) async -> ExitStatus {
         let console = world.console
+        if let status = await answerTools(arguments, world) { return status }
         let invocation: Invocation
         do throws(UsageError) {
             invocation = try commandSyntax.parse(arguments: arguments, environment: world.environment)
@@ -86,6 +87,29 @@ enum Directory {
             await world.stores.settle()
             return finish(error, console, type: invocation.action == .run ? invocation.string("type") : nil)
         }
+    }
+
+    /// What the scripts of shells and the installation ask, which nobody types.
+    @MainActor
+    private static func answerTools(_ arguments: [String], _ world: World) async -> ExitStatus? {
+        switch arguments.first {
+        case CompletionScript.question:
+            try? await CompletionCommand(world).answer(Array(arguments.dropFirst()))
+        case "__manual":
+            guard let folder = arguments.dropFirst().first else { return .usage }
+            do {
+                for page in ManualPage.all(commandSyntax) {
+                    try page.text.write(toFile: folder + "/" + page.name, atomically: false, encoding: .utf8)
+                }
+            } catch {
+                world.console.report(CommandError(.failed, "cannot write the manual", reason: folder))
+                return .failed
+            }
+        default: return nil
+        }
+        await world.stores.settle()
+        do throws(OutputError) { try world.console.flush() } catch { return error.commandError?.status ?? .done }
+        return .done
     }
 
     /// Reports why a command ended early, and gives its status.
@@ -116,6 +140,12 @@ enum Directory {
         case ["accounts", "remove"]: return try await AccountsCommand(context).remove()
         case ["status"]: return try await StatusCommand(context).run()
         case ["token"]: return try await TokenCommand(context).run()
+        case ["header"]: return try await ExecCommand(context).header()
+        case ["exec"]: return try await ExecCommand(context).exec()
+        case ["git-credential", "get"]: return try await GitCredentialCommand(context).get()
+        case ["git-credential", "store"]: return try GitCredentialCommand(context).store()
+        case ["git-credential", "erase"]: return try await GitCredentialCommand(context).erase()
+        case ["completion"]: return try CompletionCommand(world).run(invocation)
         case ["me"]: return try await PeopleCommand(context).me()
         case ["search"]: return try await PeopleCommand(context).search()
         case ["show"]: return try await PeopleCommand(context).show()

@@ -15,6 +15,7 @@ import parallel
 import refusals
 import registration
 import settings
+import shells
 import signatures
 import terminal
 import tls
@@ -22,7 +23,7 @@ from checks import Checks
 from world import World
 
 # The topics that need nothing but the program, and those that need real software.
-ALONE = [settings, damage, demo, local_directory, terminal]
+ALONE = [settings, damage, demo, local_directory, shells, terminal]
 WITH_PEERS = [browser_sign_in, grants, parallel, refusals, registration, signatures, tls]
 
 

@@ -19,6 +19,9 @@ struct World {
     var readHiddenLine: @MainActor @Sendable (_ limit: Int) async throws -> String? = StandardInput.readHiddenLine
     /// Shows an address to the person; nil: in the user's browser.
     var openBrowser: (@Sendable (URL) async throws -> Void)?
+    /// Becomes another program; comes back only with the number of an error.
+    var replaceProcess: @MainActor (_ words: [String], _ environment: [String: String]) -> Int32 =
+        ProcessReplacement.replace
     /// Waits; nil: really.
     var sleep: (@Sendable (Duration) async throws -> Void)?
     /// The stores that were opened.

@@ -7,8 +7,9 @@ let commandSyntax = CommandSyntax(
         examples: ["directory demo", "directory sign-in graph", "directory search ada"],
         options: [.flag("version", "show the version and stop", environment: .none)],
         subcommands: [
-            signInSpec, signOutSpec, accountsSpec, statusSpec, tokenSpec, meSpec, searchSpec, showSpec,
-            providersSpec, serveSpec, demoSpec,
+            signInSpec, signOutSpec, accountsSpec, statusSpec, tokenSpec, headerSpec, execSpec, meSpec, searchSpec,
+            showSpec,
+            gitCredentialSpec, providersSpec, serveSpec, demoSpec, completionSpec,
         ]))
 
 private let signInSpec = CommandSpec(

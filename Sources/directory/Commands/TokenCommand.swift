@@ -1,4 +1,3 @@
-import OAuth2
 import OAuth2AccountStore
 import StrictJSON
 
@@ -13,12 +12,7 @@ struct TokenCommand {
         let invocation = context.invocation
         let store = try await context.store(try context.settings())
         let account = try await context.account(store)
-        let scopes = invocation.strings("scope").joined(separator: " ")
-        var token = try await store.accessToken(
-            for: account.id, scopes: scopes.isEmpty ? nil : Scope(parsing: scopes))
-        if invocation.flag("refresh") {
-            token = try await store.accessToken(for: account.id, rejected: token.secret)
-        }
+        let token = try await context.freshToken(store, of: account)
         if invocation.flag("introspect") {
             guard !invocation.flag("expires") else {
                 throw CommandError(

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTransport
 import LocalProvider
 import Synchronization
+import Testing
 
 @testable import directory
 
@@ -16,6 +17,11 @@ final class Terminal {
     var hasBrowser = true
     /// What happens while the program waits, given what it said so far.
     var meanwhile: (@Sendable (@MainActor @Sendable () -> String) async throws -> Void)?
+    /// What happens where the program would become another one.
+    var replacement: @MainActor ([String], [String: String]) -> Int32 = { _, _ in
+        Issue.record("no program is to be run")
+        return 0
+    }
     /// What the person pastes, given what the program said so far.
     var pastes: (@Sendable (String) async throws -> String?)?
 
@@ -77,6 +83,7 @@ final class Terminal {
         let console = Console(output: output, errorOutput: errors, environment: environment)
         var world = World(console: console, environment: environment)
         world.readInput = { _ in Array(input.utf8) }
+        world.replaceProcess = replacement
         let person = approval.withLock { $0 }
         world.readHiddenLine = { _ in input.isEmpty ? nil : input.split(separator: "\n").first.map(String.init) ?? "" }
         if let pastes { world.readLine = { _ in try await pastes(errors.text) } }

@@ -1,0 +1,94 @@
+/// What a shell runs to complete this program's words. Each script only asks the program itself, so that they never disagree.
+enum CompletionScript: String, CaseIterable, Sendable {
+    case bash, zsh, fish
+
+    /// The word by which a script asks: `directory __complete WORD… CURRENT`.
+    static let question = "__complete"
+    /// Says instead of words: names of files.
+    static let files = ":files"
+    /// Says instead of words: names of folders.
+    static let folders = ":folders"
+
+    /// The script.
+    var text: String {
+        switch self {
+        case .bash: Self.bashText
+        case .zsh: Self.zshText
+        case .fish: Self.fishText
+        }
+    }
+
+    // Bash breaks words at "=", ":" and "@" too, and replaces only its second argument: so the words are taken from the line
+    // itself, and what stands before that part is cut off the answers.
+    private static let bashText = #"""
+        # bash completion of directory. To use it: source <(directory completion bash)
+        _directory_complete() {
+            local before=${COMP_LINE:0:COMP_POINT} words=() current= reply cut line
+            read -ra words <<<"$before"
+            if [[ $before == *[[:space:]] || ${#words[@]} -lt 2 ]]; then
+                words+=("")
+            fi
+            current=${words[-1]}
+            cut=${current%"$2"}
+            COMPREPLY=()
+            while IFS= read -r line; do
+                case $line in
+                    :files | :folders)
+                        compopt -o filenames 2>/dev/null
+                        local kind=-f
+                        [[ $line == :folders ]] && kind=-d
+                        while IFS= read -r reply; do COMPREPLY+=("$reply"); done \
+                            < <(compgen "$kind" -- "${current#--*=}")
+                        return
+                        ;;
+                esac
+                reply=${line%%$'\t'*}
+                [[ $reply == "$current"* ]] || continue
+                printf -v reply %q "${reply#"$cut"}"
+                COMPREPLY+=("$reply")
+            done < <("${words[0]}" __complete "${words[@]:1}" 2>/dev/null)
+        }
+        complete -F _directory_complete directory
+
+        """#
+
+    private static let zshText = #"""
+        #compdef directory
+        # zsh completion of directory. To use it: source <(directory completion zsh), or put it into your fpath as _directory.
+        _directory() {
+            local -a offered
+            local line word
+            for line in "${(@f)$("${words[1]}" __complete "${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
+                case $line in
+                    :files) if [[ $PREFIX == --*=* ]]; then compset -P '*='; fi; _files; return ;;
+                    :folders) if [[ $PREFIX == --*=* ]]; then compset -P '*='; fi; _files -/; return ;;
+                    '') continue ;;
+                esac
+                word=${line%%$'\t'*}
+                word=${word//\\/\\\\}
+                offered+=("${word//:/\\:}:${line#*$'\t'}")
+            done
+            _describe -t words directory offered
+        }
+        if [ "$funcstack[1]" = _directory ]; then _directory "$@"; else compdef _directory directory; fi
+
+        """#
+
+    private static let fishText = #"""
+        # fish completion of directory. To use it: directory completion fish | source
+        function __directory_complete
+            set -l words (commandline -opc) (commandline -ct)
+            set -l answer ($words[1] __complete $words[2..-1] 2>/dev/null)
+            switch "$answer[1]"
+                case :files
+                    __fish_complete_path (commandline -ct)
+                case :folders
+                    __fish_complete_directories (commandline -ct)
+                case '*'
+                    printf '%s\n' $answer
+            end
+        end
+        complete -c directory -f -a '(__directory_complete)'
+
+        """#
+}

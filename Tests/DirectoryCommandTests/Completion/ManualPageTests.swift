@@ -1,0 +1,31 @@
+import Testing
+
+@testable import directory
+
+@Suite struct ManualPageTests {
+    @Test func `there is a page of the program and one of each command, with all that each can do`() throws {
+        let pages = ManualPage.all(commandSyntax)
+        #expect(pages.map(\.name) == ["directory.1"] + commandSyntax.root.subcommands.map { "directory-\($0.name).1" })
+        let search = try #require(pages.first { $0.name == "directory-search.1" }).text
+        let spec = try #require(commandSyntax.root.subcommand("search"))
+        for option in spec.options {
+            let name = option.name.split(separator: "-").joined(separator: "\\-")
+            #expect(search.contains("\\-\\-\(name)"), "\(option.name)")
+        }
+        let accounts = try #require(pages.first { $0.name == "directory-accounts.1" }).text
+        #expect(accounts.contains(".B use ACCOUNT"))
+        let program = try #require(pages.first).text
+        for status in ExitStatus.allCases { #expect(program.contains(".B \(status.rawValue)\n")) }
+    }
+
+    @Test func `what the macros would take for their own is written as text`() throws {
+        let command = CommandSpec(
+            "x", "Do \\n 'it'.", discussion: ".hidden `a` ~ ^ –", examples: ["'quoted' --a-b"])
+        let syntax = CommandSyntax(root: CommandSpec("directory", "Try.", subcommands: [command]))
+        let page = ManualPage(syntax: syntax, chain: [syntax.root, command]).text
+        #expect(page.contains("do \\en \\(aqit\\(aq"))
+        #expect(page.contains("\n\\&.hidden \\(gaa\\(ga \\(ti \\(ha \\[u2013]\n"))
+        #expect(page.contains("\n$ \\(aqquoted\\(aq \\-\\-a\\-b\n"))
+        #expect(page.utf8.count == page.unicodeScalars.count)
+    }
+}

@@ -1,0 +1,112 @@
+"""Completion in a real bash, the manual in a real man, a real git, and a program that takes the place of this one."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+
+from provider import Provider, sign_in
+from terminal import Terminal
+
+
+def run(checks, world):
+    provider = Provider(world)
+    world.use_settings(provider.settings)
+    checks.ends("sign-in", sign_in(world), 0)
+    # The program under its own name, as the scripts of the shells call it.
+    os.symlink(world.program, os.path.join(world.make("bin"), "directory"))
+    world.environment["PATH"] = world.path("bin") + ":" + world.environment["PATH"]
+    replacing(checks, world)
+    completing(checks, world)
+    manual(checks, world)
+    git(checks, world, provider)
+
+
+def replacing(checks, world):
+    token = world.run("token").out.strip()
+    script = 'test "$OAUTH2_ACCESS_TOKEN" = "$1" && printf "%s|" "$@" && cat /proc/$$/limits && kill -l "$?"; exit 7'
+    done = world.run("exec", "--", "sh", "-c", script, "sh", token, "a b", "--output")
+    checks.check("exec: the program gets its words, the token, and the say over the exit status",
+                 done.status == 7 and done.out.startswith(f"{token}|a b|--output|"), done)
+    checks.check("a core file is written by neither", re.search(r"Max core file size\s+0 ", done.out), done.out)
+    checks.ends("a program that is not there: 127", world.run("exec", "--", "no-such-program"), 127, "hint:")
+    checks.ends("one that cannot be run: 126", world.run("exec", "--", world.folder), 126)
+    waiting = world.start("exec", "--", "sh", "-c", "echo $$; exec sleep 60")
+    number = waiting.wait_for(lambda running: running.out.strip())
+    checks.check("it has this program's place: the same process", number == str(waiting.process.pid), number)
+    with open(f"/proc/{waiting.process.pid}/status", encoding="ascii") as file:
+        masks = dict(line.split(":") for line in file.read().split("\n") if line.startswith("Sig"))
+    checks.check("no signal is blocked or ignored in it", int(masks["SigBlk"], 16) == 0 and int(masks["SigIgn"], 16) == 0,
+                 masks)
+    waiting.signal(signal.SIGINT)
+    checks.check("Ctrl-C is its own", waiting.finish().status == -signal.SIGINT)
+    header = world.run("header")
+    checks.check("header: one line", header.out == f"Authorization: Bearer {token}\n", header)
+
+
+SHELLS = {
+    "bash": (["bash", "--norc", "--noprofile", "-i"], "PS1='$ '; source <(directory completion bash); clear"),
+    "zsh": (["zsh", "-f", "-i"],
+            "PS1='$ '; autoload -Uz compinit; compinit -D; source <(directory completion zsh); clear"),
+    "fish": (["fish", "--no-config", "-i"],
+             "function fish_prompt; echo '$ '; end; directory completion fish | source; clear"),
+}
+
+
+def completing(checks, world):
+    """In interactive shells, by the Tab key."""
+    for name, (words, begin) in SHELLS.items():
+        if not shutil.which(name):
+            print(f"skipped: {name}, which this machine does not have", flush=True)
+            continue
+        shell = Terminal(world, 100, 20, "version")
+        shell.tmux("respawn-pane", "-k", "-t", "m", *words)
+        shell.keys(begin, "Enter")
+        complete(checks, shell, name)
+        shell.stop()
+
+
+def complete(checks, shell, name):
+    for typed, expected in (("directory sea", "directory search "), ("directory search --outp", "--output "),
+                            ("directory search --output=js", "--output=json "),
+                            ("directory accounts use ada", "use ada@contoso.example "),
+                            ("directory accounts use ada@con", "use ada@contoso.example ")):
+        shell.keys("C-u", "C-l")
+        shell.keys("-l", typed)
+        shell.keys("Tab")
+        shell.keys("-l", "x")
+        checks.check(f"{name} completes {typed!r}", shell.wait(expected + "x"), shell.screen)
+
+
+def manual(checks, world):
+    folder = world.make("man1")
+    checks.ends("the manual is written", world.run("__manual", folder), 0)
+    pages = sorted(os.listdir(folder))
+    checks.check("a page of the program and one of each command", "directory.1" in pages and "directory-search.1" in pages)
+    if not shutil.which("man"):
+        return print("skipped: man, which this machine does not have", flush=True)
+    for page in pages:
+        done = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", os.path.join(folder, page)],
+                              env={**world.environment, "MANWIDTH": "80", "MANROFFSEQ": ""}, capture_output=True, timeout=30)
+        checks.check(f"{page}: man has no warning", done.returncode == 0 and not done.stderr, done.stderr)
+
+
+def git(checks, world, provider):
+    if not shutil.which("git"):
+        return print("skipped: git, which this machine does not have", flush=True)
+    environment = {**world.environment, "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_COUNT": "1",
+                   "GIT_CONFIG_KEY_0": "credential.helper", "GIT_CONFIG_VALUE_0": "!directory git-credential"}
+
+    def ask(word, question):
+        return subprocess.run(["git", "credential", word], input=question.encode(), env=environment, capture_output=True,
+                              timeout=30, cwd=world.folder)
+    question = f"protocol=http\nhost=127.0.0.1:{provider.port}\n\n"
+    answer = ask("fill", question).stdout.decode()
+    token = world.run("token").out.strip()
+    checks.check("git fills in the token", f"password={token}\n" in answer and "username=oauth2\n" in answer, answer)
+    ask("approve", answer + "\n")
+    ask("reject", answer + "\n")
+    checks.check("a token that git rejects is renewed", world.run("token").out.strip() not in ("", token))
+    other = ask("fill", "protocol=https\nhost=git.example\n\n")
+    checks.check("another host gets nothing", b"password" not in other.stdout and other.returncode != 0, other)
