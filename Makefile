@@ -22,7 +22,7 @@ PROGRAM := .build/release/directory
 SOURCES := $(wildcard Package.swift Sources Tests Examples Benchmarks)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test lint format docs integration bench install uninstall clean
+.PHONY: help deps build demo test lint format docs integration bench install install-files package uninstall clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -64,7 +64,11 @@ SHARE = $(DESTDIR)$(PREFIX)/share
 COMPLETIONS = "$(SHARE)/bash-completion/completions/directory" "$(SHARE)/zsh/site-functions/_directory" \
     "$(SHARE)/fish/vendor_completions.d/directory.fish"
 
-install: build ## Install command, manual and completions under PREFIX (/usr/local)
+install: build install-files ## Install command, manual and completions under PREFIX (/usr/local)
+	@echo "Installed $(DESTDIR)$(PREFIX)/bin/directory, its manual, completions and example settings"
+
+# What `install` and `package` put in place, once the command is built.
+install-files:
 	@install -d "$(DESTDIR)$(PREFIX)/bin" "$(SHARE)/man/man1" "$(SHARE)/bash-completion/completions" \
 	    "$(SHARE)/zsh/site-functions" "$(SHARE)/fish/vendor_completions.d"
 	@install -m 755 $(PROGRAM) "$(DESTDIR)$(PREFIX)/bin/directory"
@@ -73,7 +77,10 @@ install: build ## Install command, manual and completions under PREFIX (/usr/loc
 	@install -d "$(SHARE)/directory/Settings/providers"
 	@install -m 644 $(wildcard Settings/*.json Settings/*.plist) "$(SHARE)/directory/Settings"
 	@install -m 644 $(wildcard Settings/providers/*) "$(SHARE)/directory/Settings/providers"
-	@echo "Installed $(DESTDIR)$(PREFIX)/bin/directory, its manual, completions and example settings"
+
+package: build ## Make a Debian package in .build/package
+	@.ci/debian-package "$(CURDIR)/$(PROGRAM)" .build/package
+	@ls -l $(PROGRAM) | awk '{ printf "The command has %.1f MB.\n", $$5 / 1000000 }'
 
 uninstall: ## Remove what was installed
 	@rm -rf "$(DESTDIR)$(PREFIX)/bin/directory" "$(SHARE)/directory" $(COMPLETIONS)

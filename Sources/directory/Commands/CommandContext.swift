@@ -53,6 +53,7 @@ struct CommandContext {
     /// The settings: `--settings`, else the environment's, else the user's own file, else the presets built in.
     func settings() throws -> Settings {
         if let settings = try addingPreset(to: settingsOfFile()) { return settings }
+        if let settings = try settingsOfPresets() { return settings }
         throw CommandError(
             .settings, "no settings", reason: "there is no \(settingsDirectory)/settings.json",
             hint: "directory providers add entra --client-id ID, or name a file with --settings; "

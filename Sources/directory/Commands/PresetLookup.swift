@@ -38,6 +38,19 @@ extension CommandContext {
             types: (settings?.types ?? []) + [try preset.accountType()], defaultType: settings?.defaultType ?? name,
             source: settings?.source ?? "the presets built in")
     }
+
+    /// The commands that are about the accounts there are, whatever the settings.
+    private static let aboutAccounts = ["accounts", "status", "sign-out"]
+
+    /// The presets that need nothing filled in, for a look at the accounts where there is no settings file; nil for other commands, and
+    /// where nobody ever signed in.
+    func settingsOfPresets() throws -> Settings? {
+        guard let command = invocation.path.first, Self.aboutAccounts.contains(command),
+            FileManager.default.fileExists(atPath: storeDirectory.path)
+        else { return nil }
+        let types = try ProviderPreset.all.filter(\.isComplete).map { try $0.accountType() }
+        return types.isEmpty ? nil : try Settings(types: types, source: "the presets built in")
+    }
 }
 
 extension CommandError {

@@ -58,11 +58,13 @@ extension CommandSyntax {
     private func locate(_ arguments: [String]) throws(UsageError) -> Location {
         var location = Location(chain: [root])
         var stray: String?
+        var unknownOption: String?
         var index = 0
         let end = arguments.firstIndex(of: "--") ?? arguments.count
         while index < end, let command = location.chain.last, !command.subcommands.isEmpty {
             let word = arguments[index]
             if ArgumentScan.isOption(word) {
+                if unknownOption == nil, !isKnown(word, after: location.chain) { unknownOption = word }
                 index += takesNext(word, after: location.chain) ? 2 : 1
             } else if let next = command.subcommand(word) {
                 location.chain.append(next)
@@ -80,6 +82,11 @@ extension CommandSyntax {
             return location
         }
         if let stray {
+            // The stray word may be the value of an option that was mistyped.
+            if let unknownOption {
+                var scan = ArgumentScan(syntax: self, chain: location.chain)
+                try scan.read([unknownOption], skipping: [])
+            }
             let byDefault = command.defaultSubcommand.flatMap(command.subcommand)
             if byDefault?.arguments.isEmpty ?? true { throw unknownCommand(stray, below: location.chain) }
         }
@@ -94,6 +101,13 @@ extension CommandSyntax {
                 hint: Self.hint(location.path))
         }
         return location
+    }
+
+    /// Whether a long option is one of those that may stand here, or below.
+    private func isKnown(_ word: String, after chain: [CommandSpec]) -> Bool {
+        guard word.hasPrefix("--"), word != "--" else { return true }
+        let name = word.dropFirst(2).prefix { $0 != "=" }
+        return (options(for: chain) + (chain.last?.allOptions ?? [])).contains { $0.name == name }
     }
 
     /// Whether the option takes the next word, as far as can be told before the command is known: the options of every

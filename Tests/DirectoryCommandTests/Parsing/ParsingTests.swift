@@ -86,6 +86,11 @@ import Testing
                 "directory help accounts"
             ),
             ("config", "config needs a command", "it has get or path", "directory help config"),
+            (
+                "accounts --setings x", "unknown option --setings", "did you mean --settings?",
+                "directory help accounts"
+            ),
+            ("--acount x search ada", "unknown option --acount", "did you mean --account?", "directory help"),
             ("search --ouput json", "unknown option --ouput", "did you mean --output?", "directory help search"),
             ("search --sur x", "unknown option --sur", "did you mean --surname?", "directory help search"),
             ("search --zzzzzzz", "unknown option --zzzzzzz", nil, "directory help search"),

@@ -126,6 +126,20 @@ import Testing
         }
     }
 
+    @Test func `without a settings file the accounts that there are can be seen and signed out`() async throws {
+        let terminal = try await Terminal()
+        #expect(await terminal.run("sign-in").status == 0)
+        terminal.set("DIRECTORY_SETTINGS", nil)
+        let accounts = await terminal.run("accounts")
+        #expect(accounts.status == 0 && accounts.output.contains("ada@contoso.example"), "\(accounts.errors)")
+        #expect(await terminal.run("status").output.contains("ada@contoso.example"))
+        // What needs a provider says how to set one up.
+        let search = await terminal.run("search", "ada")
+        #expect(search.status == 8 && search.errors.contains("directory providers add"))
+        #expect(await terminal.run("sign-out", "ada@contoso.example", "--local").status == 0)
+        #expect(await terminal.run("accounts").status == 3)
+    }
+
     @Test func `the demo tells the whole story`() async throws {
         let terminal = try await Terminal()
         let demo = await terminal.run("demo")

@@ -1,0 +1,38 @@
+"""The Debian package: what is in it, that it runs where it is unpacked and, on a machine that is for tests only, that apt installs it."""
+
+import os
+import shutil
+import subprocess
+
+
+def run(checks, world):
+    if not all(map(shutil.which, ("dpkg-deb", "objdump", "make"))):
+        return print("skipped: the package, because this machine cannot make one", flush=True)
+    root = os.path.dirname(os.path.dirname(world.here))
+    made = subprocess.run([os.path.join(root, ".ci", "debian-package"), world.program, world.path("package")],
+                          capture_output=True, text=True, timeout=120,
+                          env={**os.environ, "PACKAGE_COMPRESSION": "gzip"})
+    checks.check("the package is made", made.returncode == 0, made.stderr)
+    if made.returncode != 0:
+        return
+    package = made.stdout.strip()
+    depends = subprocess.run(["dpkg-deb", "-f", package, "Depends"], capture_output=True, text=True).stdout
+    checks.check("it names the libraries that it needs", "libcurl4" in depends and "libsqlite3-0" in depends, depends)
+    unpacked = world.path("unpacked")
+    subprocess.run(["dpkg-deb", "-x", package, unpacked], check=True, timeout=60)
+    for file in ("bin/directory", "share/man/man1/directory-search.1.gz", "share/bash-completion/completions/directory",
+                 "share/zsh/site-functions/_directory", "share/fish/vendor_completions.d/directory.fish",
+                 "share/directory/Settings/settings.json", "share/doc/directory/copyright"):
+        checks.check(f"it has {file}", os.path.isfile(os.path.join(unpacked, "usr", file)))
+    done = subprocess.run([os.path.join(unpacked, "usr/bin/directory"), "--version"], env={}, capture_output=True, timeout=20)
+    checks.check("the program runs from it, with an empty environment", done.returncode == 0, done)
+    if os.environ.get("CI") != "true" or os.geteuid() != 0 or not shutil.which("apt-get") \
+            or os.path.exists("/usr/bin/directory"):
+        return print("skipped: installing it, which is done only on machines that are for tests", flush=True)
+    apt = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    installed = subprocess.run(["apt-get", "install", "-y", "-qq", package], env=apt, capture_output=True, timeout=180)
+    checks.check("apt installs it", installed.returncode == 0, installed.stderr)
+    done = subprocess.run(["/usr/bin/directory", "demo"], env={"HOME": world.path("home")}, capture_output=True, timeout=60)
+    checks.check("what it installed works", done.returncode == 0, done)
+    removed = subprocess.run(["apt-get", "remove", "-y", "-qq", "directory"], env=apt, capture_output=True, timeout=180)
+    checks.check("and goes away again", removed.returncode == 0 and not os.path.exists("/usr/bin/directory"), removed.stderr)
