@@ -12,6 +12,30 @@ final class SQLiteConnection {
         case text(String)
         case blob([UInt8])
         case null
+
+        /// The text, or what can be made of another kind of value.
+        var text: String {
+            switch self {
+            case .integer(let number): String(number)
+            case .text(let text): text
+            case .blob(let bytes): String(decoding: bytes, as: UTF8.self)
+            case .null: ""
+            }
+        }
+
+        /// The number; 0 for another kind of value.
+        var integer: Int64 {
+            if case .integer(let number) = self { number } else { 0 }
+        }
+
+        /// The bytes; of a text its own, of another kind of value none.
+        var bytes: [UInt8] {
+            switch self {
+            case .blob(let bytes): bytes
+            case .text(let text): Array(text.utf8)
+            case .integer, .null: []
+            }
+        }
     }
 
     init(path: String) throws(StorageError) {
