@@ -180,6 +180,8 @@ final class SQLiteConnection {
         case SQLITE_IOERR where code == SQLITE_IOERR | 3 << 8:
             // A write that the system refuses for another reason than ENOSPC: a quota or a limit on the file's size.
             return error(.full, "free some space or raise the limit, and try again; nothing was changed")
+        // Locking, unlocking, looking for a lock: SQLITE_IOERR_UNLOCK, _RDLOCK, _CHECKRESERVEDLOCK, _LOCK.
+        case SQLITE_IOERR where [8, 9, 14, 15].contains(code >> 8): return .noLocks(place: path, reason: reason)
         default: return error(.other, "try again; if it stays, choose another directory with --store")
         }
     }
