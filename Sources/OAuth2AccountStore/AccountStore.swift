@@ -38,6 +38,7 @@ public actor AccountStore {
     private static let maximumLoaded = 1_000
     /// The refreshes under way, each shared by all who want that account's token.
     var flights: [Account.ID: SharedResult<Flown>] = [:]
+    nonisolated let refreshGate = RefreshGate(limit: maximumRefreshesInFlight)
     /// Tokens that the provider gave and the storage would not take. They are saved before anything else is tried.
     var unsaved: [Account.ID: Unsaved] = [:]
     /// The newest change that was told.
@@ -286,7 +287,10 @@ public actor AccountStore {
             let sequence = try await storage.remove(id.rawValue)
             loaded[id] = nil
             unsaved[id] = nil
-            if let sequence { await changed(sequence) }
+            if let sequence {
+                try? await storage.setValue(nil, for: RefreshAttempt.name(id))
+                await changed(sequence)
+            }
         }
     }
 
