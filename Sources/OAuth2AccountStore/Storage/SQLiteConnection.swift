@@ -103,6 +103,21 @@ final class SQLiteConnection {
         }
     }
 
+    /// The rows of a query that come before damage is met, at most so many, and whether those are all.
+    func readable(_ sql: String, limit: Int = 1000) -> (rows: [[Value]], isWhole: Bool) {
+        guard let statement = try? prepared(sql) else { return ([], false) }
+        defer { sqlite3_reset(statement) }
+        var rows: [[Value]] = []
+        while rows.count < limit {
+            switch sqlite3_step(statement) {
+            case SQLITE_ROW: rows.append((0..<sqlite3_column_count(statement)).map { column(statement, $0) })
+            case SQLITE_DONE: return (rows, true)
+            default: return (rows, false)
+            }
+        }
+        return (rows, false)
+    }
+
     /// Runs `body` in a transaction that is written whole or not at all.
     @discardableResult
     func transaction<Result>(_ body: () throws(StorageError) -> Result) throws(StorageError) -> Result {
@@ -168,7 +183,8 @@ final class SQLiteConnection {
         case SQLITE_NOTADB, SQLITE_CORRUPT:
             return error(
                 .notAStore,
-                "nothing was changed; move the file away or restore a copy, or choose another directory with --store")
+                "nothing was changed; restore a copy, or copy what can be read of it into a new file (salvage); or choose another directory with --store"
+            )
         case SQLITE_FULL: return error(.full, "free some space and try again; nothing was changed")
         case SQLITE_READONLY:
             return error(

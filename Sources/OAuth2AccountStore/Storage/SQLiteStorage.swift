@@ -47,7 +47,7 @@ public actor SQLiteStorage: AccountStorage {
 
     // MARK: Opening
 
-    private func opened() throws(StorageError) -> SQLiteConnection {
+    func opened() throws(StorageError) -> SQLiteConnection {
         if let connection {
             // Changes to a file that no name leads to any more would be lost, and a new one would look like an empty store.
             guard let identity, let now = fileIdentity(), now == identity else {
@@ -192,7 +192,7 @@ public actor SQLiteStorage: AccountStorage {
 
     /// A row as a record. Where damage made a value one of another kind, what can be made of it stands in its place: the seal
     /// will not open, and the record is reported.
-    private static func record(_ row: [SQLiteConnection.Value]) -> SealedRecord {
+    static func record(_ row: [SQLiteConnection.Value]) -> SealedRecord {
         func value(_ index: Int) -> SQLiteConnection.Value { index < row.count ? row[index] : .null }
         var identity: [UInt8]?
         if case .blob(let bytes) = value(5) { identity = bytes }
