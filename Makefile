@@ -5,6 +5,10 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 OUTPUT ?= .build/docs
 
+# How often `make soak` kills, and the seed of its random numbers.
+KILLS ?= 2000
+SEED ?= 1
+
 # Extra words for `swift build` and `swift test`, such as -j 1.
 SWIFTFLAGS ?=
 
@@ -22,7 +26,7 @@ PROGRAM := .build/release/directory
 SOURCES := $(wildcard Package.swift Sources Tests Examples Benchmarks)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test lint format docs integration bench install install-files package uninstall clean
+.PHONY: help deps build demo test lint format docs integration soak bench install install-files package uninstall clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -54,7 +58,13 @@ docs: deps ## Build the documentation of every library: .build/docs
 	@.ci/documentation "$(OUTPUT)" $(STRICT) $(SWIFTFLAGS)
 
 integration: build ## Check the command against real servers, a real browser and a real terminal
+	@set -o pipefail; $(SWIFT) build $(RELEASE) $(SWIFTFLAGS) --product store-process 2>&1 | .ci/quiet-build
 	@Tests/Integration/run "$(CURDIR)/$(PROGRAM)"
+
+soak: deps $(if $(STATIC),$(STATIC)/libstdc++.a) ## Kill a process that works with a store 2,000 times (KILLS, SEED), and look at what is left
+	@set -o pipefail; $(SWIFT) build $(RELEASE) $(SWIFTFLAGS) --product store-process 2>&1 | .ci/quiet-build
+	@place=$$(mktemp -d) && trap 'rm -rf "$$place"' EXIT && chmod 700 "$$place" \
+		&& .build/release/store-process soak "$$place/store" $(KILLS) $(SEED)
 
 bench: build ## Print the figures against their peers: the command as it is installed
 	@set -o pipefail; $(SWIFT) build $(RELEASE) $(SWIFTFLAGS) --product benchmarks 2>&1 | .ci/quiet-build

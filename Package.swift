@@ -68,7 +68,8 @@ let package = Package(
             dependencies: [
                 "CSQLite", "HTTPTransport", "JOSE", "OAuth2", "OAuth2AccountStore", "StrictJSON", "TestSupport",
                 "store-process",
-            ]),
+            ],
+            exclude: ["Databases"]),
         .testTarget(
             name: "DirectorySearchTests",
             dependencies: ["DirectorySearch", "HTTPTransport", "OAuth2", "StrictJSON", "TestSupport"]),

@@ -23,6 +23,8 @@ public struct Account: Sendable, Identifiable, Equatable {
     public enum SignInReason: String, Sendable, Codable {
         /// The provider no longer accepts the refresh token.
         case grantGone = "grant-gone"
+        /// The provider had issued new tokens, and the program was stopped, or the connection broke, before it received them.
+        case answerLost = "answer-lost"
         /// The access token has expired and there is no refresh token.
         case noRefreshToken = "no-refresh-token"
         /// The provider wants the person: consent, another factor, a choice.
@@ -34,6 +36,8 @@ public struct Account: Sendable, Identifiable, Equatable {
         public var explanation: String {
             switch self {
             case .grantGone: "the provider no longer accepts the saved sign-in"
+            case .answerLost:
+                "the provider had issued new tokens, and the program was stopped before it received them"
             case .noRefreshToken: "the access token is no longer good and the provider gave no refresh token"
             case .interactionRequired: "the provider wants to ask the person something"
             case .scopeNotGranted: "a permission is needed that was not granted"

@@ -104,8 +104,14 @@ struct AccountRecord: Codable, Sendable, Equatable {
 /// back, does not open.
 struct RecordSeal: Sendable {
     let key: SealingKey
+    let identities: RecordIdentity
     private static let checkText = Array("directory account store".utf8)
     private static let checkContext = Array("key-check-1".utf8)
+
+    init(key: SealingKey) {
+        self.key = key
+        identities = RecordIdentity(key: key)
+    }
 
     private static func context(_ id: String, _ type: String, _ revision: Int64) -> [UInt8] {
         // Lengths keep the parts apart.
@@ -115,7 +121,9 @@ struct RecordSeal: Sendable {
     func seal(_ record: AccountRecord, revision: Int64) throws -> SealedRecord {
         let plain = try JSONEncoder().encode(record)
         let sealed = try key.seal(plain, authenticating: Self.context(record.id.rawValue, record.type, revision))
-        return SealedRecord(id: record.id.rawValue, type: record.type, revision: revision, sealed: sealed)
+        return SealedRecord(
+            id: record.id.rawValue, type: record.type, revision: revision, identity: identities.digest(record),
+            sealed: sealed)
     }
 
     /// The record, or nil when its seal is broken.

@@ -96,6 +96,8 @@ extension AccountStore {
         flights[id] = flight
         // A task of its own: the caller who happened to start it may be cancelled.
         Task {
+            await refreshGate.enter()
+            defer { refreshGate.leave() }
             let result: Result<Flown, any Error>
             do {
                 let flown = try await renew(id, demand)
@@ -183,13 +185,13 @@ extension AccountStore {
         try checkSameProvider(record, type, connection.server)
         let prepared = try await prepareRenewal(record, connection)
         // Once the provider has rotated the token, the answer must be saved: find out before whether it can be.
-        try await storage.checkWritable()
+        let attempt = try await beginAttempt(record)
         let tokens: Tokens
         do {
-            tokens = try await renewedTokens(record, prepared)
+            tokens = try await attempted(attempt) { try await renewedTokens(record, prepared) }
         } catch OAuth2Error.provider(let error) where error.code.needsInteraction && (error.status ?? 400) < 500 {
             guard let refreshToken = record.tokens.refreshToken else { throw OAuth2Error.provider(error) }
-            throw try await lost(record, refreshToken, error)
+            throw try await lost(record, refreshToken, error, attempt)
         } catch OAuth2Error.http(status: 400, _) where record.tokens.refreshToken != nil {
             // glewlwyd answers a dead refresh token like this, without a word. Nothing is believed of it that would last: the
             // next call asks again.
@@ -229,8 +231,10 @@ extension AccountStore {
     }
 
     /// `invalid_grant` and its kind are believed only if nobody has a newer refresh token.
-    private func lost(_ record: AccountRecord, _ sent: Secret, _ error: ProviderError) async throws -> any Error {
-        let reason: Account.SignInReason = error.code == .invalidGrant ? .grantGone : .interactionRequired
+    private func lost(
+        _ record: AccountRecord, _ sent: Secret, _ error: ProviderError, _ attempt: RefreshAttempt?
+    ) async throws -> any Error {
+        let reason = attempt?.reason(error) ?? .interactionRequired
         let marked = try await update(record.id, .signInNeeded) {
             guard $0.tokens.refreshToken == sent else { throw Overtaken() }
             $0.signInNeeded = reason

@@ -33,11 +33,12 @@ public actor AccountStore {
         var position: Int64
     }
 
-    /// The accounts that were used, so that a fresh token needs no disk. At most ``maximumLoaded``.
-    var loaded: [Account.ID: Loaded] = [:]
+    /// The accounts that were used last, so that a fresh token needs no disk.
+    var loaded = RecentlyUsed<Account.ID, Loaded>(capacity: maximumLoaded)
     private static let maximumLoaded = 1_000
     /// The refreshes under way, each shared by all who want that account's token.
     var flights: [Account.ID: SharedResult<Flown>] = [:]
+    nonisolated let refreshGate = RefreshGate(limit: maximumRefreshesInFlight)
     /// Tokens that the provider gave and the storage would not take. They are saved before anything else is tried.
     var unsaved: [Account.ID: Unsaved] = [:]
     /// The newest change that was told.
@@ -138,9 +139,25 @@ public actor AccountStore {
     /// - Throws: ``AccountStoreError``
     public func accounts(ofType type: String? = nil) async throws -> [Account] {
         try await failing("cannot read the accounts") {
-            try await storage.records(ofType: type).compactMap { sealed in
-                seal.open(sealed).map { Account(record: $0, position: sealed.position) }
+            var accounts: [Account] = []
+            try await eachRecord(ofType: type) { sealed in
+                if let record = seal.open(sealed) {
+                    accounts.append(Account(record: record, position: sealed.position))
+                }
             }
+            return accounts
+        }
+    }
+
+    /// Goes through the sealed records in order. Only a page of them is in memory at a time.
+    func eachRecord(ofType type: String?, _ body: (SealedRecord) throws -> Void) async throws {
+        var last: Int64 = 0
+        while true {
+            try Task.checkCancellation()
+            let page = try await storage.records(ofType: type, after: last, limit: RecordPage.size)
+            guard let end = page.last?.position else { return }
+            last = try RecordPage.next(after: last, end, place: storage.place)
+            for record in page { try body(record) }
         }
     }
 
@@ -149,8 +166,11 @@ public actor AccountStore {
     /// - Throws: ``AccountStoreError``
     public func damagedRecords() async throws -> [(id: Account.ID, type: String)] {
         try await failing("cannot read the accounts") {
-            try await storage.records(ofType: nil).filter { seal.open($0) == nil }
-                .map { (Account.ID(rawValue: $0.id), $0.type) }
+            var damaged: [(id: Account.ID, type: String)] = []
+            try await eachRecord(ofType: nil) { sealed in
+                if seal.open(sealed) == nil { damaged.append((Account.ID(rawValue: sealed.id), sealed.type)) }
+            }
+            return damaged
         }
     }
 
@@ -174,6 +194,10 @@ public actor AccountStore {
         {
             return account
         }
+        let last = try await failing("cannot read the accounts") { try await storage.lastRecord(ofType: type) }
+        guard let last else { return nil }
+        if let record = seal.open(last) { return Account(record: record, position: last.position) }
+        // The newest one is damaged: of the others the newest.
         return try await accounts(ofType: type).last
     }
 
@@ -207,7 +231,6 @@ public actor AccountStore {
     /// Keeps what was read, unless something newer is kept already.
     func remember(_ read: Loaded) {
         if let kept = loaded[read.record.id], kept.revision > read.revision { return }
-        if loaded.count >= Self.maximumLoaded, loaded[read.record.id] == nil { loaded.removeAll() }
         loaded[read.record.id] = read
     }
 
@@ -264,7 +287,10 @@ public actor AccountStore {
             let sequence = try await storage.remove(id.rawValue)
             loaded[id] = nil
             unsaved[id] = nil
-            if let sequence { await changed(sequence) }
+            if let sequence {
+                try? await storage.setValue(nil, for: RefreshAttempt.name(id))
+                await changed(sequence)
+            }
         }
     }
 

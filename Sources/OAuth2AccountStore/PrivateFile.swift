@@ -48,37 +48,56 @@ package enum PrivateFile {
         }
     }
 
-    /// Creates a file with mode 0600 and these bytes, whole or not at all: it is written under another name, made durable and
-    /// then linked, which fails with `EEXIST` when the name is taken.
+    /// Creates a file with mode 0600 and these bytes, whole or not at all: it is written without a name, made durable and then
+    /// linked, which fails with `EEXIST` when the name is taken. Who is killed meanwhile leaves nothing. Where the system has no
+    /// files without a name, it has the suffix meanwhile.
     package static func create(_ path: String, _ bytes: [UInt8], suffix: String) -> Result<Void, Failure> {
+        #if os(Linux)
+            // O_TMPFILE, which Swift does not see.
+            let nameless = open(directory(of: path), O_WRONLY | O_DIRECTORY | O_CLOEXEC | 0o20_000_000, 0o600)
+            if nameless >= 0 {
+                defer { close(nameless) }
+                if let failure = fill(nameless, bytes) { return .failure(failure) }
+                // A descriptor is linked by its name in /proc, which not every container has.
+                if linkat(AT_FDCWD, "/proc/self/fd/\(nameless)", AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0 {
+                    syncDirectory(of: path)
+                    return .success(())
+                }
+                if errno == EEXIST { return .failure(Failure(EEXIST)) }
+            }
+        #endif
         let temporary = path + "." + suffix
         let file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard file >= 0 else { return .failure(Failure(errno)) }
         defer { unlink(temporary) }
-        var written = 0
-        while written < bytes.count {
-            let count = bytes[written...].withUnsafeBytes { posixWrite(file, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else {
-                let code = errno
-                close(file)
-                return .failure(Failure(code))
-            }
-            written += count
-        }
-        let synced = fsync(file) == 0
-        let code = errno
-        guard close(file) == 0, synced else { return .failure(Failure(synced ? errno : code)) }
+        let failure = fill(file, bytes)
+        guard close(file) == 0 || failure != nil else { return .failure(Failure(errno)) }
+        if let failure { return .failure(failure) }
         guard link(temporary, path) == 0 else { return .failure(Failure(errno)) }
         syncDirectory(of: path)
         return .success(())
     }
 
+    /// Writes the bytes and makes them durable; nil when it is done.
+    private static func fill(_ file: Int32, _ bytes: [UInt8]) -> Failure? {
+        var written = 0
+        while written < bytes.count {
+            let count = bytes[written...].withUnsafeBytes { posixWrite(file, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return Failure(errno) }
+            written += count
+        }
+        return fsync(file) == 0 ? nil : Failure(errno)
+    }
+
+    private static func directory(of path: String) -> String {
+        let slash = path.lastIndex(of: "/")
+        return slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    }
+
     /// Makes a directory's entries durable.
     static func syncDirectory(of path: String) {
-        let slash = path.lastIndex(of: "/")
-        let directory = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-        let descriptor = open(directory, O_RDONLY | O_CLOEXEC)
+        let descriptor = open(directory(of: path), O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return }
         fsync(descriptor)
         close(descriptor)

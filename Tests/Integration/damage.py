@@ -5,6 +5,7 @@ import random
 import shutil
 import signal
 import sqlite3
+import subprocess
 import time
 
 from provider import Provider, sign_in
@@ -60,6 +61,7 @@ def run(checks, world):
         checks.ends("a place where nothing can be made", world.run("accounts", "--store", "/proc/store"), 9, "hint:")
 
     killed(checks, world)
+    soak(checks, world)
 
 
 def killed(checks, world):
@@ -75,3 +77,18 @@ def killed(checks, world):
         if kept.status != 0 or len(kept.json or []) != 1:
             lost.append(str(kept))
     checks.check("killed 25 times in the middle of a refresh: the account is always there", not lost, "\n".join(lost))
+
+
+def soak(checks, world):
+    """A process of the library that works with a store is killed a hundred times, at any instruction."""
+    program = os.path.join(os.path.dirname(world.program), "store-process")
+    if not os.path.exists(program):
+        print("skipped: the soak, because there is no store-process beside the program; make soak builds it")
+        return
+    place = world.path("soak")
+    os.mkdir(place, 0o700)
+    done = subprocess.run([program, "soak", os.path.join(place, "store"), "100", "2026"], capture_output=True, text=True,
+                          timeout=300, check=False)
+    print(done.stdout.strip())
+    checks.check("killed 100 times at any instruction: what was acknowledged is there", done.returncode == 0,
+                 done.stdout + done.stderr)

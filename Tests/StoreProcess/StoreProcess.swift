@@ -14,8 +14,10 @@ struct StoreProcess {
         // A limit on the size of files is to be an error, as a full disk is, not the end of the process.
         signal(SIGXFSZ, SIG_IGN)
         let words = CommandLine.arguments.dropFirst()
+        if words.count >= 3, words[1] == "soak" { await soak(Array(words)) }
         guard words.count >= 3, let port = UInt16(words[3]) else {
-            say("usage: store-process tokens|look|change|churn DIRECTORY PORT [NUMBER]")
+            say("usage: store-process tokens|look|change|churn|live DIRECTORY PORT [NUMBER]")
+            say("       store-process soak DIRECTORY KILLS [SEED]")
             exit(64)
         }
         let process = StoreProcess(directory: StoreDirectory(words[2]), port: port)
@@ -26,12 +28,29 @@ struct StoreProcess {
             case "look": try await process.look()
             case "change": try await process.change(fileLimit: number)
             case "churn": try await process.churn(seed: number)
+            case "live": try await SoakWorker(directory: process.directory, port: port).run(seed: UInt64(number))
             default: say("unknown word")
             }
         } catch let error as AccountStoreError {
             say("error \(error.kind): \(error.description) | \(error.hint ?? "")")
         } catch {
             say("error \(error)")
+        }
+    }
+
+    /// Kills processes of this program and says what was left; see ``Soak``.
+    private static func soak(_ words: [String]) async -> Never {
+        guard let kills = Int(words[2]), kills > 0 else {
+            say("usage: store-process soak DIRECTORY KILLS [SEED]")
+            exit(64)
+        }
+        do {
+            let seed = words.count > 3 ? UInt64(words[3]) ?? 1 : 1
+            let holds = try await Soak(directory: StoreDirectory(words[1]), kills: kills, seed: seed).run()
+            exit(holds ? 0 : 1)
+        } catch {
+            say("error \(error)")
+            exit(1)
         }
     }
 

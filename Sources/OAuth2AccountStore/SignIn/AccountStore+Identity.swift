@@ -116,10 +116,8 @@ extension AccountStore {
         let lock = try await storage.lock("type:\(type.name)", timeout: .seconds(120))
         defer { lock.release() }
         // Without a subject there is no telling people apart: such a type has one account, beside the client's own.
-        let known = try await accounts(ofType: type.name).first {
-            $0.isClient == (renewal != nil) && $0.subject == identity.subject
-                && (identity.subject == nil || $0.issuer == issuer)
-        }
+        let known = try await knownAccount(
+            ofType: type.name, issuer: issuer, subject: identity.subject, isClient: renewal != nil)
         func fill(_ record: inout AccountRecord) {
             record.tokens = tokens
             record.issuer = issuer
@@ -134,7 +132,7 @@ extension AccountStore {
         }
         var account: Account?
         if let known {
-            account = try await update(known.id, .profile, fill).map {
+            account = try await update(known, .profile, fill).map {
                 Account(record: $0.record, position: $0.position)
             }
         }

@@ -8,15 +8,21 @@ public struct SealedRecord: Sendable, Equatable {
     public var revision: Int64
     /// The place in the order of accounts; storage gives it on insertion and never changes it.
     public var position: Int64
+    /// By what a sign-in finds the account that it belongs to: a digest of 16 bytes, made with a key that is derived from the
+    /// store's, of type, issuer and subject. Nil when it is not known. Several records may have the same one.
+    public var identity: [UInt8]?
     /// The sealed record.
     public var sealed: [UInt8]
 
     /// A record.
-    public init(id: String, type: String, revision: Int64, position: Int64 = 0, sealed: [UInt8]) {
+    public init(
+        id: String, type: String, revision: Int64, position: Int64 = 0, identity: [UInt8]? = nil, sealed: [UInt8]
+    ) {
         self.id = id
         self.type = type
         self.revision = revision
         self.position = position
+        self.identity = identity
         self.sealed = sealed
     }
 }
@@ -71,13 +77,22 @@ public protocol AccountStorage: Sendable {
     /// Where it is, in words for people: a path, "memory".
     var place: String { get }
 
-    /// All records of a type, or of every type, in order.
-    func records(ofType type: String?) async throws -> [SealedRecord]
+    /// A page of the records of a type, or of every type: the first `limit` of those with a greater position, in order of
+    /// position. No record means that there are no more. A record that cannot be made out is given all the same, with what can
+    /// be read of it: its seal will tell.
+    func records(ofType type: String?, after position: Int64, limit: Int) async throws -> [SealedRecord]
+    /// The records of a type that have this ``SealedRecord/identity``, in order of position.
+    func records(ofType type: String, identity: [UInt8]) async throws -> [SealedRecord]
+    /// The record of a type with the greatest position.
+    func lastRecord(ofType type: String) async throws -> SealedRecord?
+    /// How many records there are of a type, or of every type.
+    func count(ofType type: String?) async throws -> Int
     /// The record of this identifier.
     func record(_ id: String) async throws -> SealedRecord?
-    /// Adds a record after all others and gives its position. Revision is 1.
+    /// Adds a record, with its identity, after all others and gives its position, which is greater than 0. Revision is 1.
     func insert(_ record: SealedRecord) async throws -> (position: Int64, sequence: Int64)
-    /// Replaces a record if its revision in storage is one less than the new one; nil when it is not, or the record is gone.
+    /// Replaces a record, and its identity, if its revision in storage is one less than the new one; nil when it is not, or the
+    /// record is gone. Identifier, type and position stay.
     func replace(_ record: SealedRecord, kind: StorageChange.Kind) async throws -> Int64?
     /// Removes a record; nil when it was not there. Gives the change's sequence.
     func remove(_ id: String) async throws -> Int64?
@@ -106,7 +121,35 @@ public protocol AccountStorage: Sendable {
 
 extension AccountStorage {
     /// Whether there are no records.
-    func isEmpty() async throws -> Bool { try await records(ofType: nil).isEmpty }
+    func isEmpty() async throws -> Bool { try await records(ofType: nil, after: 0, limit: 1).isEmpty }
+
+    /// All records of a type, or of every type, in order: for tests and small stores, because all are in memory at once.
+    package func records(ofType type: String?) async throws -> [SealedRecord] {
+        var all: [SealedRecord] = []
+        while true {
+            let last = all.last?.position ?? 0
+            let page = try await records(ofType: type, after: last, limit: RecordPage.size)
+            guard let end = page.last?.position else { return all }
+            _ = try RecordPage.next(after: last, end, place: place)
+            all += page
+        }
+    }
+}
+
+/// How records are gone through.
+enum RecordPage {
+    /// How many records are read at a time.
+    static let size = 256
+
+    /// Where the next page begins. Positions that do not go up are damage, and would be gone through for ever.
+    static func next(after last: Int64, _ end: Int64, place: String) throws(StorageError) -> Int64 {
+        guard end > last else {
+            throw StorageError(
+                .notAStore, place: place, reason: "the order of its records is damaged",
+                hint: "restore a copy, or copy what can be read into a new store; nothing was changed")
+        }
+        return end
+    }
 }
 
 /// Why storage could not do what it was asked.

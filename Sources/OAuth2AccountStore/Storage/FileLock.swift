@@ -16,6 +16,11 @@ import Synchronization
 struct FileLock: Sendable {
     let path: String
     let sleep: @Sendable (Duration) async throws -> Void
+    /// Asks the system for the lock; gives 0 or the error number.
+    var request: @Sendable (_ file: Int32, _ range: flock) -> Int32 = { file, range in
+        var range = range
+        return fcntl(file, Self.setCommand, &range) == 0 ? 0 : errno
+    }
 
     // Glibc and Darwin have the command in their headers, where Swift does not see it.
     #if canImport(Darwin)
@@ -47,11 +52,27 @@ struct FileLock: Sendable {
         range.l_whence = Int16(SEEK_SET)
         range.l_start = Self.offset(name)
         range.l_len = 1
-        if fcntl(file, Self.setCommand, &range) == 0 { return Held(file) }
-        let code = errno
-        close(file)
-        if code == EAGAIN || code == EACCES { return nil }
-        throw StorageError.system(code, place: path, doing: "locking")
+        switch request(file, range) {
+        case 0 where isCurrent(file): return Held(file)
+        // Held by another, or the file was removed meanwhile, and the next one opens another: that one counts.
+        case 0, EAGAIN, EACCES:
+            close(file)
+            return nil
+        case let code:
+            close(file)
+            guard ![ENOLCK, EOPNOTSUPP, ENOSYS, EINVAL].contains(code) else {
+                throw .noLocks(place: path, reason: "locking failed: \(String(cString: strerror(code)))")
+            }
+            throw .system(code, place: path, doing: "locking")
+        }
+    }
+
+    /// Whether the path still leads to this file.
+    private func isCurrent(_ file: Int32) -> Bool {
+        var opened = stat()
+        var named = stat()
+        return fstat(file, &opened) == 0 && lstat(path, &named) == 0 && opened.st_dev == named.st_dev
+            && opened.st_ino == named.st_ino
     }
 
     /// Waits without holding a thread: the kernel has no way to wake a task.
@@ -82,6 +103,13 @@ struct FileLock: Sendable {
 private func systemClose(_ file: Int32) -> Int32 { close(file) }
 
 extension StorageError {
+    /// The fault of a file system on which processes cannot exclude each other, such as some network file systems.
+    static func noLocks(place: String, reason: String) -> StorageError {
+        StorageError(
+            .other, place: place, reason: "\(reason): the file system offers no locks, which a store cannot do without",
+            hint: "choose a directory on a local disk with --store")
+    }
+
     /// The fault that an error number means.
     static func system(_ code: Int32, place: String, doing action: String) -> StorageError {
         let reason = "\(action) failed: \(String(cString: strerror(code)))"

@@ -2,7 +2,11 @@ import Synchronization
 
 /// Accounts for the life of the process: for tests, and for programs that must not write. Several stores may share one.
 public actor MemoryStorage: AccountStorage {
-    private var kept: [SealedRecord] = []
+    private var kept: [String: SealedRecord] = [:]
+    /// The identifiers in order, for every type and, under nil, for all of them.
+    private var order: [String?: [Place]] = [:]
+    /// The identifiers by type and identity.
+    private var known: [Person: [String]] = [:]
     private var values: [String: [UInt8]] = [:]
     private var log: [StorageChange] = []
     private var sequence: Int64 = 0
@@ -18,38 +22,96 @@ public actor MemoryStorage: AccountStorage {
     /// "memory"
     public nonisolated var place: String { "memory" }
 
-    /// All records of a type, or of every type, in order.
-    public func records(ofType type: String?) -> [SealedRecord] { kept.filter { type == nil || $0.type == type } }
+    private struct Place {
+        let position: Int64
+        let id: String
+    }
+
+    private struct Person: Hashable {
+        let type: String
+        let identity: [UInt8]
+    }
+
+    /// A page of the records of a type, or of every type, in order.
+    public func records(ofType type: String?, after position: Int64, limit: Int) -> [SealedRecord] {
+        let places = order[type] ?? []
+        return places[Self.index(after: position, in: places)...].prefix(max(limit, 0)).compactMap { kept[$0.id] }
+    }
+
+    /// The records of a type that have this identity.
+    public func records(ofType type: String, identity: [UInt8]) -> [SealedRecord] {
+        (known[Person(type: type, identity: identity)] ?? []).compactMap { kept[$0] }
+            .sorted { $0.position < $1.position }
+    }
+
+    /// The record of a type with the greatest position.
+    public func lastRecord(ofType type: String) -> SealedRecord? { order[type]?.last.flatMap { kept[$0.id] } }
+
+    /// How many records there are.
+    public func count(ofType type: String?) -> Int { order[type]?.count ?? 0 }
 
     /// The record of this identifier.
-    public func record(_ id: String) -> SealedRecord? { kept.first { $0.id == id } }
+    public func record(_ id: String) -> SealedRecord? { kept[id] }
+
+    /// Where the places with a greater position begin.
+    private static func index(after position: Int64, in places: [Place]) -> Int {
+        var range = 0..<places.count
+        while !range.isEmpty {
+            let middle = range.lowerBound + range.count / 2
+            range =
+                places[middle].position <= position ? middle + 1..<range.upperBound : range.lowerBound..<middle
+        }
+        return range.lowerBound
+    }
 
     /// Adds a record after all others.
     public func insert(_ record: SealedRecord) throws -> (position: Int64, sequence: Int64) {
-        guard !kept.contains(where: { $0.id == record.id }) else {
+        guard kept[record.id] == nil else {
             throw StorageError(.other, place: place, reason: "the identifier is taken", hint: "use another identifier")
         }
         position += 1
         var record = record
         record.position = position
-        kept.append(record)
+        kept[record.id] = record
+        for type in [nil, record.type] { order[type, default: []].append(Place(position: position, id: record.id)) }
+        learn(record)
         return (position, note(record.id, record.type, .added))
     }
 
     /// Replaces a record if its revision is one less than the new one.
     public func replace(_ record: SealedRecord, kind: StorageChange.Kind) -> Int64? {
-        guard let index = kept.firstIndex(where: { $0.id == record.id }), kept[index].revision == record.revision - 1
-        else { return nil }
-        let position = kept[index].position
-        kept[index] = record
-        kept[index].position = position
+        guard let old = kept[record.id], old.revision == record.revision - 1 else { return nil }
+        forget(old)
+        var record = record
+        record.type = old.type
+        record.position = old.position
+        kept[record.id] = record
+        learn(record)
         return note(record.id, record.type, kind)
     }
 
     /// Removes a record.
     public func remove(_ id: String) -> Int64? {
-        guard let index = kept.firstIndex(where: { $0.id == id }) else { return nil }
-        return note(id, kept.remove(at: index).type, .removed)
+        guard let old = kept.removeValue(forKey: id) else { return nil }
+        forget(old)
+        for type in [nil, old.type] {
+            let index = Self.index(after: old.position - 1, in: order[type] ?? [])
+            order[type]?.remove(at: index)
+            if order[type]?.isEmpty == true { order[type] = nil }
+        }
+        return note(id, old.type, .removed)
+    }
+
+    private func learn(_ record: SealedRecord) {
+        guard let identity = record.identity else { return }
+        known[Person(type: record.type, identity: identity), default: []].append(record.id)
+    }
+
+    private func forget(_ record: SealedRecord) {
+        guard let identity = record.identity else { return }
+        let person = Person(type: record.type, identity: identity)
+        known[person]?.removeAll { $0 == record.id }
+        if known[person]?.isEmpty == true { known[person] = nil }
     }
 
     private func note(_ id: String, _ type: String, _ kind: StorageChange.Kind) -> Int64 {

@@ -12,6 +12,30 @@ final class SQLiteConnection {
         case text(String)
         case blob([UInt8])
         case null
+
+        /// The text, or what can be made of another kind of value.
+        var text: String {
+            switch self {
+            case .integer(let number): String(number)
+            case .text(let text): text
+            case .blob(let bytes): String(decoding: bytes, as: UTF8.self)
+            case .null: ""
+            }
+        }
+
+        /// The number; 0 for another kind of value.
+        var integer: Int64 {
+            if case .integer(let number) = self { number } else { 0 }
+        }
+
+        /// The bytes; of a text its own, of another kind of value none.
+        var bytes: [UInt8] {
+            switch self {
+            case .blob(let bytes): bytes
+            case .text(let text): Array(text.utf8)
+            case .integer, .null: []
+            }
+        }
     }
 
     init(path: String) throws(StorageError) {
@@ -79,6 +103,21 @@ final class SQLiteConnection {
         }
     }
 
+    /// The rows of a query that come before damage is met, at most so many, and whether those are all.
+    func readable(_ sql: String, limit: Int = 1000) -> (rows: [[Value]], isWhole: Bool) {
+        guard let statement = try? prepared(sql) else { return ([], false) }
+        defer { sqlite3_reset(statement) }
+        var rows: [[Value]] = []
+        while rows.count < limit {
+            switch sqlite3_step(statement) {
+            case SQLITE_ROW: rows.append((0..<sqlite3_column_count(statement)).map { column(statement, $0) })
+            case SQLITE_DONE: return (rows, true)
+            default: return (rows, false)
+            }
+        }
+        return (rows, false)
+    }
+
     /// Runs `body` in a transaction that is written whole or not at all.
     @discardableResult
     func transaction<Result>(_ body: () throws(StorageError) -> Result) throws(StorageError) -> Result {
@@ -144,7 +183,8 @@ final class SQLiteConnection {
         case SQLITE_NOTADB, SQLITE_CORRUPT:
             return error(
                 .notAStore,
-                "nothing was changed; move the file away or restore a copy, or choose another directory with --store")
+                "nothing was changed; restore a copy, or copy what can be read of it into a new file (salvage); or choose another directory with --store"
+            )
         case SQLITE_FULL: return error(.full, "free some space and try again; nothing was changed")
         case SQLITE_READONLY:
             return error(
@@ -156,6 +196,8 @@ final class SQLiteConnection {
         case SQLITE_IOERR where code == SQLITE_IOERR | 3 << 8:
             // A write that the system refuses for another reason than ENOSPC: a quota or a limit on the file's size.
             return error(.full, "free some space or raise the limit, and try again; nothing was changed")
+        // Locking, unlocking, looking for a lock: SQLITE_IOERR_UNLOCK, _RDLOCK, _CHECKRESERVEDLOCK, _LOCK.
+        case SQLITE_IOERR where [8, 9, 14, 15].contains(code >> 8): return .noLocks(place: path, reason: reason)
         default: return error(.other, "try again; if it stays, choose another directory with --store")
         }
     }

@@ -19,9 +19,6 @@ public actor SQLiteStorage: AccountStorage {
     /// How many changes the log keeps; a process that missed more learns only that something changed.
     static let keptChanges = 10_000
     private static let fileName = "accounts.sqlite"
-    /// "OA2S", in the file's header: by it the `file` command and we know whose file it is.
-    private static let applicationID = 0x4F41_3253
-    private static let schemaVersion: Int64 = 1
 
     /// The path of the file.
     public nonisolated let place: String
@@ -29,6 +26,9 @@ public actor SQLiteStorage: AccountStorage {
     private let locks: FileLock
     private let thread = SerialThread()
     private var connection: SQLiteConnection?
+    /// The beginning of every query of records.
+    private var columns = ""
+    private var hasIdentities = false
     /// Which file was opened: device and inode.
     private var identity: (device: UInt64, inode: UInt64)?
 
@@ -47,7 +47,7 @@ public actor SQLiteStorage: AccountStorage {
 
     // MARK: Opening
 
-    private func opened() throws(StorageError) -> SQLiteConnection {
+    func opened() throws(StorageError) -> SQLiteConnection {
         if let connection {
             // Changes to a file that no name leads to any more would be lost, and a new one would look like an empty store.
             guard let identity, let now = fileIdentity(), now == identity else {
@@ -104,7 +104,7 @@ public actor SQLiteStorage: AccountStorage {
 
     private func createStore() throws(StorageError) {
         let memory = try SQLiteConnection(path: ":memory:")
-        try create(memory)
+        try SQLiteSchema.create(memory)
         guard let image = memory.image(), let random = try? SecureRandom.bytes(9) else {
             throw StorageError(.other, place: place, reason: "no memory or randomness", hint: "try again")
         }
@@ -121,89 +121,100 @@ public actor SQLiteStorage: AccountStorage {
 
     private func configure(_ connection: SQLiteConnection) throws(StorageError) {
         try connection.execute("PRAGMA synchronous=FULL; PRAGMA trusted_schema=OFF; PRAGMA secure_delete=ON")
-        switch try version(connection) {
-        case Self.schemaVersion: break
-        case let version where version > Self.schemaVersion:
-            throw StorageError(
-                .laterVersion, place: place,
-                reason: "it was written by a later version (schema \(version), this one knows 1)",
-                hint: "use that version, or choose another directory with --store; nothing was changed")
-        default:
-            throw StorageError(
-                .notAStore, place: place, reason: "it is a database of another program",
-                hint: "choose another directory with --store; nothing was changed")
-        }
+        adopt(version: try SQLiteSchema.open(connection))
         try connection.execute(
             "PRAGMA journal_mode=PERSIST; PRAGMA journal_size_limit=\(Self.maximumJournalSize)")
     }
 
-    /// The schema version; -1 for another program's database.
-    private func version(_ connection: SQLiteConnection) throws(StorageError) -> Int64 {
-        guard case .integer(let version)? = try connection.run("PRAGMA user_version").first?.first,
-            case .integer(let application)? = try connection.run("PRAGMA application_id").first?.first
-        else { return -1 }
-        return application == Self.applicationID ? version : -1
+    private func adopt(version: Int64) {
+        hasIdentities = version >= 2
+        columns = "SELECT id, type, revision, position, record, \(hasIdentities ? "identity" : "NULL") FROM accounts"
     }
 
-    private func create(_ connection: SQLiteConnection) throws(StorageError) {
-        try connection.transaction { () throws(StorageError) in
-            try connection.execute(
-                """
-                CREATE TABLE accounts (
-                    id TEXT PRIMARY KEY, type TEXT NOT NULL, position INTEGER NOT NULL UNIQUE,
-                    revision INTEGER NOT NULL, record BLOB NOT NULL
-                ) STRICT;
-                CREATE INDEX accounts_by_type ON accounts (type, position);
-                CREATE TABLE facts (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
-                CREATE TABLE changes (
-                    sequence INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, type TEXT NOT NULL, kind TEXT NOT NULL
-                ) STRICT;
-                PRAGMA application_id=\(Self.applicationID);
-                PRAGMA user_version=\(Self.schemaVersion);
-                """)
-        }
+    /// The connection for a change. A store of schema 1 that could not be written when it was opened becomes one of this version
+    /// first, or it is told why not.
+    private func changeable() throws(StorageError) -> SQLiteConnection {
+        let connection = try opened()
+        if !hasIdentities { adopt(version: try SQLiteSchema.migrate(connection)) }
+        return connection
     }
 
     // MARK: Records
 
-    /// All records of a type, or of every type, in order.
-    public func records(ofType type: String?) throws -> [SealedRecord] {
-        let columns = "SELECT id, type, revision, position, record FROM accounts"
+    /// A page of the records of a type, or of every type, in order.
+    public func records(ofType type: String?, after position: Int64, limit: Int) throws -> [SealedRecord] {
+        let connection = try opened()
+        let rest = "position > ? ORDER BY position LIMIT ?"
+        let range: [SQLiteConnection.Value] = [.integer(position), .integer(Int64(max(limit, 0)))]
         let rows =
             if let type {
-                try opened().run("\(columns) WHERE type = ? ORDER BY position", [.text(type)])
+                try connection.run("\(columns) WHERE type = ? AND \(rest)", [.text(type)] + range)
             } else {
-                try opened().run("\(columns) ORDER BY position")
+                try connection.run("\(columns) WHERE \(rest)", range)
             }
-        return rows.compactMap(Self.record)
+        return rows.map(Self.record)
+    }
+
+    /// The records of a type that have this identity.
+    public func records(ofType type: String, identity: [UInt8]) throws -> [SealedRecord] {
+        let connection = try opened()
+        guard hasIdentities else { return [] }
+        return try connection.run(
+            "\(columns) WHERE type = ? AND identity = ? ORDER BY position", [.text(type), .blob(identity)]
+        ).map(Self.record)
+    }
+
+    /// The record of a type with the greatest position.
+    public func lastRecord(ofType type: String) throws -> SealedRecord? {
+        let connection = try opened()
+        return try connection.run("\(columns) WHERE type = ? ORDER BY position DESC LIMIT 1", [.text(type)])
+            .first.map(Self.record)
+    }
+
+    /// How many records there are.
+    public func count(ofType type: String?) throws -> Int {
+        let connection = try opened()
+        let rows =
+            if let type {
+                try connection.run("SELECT count(*) FROM accounts WHERE type = ?", [.text(type)])
+            } else {
+                try connection.run("SELECT count(*) FROM accounts")
+            }
+        guard case .integer(let count)? = rows.first?.first else { return 0 }
+        return Int(clamping: count)
     }
 
     /// The record of this identifier.
     public func record(_ id: String) throws -> SealedRecord? {
-        try opened().run("SELECT id, type, revision, position, record FROM accounts WHERE id = ?", [.text(id)])
-            .first.flatMap(Self.record)
+        let connection = try opened()
+        return try connection.run("\(columns) WHERE id = ?", [.text(id)]).first.map(Self.record)
     }
 
-    private static func record(_ row: [SQLiteConnection.Value]) -> SealedRecord? {
-        guard row.count == 5, case .text(let id) = row[0], case .text(let type) = row[1],
-            case .integer(let revision) = row[2], case .integer(let position) = row[3], case .blob(let sealed) = row[4]
-        else { return nil }
-        return SealedRecord(id: id, type: type, revision: revision, position: position, sealed: sealed)
+    /// A row as a record. Where damage made a value one of another kind, what can be made of it stands in its place: the seal
+    /// will not open, and the record is reported.
+    static func record(_ row: [SQLiteConnection.Value]) -> SealedRecord {
+        func value(_ index: Int) -> SQLiteConnection.Value { index < row.count ? row[index] : .null }
+        var identity: [UInt8]?
+        if case .blob(let bytes) = value(5) { identity = bytes }
+        return SealedRecord(
+            id: value(0).text, type: value(1).text, revision: value(2).integer, position: value(3).integer,
+            identity: identity, sealed: value(4).bytes)
     }
 
     /// Adds a record after all others.
     public func insert(_ record: SealedRecord) throws -> (position: Int64, sequence: Int64) {
-        let connection = try opened()
+        let connection = try changeable()
         return try connection.transaction { () throws(StorageError) -> (position: Int64, sequence: Int64) in
             var position: Int64 = 1
             if case .integer(let last)? = try connection.run("SELECT max(position) FROM accounts").first?.first {
-                position = last + 1
+                guard last < Int64.max else { throw SQLiteSchema.damaged(place, "the order of its records is damaged") }
+                position = max(last, 0) + 1
             }
             try connection.run(
-                "INSERT INTO accounts (id, type, position, revision, record) VALUES (?, ?, ?, ?, ?)",
+                "INSERT INTO accounts (id, type, position, revision, record, identity) VALUES (?, ?, ?, ?, ?, ?)",
                 [
                     .text(record.id), .text(record.type), .integer(position), .integer(record.revision),
-                    .blob(record.sealed),
+                    .blob(record.sealed), record.identity.map { .blob($0) } ?? .null,
                 ])
             return (position, try note(record.id, record.type, .added, connection))
         }
@@ -211,11 +222,14 @@ public actor SQLiteStorage: AccountStorage {
 
     /// Replaces a record if its revision is one less than the new one.
     public func replace(_ record: SealedRecord, kind: StorageChange.Kind) throws -> Int64? {
-        let connection = try opened()
+        let connection = try changeable()
         return try connection.transaction { () throws(StorageError) -> Int64? in
             try connection.run(
-                "UPDATE accounts SET record = ?, revision = ? WHERE id = ? AND revision = ?",
-                [.blob(record.sealed), .integer(record.revision), .text(record.id), .integer(record.revision - 1)])
+                "UPDATE accounts SET record = ?, revision = ?, identity = ? WHERE id = ? AND revision = ?",
+                [
+                    .blob(record.sealed), .integer(record.revision), record.identity.map { .blob($0) } ?? .null,
+                    .text(record.id), .integer(record.revision - 1),
+                ])
             guard connection.changedRows == 1 else { return nil }
             return try note(record.id, record.type, kind, connection)
         }
@@ -260,10 +274,14 @@ public actor SQLiteStorage: AccountStorage {
 
     /// Sets a small value.
     public func setValue(_ value: [UInt8]?, for name: String) throws {
+        try set(value, for: name, try opened())
+    }
+
+    private func set(_ value: [UInt8]?, for name: String, _ connection: SQLiteConnection) throws(StorageError) {
         if let value {
-            try opened().run("INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)", [.text(name), .blob(value)])
+            try connection.run("INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)", [.text(name), .blob(value)])
         } else {
-            try opened().run("DELETE FROM facts WHERE name = ?", [.text(name)])
+            try connection.run("DELETE FROM facts WHERE name = ?", [.text(name)])
         }
     }
 
@@ -272,7 +290,9 @@ public actor SQLiteStorage: AccountStorage {
 
     /// Writes and removes a block of zeros. What it took stays in the file as free pages, and in the journal, so that a record of
     /// usual size can be saved even when the disk is full by then.
-    public func checkWritable() throws {
+    public func checkWritable() throws { try reserve(setting: nil) }
+
+    private func reserve(setting fact: (name: String, value: [UInt8])?) throws {
         let connection = try opened()
         guard !connection.isReadOnly else {
             throw StorageError(
@@ -283,12 +303,16 @@ public actor SQLiteStorage: AccountStorage {
         let block = "INSERT OR REPLACE INTO facts (name, value) VALUES ('reserved', zeroblob(?))"
         if try hasReservedSpace(connection) {
             // The space is there; whether the file can be written is still to be seen.
+            if let fact { return try setValue(fact.value, for: fact.name) }
             try connection.run(block, [.integer(1)])
             return
         }
         try connection.run(block, [.integer(Self.reservedSpace)])
         // The cleared pages pass through the journal, which is as long afterwards.
-        try connection.run(block, [.integer(1)])
+        try connection.transaction { () throws(StorageError) in
+            try connection.run(block, [.integer(1)])
+            if let fact { try set(fact.value, for: fact.name, connection) }
+        }
     }
 
     private func hasReservedSpace(_ connection: SQLiteConnection) throws(StorageError) -> Bool {
@@ -335,4 +359,31 @@ public actor SQLiteStorage: AccountStorage {
         try directory.prepare()
         return try await locks.lock(name, timeout: timeout)
     }
+}
+
+extension SQLiteStorage: UnidentifiedRecords {
+    func unidentifiedRecords(ofType type: String, after position: Int64, limit: Int) throws -> [SealedRecord] {
+        let connection = try opened()
+        guard hasIdentities else { return [] }
+        return try connection.run(
+            "\(columns) INDEXED BY accounts_unidentified WHERE type = ? AND identity IS NULL AND position > ? ORDER BY position LIMIT ?",
+            [.text(type), .integer(position), .integer(Int64(max(limit, 0)))]
+        ).map(Self.record)
+    }
+
+    func identify(_ records: [SealedRecord]) throws {
+        let connection = try opened()
+        guard hasIdentities else { return }
+        try connection.transaction { () throws(StorageError) in
+            for record in records {
+                try connection.run(
+                    "UPDATE accounts SET identity = ? WHERE id = ? AND revision = ?",
+                    [record.identity.map { .blob($0) } ?? .null, .text(record.id), .integer(record.revision)])
+            }
+        }
+    }
+}
+
+extension SQLiteStorage: ReservedValues {
+    func checkWritable(setting value: [UInt8], for name: String) throws { try reserve(setting: (name, value)) }
 }

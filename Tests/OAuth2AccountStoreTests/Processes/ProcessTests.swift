@@ -88,4 +88,14 @@ struct ProcessTests {
         #expect(found == written || found == begun, "\(String(describing: found)) of \(said.suffix(4))")
         #expect(server.counts.reuses == 0)
     }
+
+    @Test
+    func `processes killed at any instruction leave a store in which nothing is missing and nothing is half there`()
+        async throws
+    {
+        let directory = try TemporaryDirectory()
+        let lines = try await ChildProcess(["soak", directory.store.path, "25", "5"]).rest()
+        #expect(lines.count == 1 && lines.last?.hasPrefix("soak: 25 kills") == true, "\(lines)")
+        #expect(lines.last?.hasSuffix("; 0 faults") == true, "\(lines)")
+    }
 }

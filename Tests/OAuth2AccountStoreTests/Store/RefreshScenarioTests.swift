@@ -176,7 +176,7 @@ struct RefreshScenarioTests {
         // The next run knows nothing of the tokens that came: its refresh token has been used.
         let next = try await TestStore(storage: storage, provider: lost.provider)
         for _ in 0..<5 {
-            #expect(try await failure { try await next.token(ada.id) }?.kind == .signInNeeded(.grantGone))
+            #expect(try await failure { try await next.token(ada.id) }?.kind == .signInNeeded(.answerLost))
         }
         #expect(lost.provider.refreshes == 2)
         #expect(try await next.store.account(ada.id)?.subject == "ada")

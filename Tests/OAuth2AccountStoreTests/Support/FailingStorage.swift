@@ -29,7 +29,14 @@ final class FailingStorage: AccountStorage {
         if fails { throw Self.fault }
     }
 
-    func records(ofType type: String?) async throws -> [SealedRecord] { await inner.records(ofType: type) }
+    func records(ofType type: String?, after position: Int64, limit: Int) async throws -> [SealedRecord] {
+        await inner.records(ofType: type, after: position, limit: limit)
+    }
+    func records(ofType type: String, identity: [UInt8]) async throws -> [SealedRecord] {
+        await inner.records(ofType: type, identity: identity)
+    }
+    func lastRecord(ofType type: String) async throws -> SealedRecord? { await inner.lastRecord(ofType: type) }
+    func count(ofType type: String?) async throws -> Int { await inner.count(ofType: type) }
     func record(_ id: String) async throws -> SealedRecord? { await inner.record(id) }
     func insert(_ record: SealedRecord) async throws -> (position: Int64, sequence: Int64) {
         try await inner.insert(record)

@@ -1,0 +1,172 @@
+import JOSE
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// What was copied out of a damaged store.
+public struct SalvageReport: Sendable, Equatable {
+    /// The new file. To use it, move it in the place of the damaged one, `accounts.sqlite`, while no program has the store open.
+    public let path: String
+    /// How many records were copied.
+    public let records: Int
+    /// How many of these open with the key; nil when no key was given.
+    public let opening: Int?
+    /// How many records the damaged file names, but does not give.
+    public let lost: Int
+}
+
+extension SQLiteStorage {
+    /// The name of the file that ``salvage(with:)`` makes.
+    public static let salvageName = "accounts.salvaged.sqlite"
+
+    /// What SQLite finds wrong with the file, at most 20 sentences; none when it is whole. It reads all of it.
+    ///
+    /// - Throws: ``StorageError`` when the file cannot be read at all.
+    public func faults() throws -> [String] {
+        let rows = try opened().run("PRAGMA integrity_check(20)")
+        return rows.compactMap { $0.first?.text }.filter { $0 != "ok" }
+    }
+
+    /// Copies what can be read of a damaged store into a new file beside it. The damaged one is not changed, and no file is ever
+    /// overwritten. The new one is whole, or not there. All of it is in memory meanwhile.
+    ///
+    /// - Parameter key: the store's key. With it, records that open are preferred to others of the same identifier, and the mark by
+    ///   which the key is known is made anew when it is lost.
+    /// - Throws: ``StorageError`` when the file cannot be read at all, when nothing was found in it, or when there is a file of the
+    ///   new one's name.
+    public func salvage(with key: SealingKey? = nil) throws -> SalvageReport {
+        let path = siblingPath(Self.salvageName)
+        // A connection of its own: the usual one may refuse to open what is damaged.
+        let source = try SQLiteConnection(path: place)
+        let seal = key.map(RecordSeal.init(key:))
+        let columns = Self.readableColumns(source)
+        var found: [String: SealedRecord] = [:]
+        var lost = 0
+        for row in Self.rows(of: "accounts", source) {
+            let record: SealedRecord?
+            do throws(StorageError) {
+                record = try Self.read(row, columns, source)
+            } catch {
+                lost += 1
+                continue
+            }
+            guard let record else { continue }
+            found[record.id] = Self.better(found[record.id], record, seal)
+        }
+        guard !found.isEmpty else {
+            throw StorageError(
+                .notAStore, place: place, reason: "no account can be read of it", hint: "restore a copy of the file")
+        }
+        let records = found.values.sorted { ($0.position, $0.id) < ($1.position, $1.id) }
+        let opening = seal.map { seal in records.count { seal.open($0) != nil } }
+        var facts: [(name: String, value: [UInt8])] = []
+        for row in Self.rows(of: "facts", source) {
+            guard let values = try? source.run("SELECT name, value FROM facts WHERE rowid = ?", [.integer(row)]).first,
+                values.count == 2, case .text(let name) = values[0], case .blob(let value) = values[1]
+            else { continue }
+            facts.append((name, value))
+        }
+        if let seal, let opening, opening > 0 {
+            let check = facts.first { $0.name == Self.checkName }?.value
+            if check.map(seal.matches) != true, let new = try? seal.check() {
+                facts.removeAll { $0.name == Self.checkName }
+                facts.append((Self.checkName, new))
+            }
+        }
+        try write(records, facts, to: path)
+        return SalvageReport(path: path, records: records.count, opening: opening, lost: lost)
+    }
+
+    /// The name of the value by which the key is known.
+    private static let checkName = "key-check"
+
+    private func siblingPath(_ name: String) -> String {
+        (place.lastIndex(of: "/").map { String(place[...$0]) } ?? "") + name
+    }
+
+    private static func readableColumns(_ source: SQLiteConnection) -> String {
+        let base = "id, type, revision, position, record"
+        let hasIdentity = (try? source.run("SELECT identity FROM accounts LIMIT 0")) != nil
+        return base + (hasIdentity ? ", identity" : ", NULL")
+    }
+
+    /// The row numbers of a table, gathered in every way there is: from its beginning, from its end, from its indexes, and all
+    /// in between. A damaged page hides what lies behind it from some of them.
+    private static func rows(of table: String, _ source: SQLiteConnection) -> [Int64] {
+        var queries = ["ASC", "DESC"].map { "SELECT rowid FROM \(table) NOT INDEXED ORDER BY rowid \($0)" }
+        let indexes = source.readable("SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = '\(table)'")
+        for case .text(let name)? in indexes.rows.map(\.first) where !name.contains("\"") {
+            queries.append("SELECT rowid FROM \(table) INDEXED BY \"\(name)\"")
+        }
+        var rows: Set<Int64> = []
+        var isWhole = true
+        for query in queries {
+            let found = source.readable(query, limit: maximumRows)
+            isWhole = isWhole && found.isWhole
+            for case .integer(let row)? in found.rows.map(\.first) { rows.insert(row) }
+        }
+        if !isWhole, let least = rows.min(), let greatest = rows.max() {
+            rows.formUnion(least...min(greatest, least.addingReportingOverflow(Int64(maximumRows)).partialValue))
+        }
+        return rows.sorted()
+    }
+
+    /// The most rows that are looked for: a damaged file could name them without end.
+    private static let maximumRows = 1_000_000
+
+    /// The record in a row; nil when there is no such row, or nothing in it.
+    private static func read(
+        _ row: Int64, _ columns: String, _ source: SQLiteConnection
+    ) throws(StorageError) -> SealedRecord? {
+        let values = try source.run("SELECT \(columns) FROM accounts NOT INDEXED WHERE rowid = ?", [.integer(row)])
+            .first
+        let found = values.map(record)
+        return found.flatMap { $0.id.isEmpty || $0.sealed.isEmpty ? nil : $0 }
+    }
+
+    /// Of two records of one identifier the one that opens, else the newer one.
+    private static func better(_ one: SealedRecord?, _ other: SealedRecord, _ seal: RecordSeal?) -> SealedRecord {
+        guard let one else { return other }
+        if let seal, (seal.open(one) != nil) != (seal.open(other) != nil) { return seal.open(one) != nil ? one : other }
+        return one.revision >= other.revision ? one : other
+    }
+
+    private func write(
+        _ records: [SealedRecord], _ facts: [(name: String, value: [UInt8])], to path: String
+    ) throws(StorageError) {
+        let memory = try SQLiteConnection(path: ":memory:")
+        try SQLiteSchema.create(memory)
+        try memory.transaction { () throws(StorageError) in
+            for (index, record) in records.enumerated() {
+                // Places are given anew: the old ones may be damaged, and two could be the same.
+                try memory.run(
+                    "INSERT INTO accounts (id, type, position, revision, record, identity) VALUES (?, ?, ?, ?, ?, ?)",
+                    [
+                        .text(record.id), .text(record.type), .integer(Int64(index + 1)), .integer(record.revision),
+                        .blob(record.sealed), record.identity.map { .blob($0) } ?? .null,
+                    ])
+            }
+            for fact in facts {
+                try memory.run(
+                    "INSERT OR IGNORE INTO facts (name, value) VALUES (?, ?)", [.text(fact.name), .blob(fact.value)])
+            }
+        }
+        guard let image = memory.image(), let random = try? SecureRandom.bytes(9) else {
+            throw StorageError(
+                .other, place: path, reason: "no memory or randomness", hint: "close other programs and try again")
+        }
+        if case .failure(let failure) = PrivateFile.create(path, image, suffix: Base64URL.encode(random)) {
+            guard failure.code != EEXIST else {
+                throw StorageError(
+                    .other, place: path, reason: "there is a file of this name, and it is not overwritten",
+                    hint: "move it away, or use it if it is what was copied before")
+            }
+            throw .system(failure.code, place: path, doing: "making the new file")
+        }
+    }
+}

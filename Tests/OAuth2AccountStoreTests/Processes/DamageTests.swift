@@ -1,0 +1,184 @@
+import CSQLite
+import Foundation
+import OAuth2
+import Testing
+
+@testable import OAuth2AccountStore
+
+/// Files with bytes that nobody wrote: no crash, nothing wrong, nobody else's tokens, and what is whole stays usable.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct DamageTests {
+    private let directory: TemporaryDirectory
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    /// The same numbers in every run.
+    private struct Numbers: RandomNumberGenerator {
+        var state: UInt64
+        mutating func next() -> UInt64 {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            var value = state ^ state >> 33
+            value = value &* 0xFF51_AFD7_ED55_8CCD
+            return value ^ value >> 29
+        }
+    }
+
+    /// A store with many people, closed, and who they are: the bytes of the file, and the tokens of each account.
+    private func makeStore(_ count: Int = 40) async throws -> (image: Data, known: [String: String]) {
+        let test = try await TestStore(storage: SQLiteStorage(directory: directory.store))
+        var known: [String: String] = [:]
+        for number in 0..<count {
+            let account = try await test.signIn("person-\(number)")
+            known[account.id.rawValue] = "person-\(number) " + (try await test.token(account.id))
+        }
+        return (try Data(contentsOf: URL(filePath: directory.store.file("accounts.sqlite"))), known)
+    }
+
+    private func plant(_ image: Data, _ name: String) throws -> StoreDirectory {
+        let place = StoreDirectory(directory.path + "/" + name)
+        try FileManager.default.createDirectory(atPath: place.path, withIntermediateDirectories: true)
+        #expect(chmod(place.path, 0o700) == 0)
+        let file = place.file("accounts.sqlite")
+        try image.write(to: URL(filePath: file))
+        #expect(chmod(file, 0o600) == 0)
+        return place
+    }
+
+    /// What a store gives of the accounts: everything must be as it was saved. The identifiers that came, and the kinds of errors.
+    private func look(
+        _ place: StoreDirectory, _ known: [String: String], _ comment: Comment
+    ) async throws -> (listed: Set<String>, found: Set<String>, damaged: Set<String>, errors: Int) {
+        var listed: Set<String> = [], found: Set<String> = [], damaged: Set<String> = []
+        var errors = 0
+        let test: TestStore
+        do {
+            test = try await TestStore(storage: SQLiteStorage(directory: place))
+        } catch let error as AccountStoreError {
+            #expect(error.hint != nil || error.remedy != .nothing, comment)
+            return ([], [], [], 1)
+        }
+        func check(_ account: Account) async throws {
+            let tokens = try await test.token(account.id)
+            #expect(known[account.id.rawValue] == "\(account.subject ?? "") \(tokens)", comment)
+        }
+        func noting(_ body: () async throws -> Void) async throws {
+            do {
+                try await body()
+            } catch let error as AccountStoreError {
+                errors += 1
+                #expect(error.hint != nil || error.remedy != .nothing, comment)
+            }
+        }
+        try await noting {
+            for account in try await test.store.accounts() {
+                #expect(known[account.id.rawValue]?.hasPrefix((account.subject ?? "?") + " ") == true, comment)
+                listed.insert(account.id.rawValue)
+            }
+        }
+        try await noting { damaged = Set(try await test.store.damagedRecords().map(\.id.rawValue)) }
+        for id in known.keys {
+            try await noting {
+                guard let account = try await test.store.account(Account.ID(rawValue: id)) else { return }
+                try await check(account)
+                found.insert(id)
+            }
+        }
+        return (listed, found, damaged, errors)
+    }
+
+    @Test(arguments: 0..<4)
+    func `a flipped bit anywhere in the file is found, and what is whole stays usable`(seed: UInt64) async throws {
+        let (image, known) = try await makeStore()
+        var numbers = Numbers(state: seed)
+        for round in 0..<40 {
+            var changed = image
+            // One bit, or a few bytes of a page.
+            let place = Int.random(in: 0..<image.count, using: &numbers)
+            if round % 3 == 0 {
+                for index in place..<min(place + 40, image.count) {
+                    changed[index] = UInt8.random(in: 0...255, using: &numbers)
+                }
+            } else {
+                changed[place] ^= 1 << UInt8.random(in: 0..<8, using: &numbers)
+            }
+            let store = try plant(changed, "flip-\(round)")
+            defer { try? FileManager.default.removeItem(atPath: store.path) }
+            let comment: Comment = "seed \(seed), round \(round), byte \(place)"
+            let seen = try await look(store, known, comment)
+            #expect(seen.listed.isSubset(of: known.keys) && seen.damaged.isDisjoint(with: seen.found), comment)
+            let missing = Set(known.keys).subtracting(seen.found)
+            // Whatever is missing is missing for a reason that is told.
+            if !missing.isEmpty, seen.errors == 0, seen.damaged.isEmpty {
+                #expect(try await !SQLiteStorage(directory: store).faults().isEmpty, comment)
+            }
+        }
+    }
+
+    @Test func `a damaged page leaves the other accounts, and they can be copied into a new file`() async throws {
+        let (image, known) = try await makeStore(60)
+        var copied = 0
+        let pageSize = 4096
+        for page in stride(from: 1, to: image.count / pageSize, by: 5) {
+            var changed = image
+            for index in page * pageSize..<(page + 1) * pageSize { changed[index] = 0xA5 }
+            let store = try plant(changed, "page-\(page)")
+            defer { try? FileManager.default.removeItem(atPath: store.path) }
+            let before = try await look(store, known, "page \(page)")
+            let report: SalvageReport
+            do {
+                report = try await SQLiteStorage(directory: store).salvage(with: try TestStore.key().key())
+            } catch {
+                // Nothing was left to copy.
+                #expect(before.found.isEmpty, "page \(page): \(error)")
+                continue
+            }
+            copied += 1
+            #expect(try Data(contentsOf: URL(filePath: store.file("accounts.sqlite"))) == changed)
+            #expect(report.opening ?? 0 >= before.found.count, "page \(page)")
+            let again = await #expect(throws: StorageError.self) { try await SQLiteStorage(directory: store).salvage() }
+            #expect(again?.reason.contains("not overwritten") == true)
+            let new = StoreDirectory(store.path + "-new")
+            defer { try? FileManager.default.removeItem(atPath: new.path) }
+            _ = try plant(try Data(contentsOf: URL(filePath: report.path)), "page-\(page)-new")
+            let after = try await look(new, known, "page \(page), copied")
+            #expect(
+                after.found.isSuperset(of: before.found) && after.listed == after.found
+                    && after.errors == after.damaged.count)
+            #expect(after.found.count == report.opening)
+            #expect(try await SQLiteStorage(directory: new).faults().isEmpty)
+        }
+        #expect(copied > 3)
+    }
+
+    @Test func `rows that changed places, or were copied from another account, open for nobody`() async throws {
+        let (_, known) = try await makeStore(4)
+        let ids = known.keys.sorted()
+        var connection: OpaquePointer?
+        #expect(sqlite3_open(directory.store.file("accounts.sqlite"), &connection) == SQLITE_OK)
+        let record = "(SELECT record FROM accounts WHERE id = '\(ids[1])')"
+        #expect(
+            sqlite3_exec(connection, "UPDATE accounts SET record = \(record) WHERE id = '\(ids[0])'", nil, nil, nil)
+                == 0)
+        #expect(
+            sqlite3_exec(
+                connection,
+                "INSERT INTO accounts SELECT 'copy', type, 99, revision, record, identity FROM accounts WHERE id = '\(ids[2])'",
+                nil, nil, nil) == 0)
+        sqlite3_close(connection)
+        let test = try await TestStore(storage: SQLiteStorage(directory: directory.store))
+        #expect(Set(try await test.store.accounts().map(\.id.rawValue)) == Set(ids.dropFirst()))
+        #expect(Set(try await test.store.damagedRecords().map(\.id.rawValue)) == [ids[0], "copy"])
+        var found: [String] = []
+        for try await account in test.store.accountSequence() { found.append(account.id.rawValue) }
+        #expect(Set(found) == Set(ids.dropFirst()))
+    }
+
+    @Test func `the wrong key opens nothing and changes nothing`() async throws {
+        let (image, _) = try await makeStore(2)
+        let error = try await failure {
+            try await TestStore(storage: SQLiteStorage(directory: directory.store), custody: try TestStore.key(9))
+        }
+        #expect(error?.kind == .key)
+        #expect(try Data(contentsOf: URL(filePath: directory.store.file("accounts.sqlite"))) == image)
+    }
+}

@@ -1,0 +1,106 @@
+import Testing
+
+@testable import OAuth2AccountStore
+
+/// How a storage gives many records, and how few of them are kept in memory.
+@Suite(.timeLimit(.minutes(1)))
+struct PageTests {
+    private func record(_ id: String, type: String = "graph", revision: Int64 = 1, identity: [UInt8]? = nil)
+        -> SealedRecord
+    {
+        SealedRecord(id: id, type: type, revision: revision, identity: identity, sealed: [1])
+    }
+
+    @Test(arguments: StorageKind.allCases)
+    func `pages have every record once and in order, of one type or of all`(kind: StorageKind) async throws {
+        let (storage, directory) = try kind.make()
+        defer { withExtendedLifetime(directory) {} }
+        for number in 0..<25 { _ = try await storage.insert(record("r\(number)", type: number % 3 == 0 ? "a" : "b")) }
+        _ = try await storage.remove("r7")
+        for type in [nil, "a", "b", "none"] {
+            let expected = (0..<25).filter { $0 != 7 && (type == nil || ($0 % 3 == 0 ? "a" : "b") == type) }
+            for limit in [1, 4, 100] {
+                var found: [String] = []
+                var last: Int64 = 0
+                while true {
+                    let page = try await storage.records(ofType: type, after: last, limit: limit)
+                    #expect(page.count <= limit)
+                    guard let end = page.last?.position else { break }
+                    last = end
+                    found += page.map(\.id)
+                }
+                #expect(found == expected.map { "r\($0)" })
+            }
+            if let type {
+                #expect(try await storage.lastRecord(ofType: type)?.id == expected.last.map { "r\($0)" })
+            }
+            #expect(try await storage.count(ofType: type) == expected.count)
+        }
+        #expect(try await storage.records(ofType: nil, after: 0, limit: 0).isEmpty)
+        #expect(try await storage.records(ofType: nil, after: .max, limit: 9).isEmpty)
+    }
+
+    @Test(arguments: StorageKind.allCases)
+    func `records are found by their identity, which a replacement sets anew`(kind: StorageKind) async throws {
+        let (storage, directory) = try kind.make()
+        defer { withExtendedLifetime(directory) {} }
+        _ = try await storage.insert(record("a", identity: [1]))
+        _ = try await storage.insert(record("b", identity: [1]))
+        _ = try await storage.insert(record("c", type: "other", identity: [1]))
+        _ = try await storage.insert(record("d"))
+        #expect(try await storage.records(ofType: "graph", identity: [1]).map(\.id) == ["a", "b"])
+        #expect(try await storage.records(ofType: "graph", identity: [2]).isEmpty)
+        _ = try await storage.replace(record("a", revision: 2, identity: [2]), kind: .profile)
+        _ = try await storage.replace(record("b", revision: 2), kind: .profile)
+        #expect(try await storage.records(ofType: "graph", identity: [1]).isEmpty)
+        #expect(try await storage.records(ofType: "graph", identity: [2]).map(\.identity) == [[2]])
+        _ = try await storage.remove("a")
+        #expect(try await storage.records(ofType: "graph", identity: [2]).isEmpty)
+    }
+
+    @Test func `the values used last are kept, as a plain list would keep them`() {
+        var numbers = SystemRandomNumberGenerator()
+        for capacity in [1, 2, 3, 10] {
+            var kept = RecentlyUsed<Int, Int>(capacity: capacity)
+            var model: [(key: Int, value: Int)] = []
+            for step in 0..<5000 {
+                let key = Int.random(in: 0..<capacity * 2 + 2, using: &numbers)
+                let index = model.firstIndex { $0.key == key }
+                switch Int.random(in: 0..<4, using: &numbers) {
+                case 0:
+                    kept[key] = nil
+                    if let index { model.remove(at: index) }
+                case 1:
+                    kept[key] = step
+                    if let index { model.remove(at: index) }
+                    model.append((key, step))
+                    if model.count > capacity { model.removeFirst() }
+                default:
+                    #expect(kept[key] == index.map { model[$0].value })
+                    if let index { model.append(model.remove(at: index)) }
+                }
+                #expect(kept.count == model.count)
+            }
+            for entry in model.reversed() { #expect(kept[entry.key] == entry.value) }
+        }
+    }
+
+    @Test func `an identity tells type, issuer and subject apart, and stores too`() throws {
+        let identities = RecordIdentity(key: try .init([UInt8](repeating: 7, count: 32)))
+        let other = RecordIdentity(key: try .init([UInt8](repeating: 8, count: 32)))
+        func digest(_ type: String, _ issuer: String?, _ subject: String?, client: Bool = false) -> [UInt8]? {
+            identities.digest(type: type, issuer: issuer, subject: subject, isClient: client)
+        }
+        let all = [
+            digest("graph", "https://a", "ada"), digest("graph", "https://a", "bob"),
+            digest("graph", "https://b", "ada"),
+            digest("graph", nil, "ada"), digest("grap", "hhttps://a", "ada"), digest("graph", "https://aad", "a"),
+            digest("graph", nil, nil), digest("graph", nil, nil, client: true), digest("graph", "", "ada"),
+            other.digest(type: "graph", issuer: "https://a", subject: "ada", isClient: false),
+        ]
+        #expect(Set(all).count == all.count)
+        #expect(all.allSatisfy { $0?.count == 16 })
+        #expect(digest("graph", "https://a", "ada") == all[0])
+        #expect(digest("graph", "https://a", nil) == digest("graph", nil, nil))
+    }
+}

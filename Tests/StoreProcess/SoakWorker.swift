@@ -1,0 +1,85 @@
+import Foundation
+import HTTPTransport
+import OAuth2
+import OAuth2AccountStore
+
+/// The numbers of one seed: the same ones in every run.
+struct SeededNumbers: RandomNumberGenerator {
+    private var state: UInt64
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
+        return value ^ value >> 31
+    }
+}
+
+/// What is done to an account in the soak.
+enum SoakWork: String, CaseIterable {
+    case signIn, refresh, edit, remove
+}
+
+/// The process that is killed: it signs people in, refreshes, edits and removes for ever, and says before and after each what it
+/// is. A line that is said is in a file, which a killed process cannot take back.
+struct SoakWorker {
+    static let people = 6
+    let store: AccountStore
+
+    init(directory: StoreDirectory, port: UInt16, watches: Bool = true) async throws {
+        var type = AccountType(
+            name: "graph", provider: .endpoints, clientID: "client",
+            redirectURI: try RedirectURI("http://127.0.0.1/callback"), scope: ["read"])
+        type.endpoints = [
+            "authorization_endpoint": "authorize", "token_endpoint": "token", "userinfo_endpoint": "userinfo",
+        ]
+        .compactMapValues { URL(string: "http://127.0.0.1:\(port)/\($0)") }
+        store = try await AccountStore(
+            settings: try Settings(types: [type]), storage: SQLiteStorage(directory: directory),
+            custody: KeyFile(directory: directory), surroundings: Surroundings(transport: CurlTransport()),
+            watchesOtherProcesses: watches)
+    }
+
+    func run(seed: UInt64) async throws {
+        StoreProcess.say("ready")
+        var numbers = SeededNumbers(seed: seed)
+        while true {
+            let person = Int.random(in: 0..<Self.people, using: &numbers)
+            let account = try await account(of: person)
+            let work =
+                account == nil ? .signIn : SoakWork.allCases.randomElement(using: &numbers) ?? .edit
+            // A removal now and then, so that there are mostly accounts to work with.
+            if work == .remove, Bool.random(using: &numbers) { continue }
+            let value = Int.random(in: 0..<1_000_000, using: &numbers)
+            StoreProcess.say("begin \(work.rawValue) \(person) \(value)")
+            switch (work, account?.id) {
+            case (.signIn, _), (_, nil): try await signIn(person)
+            case (.edit, let id?): try await store.setUserData(value, for: id)
+            case (.remove, let id?): try await store.remove(id)
+            case (.refresh, let id?): try await refresh(id)
+            }
+            StoreProcess.say("done \(work.rawValue) \(person) \(value)")
+        }
+    }
+
+    static func subject(_ person: Int) -> String { "person-\(person)" }
+
+    func account(of person: Int) async throws -> Account? {
+        try await store.accounts().first { $0.subject == Self.subject(person) }
+    }
+
+    func signIn(_ person: Int) async throws {
+        let prepared = try await store.prepareSignIn(to: "graph")
+        let text = "\(prepared.redirectURI.text)?code=\(person)&state=\(prepared.id)"
+        guard let redirect = URL(string: text) else { return }
+        _ = try await store.handleRedirect(redirect)
+    }
+
+    /// Asks for another token than the one that is there.
+    func refresh(_ id: Account.ID) async throws {
+        let token = try await store.accessToken(for: id)
+        _ = try await store.accessToken(for: id, rejected: token.secret)
+    }
+}
