@@ -171,9 +171,7 @@ extension AccountStore {
     }
 
     func signInNeeded(_ reason: Account.SignInReason, _ provider: ProviderError? = nil) -> AccountStoreError {
-        AccountStoreError(
-            .signInNeeded(reason), what: "sign-in needed", reason: reason.explanation, remedy: .signInAgain,
-            provider: provider)
+        .signInNeeded(reason, provider)
     }
 
     /// Asks the provider for new tokens and saves them. The account's lock is held.
@@ -187,7 +185,7 @@ extension AccountStore {
         let tokens: Tokens
         do {
             tokens = try await renewedTokens(record, prepared)
-        } catch OAuth2Error.provider(let error) where error.code.needsInteraction && (error.status ?? 400) < 500 {
+        } catch OAuth2Error.provider(let error) where error.signInReason != nil {
             guard let refreshToken = record.tokens.refreshToken else { throw OAuth2Error.provider(error) }
             throw try await lost(record, refreshToken, error)
         } catch OAuth2Error.http(status: 400, _) where record.tokens.refreshToken != nil {
@@ -230,7 +228,7 @@ extension AccountStore {
 
     /// `invalid_grant` and its kind are believed only if nobody has a newer refresh token.
     private func lost(_ record: AccountRecord, _ sent: Secret, _ error: ProviderError) async throws -> any Error {
-        let reason: Account.SignInReason = error.code == .invalidGrant ? .grantGone : .interactionRequired
+        let reason = error.signInReason ?? .grantGone
         let marked = try await update(record.id, .signInNeeded) {
             guard $0.tokens.refreshToken == sent else { throw Overtaken() }
             $0.signInNeeded = reason
