@@ -62,7 +62,7 @@ extension AccountStore {
     ) async throws -> AccessToken {
         let demand = Demand(validity: minimumValidity.map { $0 / .seconds(1) }, rejected: rejected)
         if let kept = loaded[id], kept.record.signInNeeded == nil,
-            demand.accepts(kept.record.tokens, at: surroundings.now())
+            demand.accepts(kept.record.tokens, at: now(judging: kept.record.tokens, of: id))
         {
             return try token(kept.record.tokens, covering: scopes)
         }
@@ -72,9 +72,11 @@ extension AccountStore {
             switch try await flight.value() {
             case .renewed(let tokens): return try token(tokens, covering: scopes)
             case .found(let tokens):
-                if demand.accepts(tokens, at: surroundings.now()) { return try token(tokens, covering: scopes) }
+                if demand.accepts(tokens, at: now(judging: tokens, of: id)) {
+                    return try token(tokens, covering: scopes)
+                }
             case .kept(let tokens, let error):
-                guard demand.tolerates(tokens, at: surroundings.now()) else { throw error }
+                guard demand.tolerates(tokens, at: now(judging: tokens, of: id)) else { throw error }
                 return try token(tokens, covering: scopes)
             }
         }
@@ -99,7 +101,9 @@ extension AccountStore {
             let result: Result<Flown, any Error>
             do {
                 let flown = try await renew(id, demand)
-                if case .kept(let tokens, let error) = flown, !demand.tolerates(tokens, at: surroundings.now()) {
+                if case .kept(let tokens, let error) = flown,
+                    !demand.tolerates(tokens, at: now(judging: tokens, of: id))
+                {
                     tellFailure(id, error)
                 }
                 result = .success(flown)
@@ -139,7 +143,9 @@ extension AccountStore {
                 } catch {
                     // A failed renewal ahead of time need not be a failure: the token that is there still works.
                     let failure = AccountStoreError.wrapping(error, what: Self.noToken)
-                    guard Self.isTransient(failure), record.tokens.isFresh(at: surroundings.now(), for: 0) else {
+                    guard Self.isTransient(failure),
+                        record.tokens.isFresh(at: now(judging: record.tokens, of: id), for: 0)
+                    else {
                         throw failure
                     }
                     return .kept(record.tokens, because: failure)
@@ -165,7 +171,7 @@ extension AccountStore {
     private func look(_ id: Account.ID, _ demand: Demand) async throws -> Look {
         guard let record = try await read(id)?.record else { throw unknown(id) }
         if let reason = record.signInNeeded { throw signInNeeded(reason) }
-        if demand.accepts(record.tokens, at: surroundings.now()) { return .found(record.tokens) }
+        if demand.accepts(record.tokens, at: now(judging: record.tokens, of: id)) { return .found(record.tokens) }
         guard record.canRenew else { throw signInNeeded(.noRefreshToken) }
         return .toRefresh(record)
     }
