@@ -62,7 +62,7 @@ extension AccountStore {
     ) async throws -> AccessToken {
         let demand = Demand(validity: minimumValidity.map { $0 / .seconds(1) }, rejected: rejected)
         if let kept = loaded[id], kept.record.signInNeeded == nil,
-            demand.accepts(kept.record.tokens, at: surroundings.now())
+            demand.accepts(kept.record.tokens, at: now(judging: kept.record.tokens, of: id))
         {
             return try token(kept.record.tokens, covering: scopes)
         }
@@ -72,9 +72,11 @@ extension AccountStore {
             switch try await flight.value() {
             case .renewed(let tokens): return try token(tokens, covering: scopes)
             case .found(let tokens):
-                if demand.accepts(tokens, at: surroundings.now()) { return try token(tokens, covering: scopes) }
+                if demand.accepts(tokens, at: now(judging: tokens, of: id)) {
+                    return try token(tokens, covering: scopes)
+                }
             case .kept(let tokens, let error):
-                guard demand.tolerates(tokens, at: surroundings.now()) else { throw error }
+                guard demand.tolerates(tokens, at: now(judging: tokens, of: id)) else { throw error }
                 return try token(tokens, covering: scopes)
             }
         }
@@ -101,7 +103,9 @@ extension AccountStore {
             let result: Result<Flown, any Error>
             do {
                 let flown = try await renew(id, demand)
-                if case .kept(let tokens, let error) = flown, !demand.tolerates(tokens, at: surroundings.now()) {
+                if case .kept(let tokens, let error) = flown,
+                    !demand.tolerates(tokens, at: now(judging: tokens, of: id))
+                {
                     tellFailure(id, error)
                 }
                 result = .success(flown)
@@ -141,7 +145,9 @@ extension AccountStore {
                 } catch {
                     // A failed renewal ahead of time need not be a failure: the token that is there still works.
                     let failure = AccountStoreError.wrapping(error, what: Self.noToken)
-                    guard Self.isTransient(failure), record.tokens.isFresh(at: surroundings.now(), for: 0) else {
+                    guard Self.isTransient(failure),
+                        record.tokens.isFresh(at: now(judging: record.tokens, of: id), for: 0)
+                    else {
                         throw failure
                     }
                     return .kept(record.tokens, because: failure)
@@ -167,15 +173,13 @@ extension AccountStore {
     private func look(_ id: Account.ID, _ demand: Demand) async throws -> Look {
         guard let record = try await read(id)?.record else { throw unknown(id) }
         if let reason = record.signInNeeded { throw signInNeeded(reason) }
-        if demand.accepts(record.tokens, at: surroundings.now()) { return .found(record.tokens) }
+        if demand.accepts(record.tokens, at: now(judging: record.tokens, of: id)) { return .found(record.tokens) }
         guard record.canRenew else { throw signInNeeded(.noRefreshToken) }
         return .toRefresh(record)
     }
 
     func signInNeeded(_ reason: Account.SignInReason, _ provider: ProviderError? = nil) -> AccountStoreError {
-        AccountStoreError(
-            .signInNeeded(reason), what: "sign-in needed", reason: reason.explanation, remedy: .signInAgain,
-            provider: provider)
+        .signInNeeded(reason, provider)
     }
 
     /// Asks the provider for new tokens and saves them. The account's lock is held.
@@ -189,7 +193,7 @@ extension AccountStore {
         let tokens: Tokens
         do {
             tokens = try await attempted(attempt) { try await renewedTokens(record, prepared) }
-        } catch OAuth2Error.provider(let error) where error.code.needsInteraction && (error.status ?? 400) < 500 {
+        } catch OAuth2Error.provider(let error) where error.signInReason != nil {
             guard let refreshToken = record.tokens.refreshToken else { throw OAuth2Error.provider(error) }
             throw try await lost(record, refreshToken, error, attempt)
         } catch OAuth2Error.http(status: 400, _) where record.tokens.refreshToken != nil {
@@ -234,7 +238,8 @@ extension AccountStore {
     private func lost(
         _ record: AccountRecord, _ sent: Secret, _ error: ProviderError, _ attempt: RefreshAttempt?
     ) async throws -> any Error {
-        let reason = attempt?.reason(error) ?? .interactionRequired
+        let told = error.signInReason ?? .grantGone
+        let reason = attempt.map { $0.reason(told) } ?? told
         let marked = try await update(record.id, .signInNeeded) {
             guard $0.tokens.refreshToken == sent else { throw Overtaken() }
             $0.signInNeeded = reason

@@ -1,5 +1,3 @@
-import HTTPTransport
-import JOSE
 import OAuth2
 
 /// Why the store could not do what it was asked, and what to do about it.
@@ -50,6 +48,8 @@ public struct AccountStoreError: Error, Sendable, Equatable {
         case changeSettings
         /// Mending the store or its key.
         case repairStore
+        /// Asking the administrator of the organisation, or of the provider.
+        case askAdministrator
         /// Nothing here: the call was wrong, or it is decided.
         case nothing
     }
@@ -83,95 +83,4 @@ public struct AccountStoreError: Error, Sendable, Equatable {
 extension AccountStoreError: CustomStringConvertible {
     /// What happened and why.
     public var description: String { "\(what): \(reason)" }
-}
-
-extension AccountStoreError {
-    /// What any failure of a step means to the caller of the store.
-    static func wrapping(_ error: any Error, what: String) -> any Error {
-        switch error {
-        case is CancellationError, is AccountStoreError: error
-        case let error as SettingsError:
-            AccountStoreError(
-                .settings, what: what, reason: error.description, remedy: .changeSettings, hint: error.hint)
-        case let error as StorageError:
-            AccountStoreError(
-                .storage(error.kind), what: what, reason: error.description,
-                remedy: error.kind == .busy ? .retryLater(after: nil) : .repairStore, hint: error.hint)
-        case let error as KeyCustodyError:
-            AccountStoreError(.key, what: what, reason: error.description, remedy: .repairStore, hint: error.hint)
-        case let error as HTTPTransportError: transport(error, what)
-        case let error as OAuth2Error: step(error, what)
-        case let error as IDTokenRejection: step(.idToken(error), what)
-        case let error as RedirectRejection: step(.redirect(error), what)
-        case let error as BrowserError:
-            AccountStoreError(
-                .settings, what: "cannot open the browser", reason: error.description, remedy: .changeSettings,
-                hint: "set BROWSER to a program that opens addresses, or open the address yourself")
-        case let error as JOSEError:
-            AccountStoreError(.invalidAnswer, what: what, reason: error.description, remedy: .nothing)
-        // An error of somebody else's may hold anything, such as an address with a token in its query.
-        default:
-            AccountStoreError(.invalidAnswer, what: what, reason: "\(type(of: error))", remedy: .retryLater(after: nil))
-        }
-    }
-
-    private static func transport(_ error: HTTPTransportError, _ what: String) -> AccountStoreError {
-        switch error.kind {
-        case .invalidRequest, .plainHTTPRefused:
-            AccountStoreError(.settings, what: what, reason: error.description, remedy: .changeSettings)
-        case .responseTooLarge, .redirectRefused:
-            AccountStoreError(.invalidAnswer, what: what, reason: error.description, remedy: .retryLater(after: nil))
-        default:
-            AccountStoreError(
-                .network, what: what, reason: error.description, remedy: .retryLater(after: nil),
-                hint: error.kind == .tls ? "for a private certificate authority name its file with --ca-file" : nil)
-        }
-    }
-
-    private static func step(_ error: OAuth2Error, _ what: String) -> AccountStoreError {
-        switch error {
-        case .provider(let provider): return refusal(provider, what)
-        case .http(_, let retryAfter):
-            if error.isTransient {
-                return AccountStoreError(
-                    .unavailable, what: what, reason: error.description, remedy: .retryLater(after: retryAfter))
-            }
-            return AccountStoreError(.refused, what: what, reason: error.description, remedy: .nothing)
-        case .invalidResponse, .unsupportedTokenType:
-            // A captive portal answers like this too: it passes.
-            return AccountStoreError(
-                .invalidAnswer, what: what, reason: error.description, remedy: .retryLater(after: nil))
-        case .redirect:
-            return AccountStoreError(
-                .redirectRefused, what: what, reason: error.description, remedy: .nothing,
-                hint: "the sign-in goes on waiting for its own redirect")
-        case .idToken: return AccountStoreError(.invalidAnswer, what: what, reason: error.description, remedy: .nothing)
-        case .configuration:
-            return AccountStoreError(.settings, what: what, reason: error.description, remedy: .changeSettings)
-        }
-    }
-
-    private static func refusal(_ provider: ProviderError, _ what: String) -> AccountStoreError {
-        let reason = provider.explanation.map { "\(provider.code.rawValue) (\($0))" } ?? provider.code.rawValue
-        func error(_ kind: Kind, _ remedy: Remedy) -> AccountStoreError {
-            AccountStoreError(kind, what: what, reason: reason, remedy: remedy, provider: provider)
-        }
-        // Whatever a broken server says.
-        if let status = provider.status, status >= 500 {
-            return error(.unavailable, .retryLater(after: provider.retryAfter))
-        }
-        switch provider.code {
-        case .accessDenied: return error(.denied, .nothing)
-        case .invalidGrant: return error(.signInNeeded(.grantGone), .signInAgain)
-        case let code where code.needsInteraction: return error(.signInNeeded(.interactionRequired), .signInAgain)
-        case .invalidClient, .unauthorizedClient, .invalidScope, .unsupportedGrantType:
-            return error(.settings, .changeSettings)
-        case .slowDown: return error(.unavailable, .retryLater(after: provider.retryAfter ?? provider.interval))
-        default:
-            if OAuth2Error.provider(provider).isTransient {
-                return error(.unavailable, .retryLater(after: provider.retryAfter))
-            }
-            return error(.refused, .nothing)
-        }
-    }
 }

@@ -45,6 +45,11 @@ actor ProviderCache {
         }
     }
 
+    /// The provider of a type, if it was found before.
+    func knownServer(for type: AccountType) -> AuthorizationServer? {
+        servers[type.name].flatMap { $0.type == type ? $0.server : nil }
+    }
+
     /// The provider of a type.
     func server(for type: AccountType) async throws -> AuthorizationServer {
         if let known = servers[type.name], known.type == type,

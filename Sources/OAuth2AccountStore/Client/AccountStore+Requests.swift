@@ -28,16 +28,24 @@ extension AccountStore {
     /// Sends a request in an account's name.
     ///
     /// When the resource refuses the token, it is renewed and the request sent again, once; when the resource wants its nonce in
-    /// the DPoP proof, likewise. A redirect to another origin loses the token.
+    /// the DPoP proof, or its refusal tells that the proof was dated wrongly, likewise. A redirect to another origin loses the token.
     ///
     /// - Returns: The answer, whatever its status.
     /// - Throws: ``AccountStoreError`` as ``authorized(_:for:rejected:)`` does; `HTTPTransportError`; `CancellationError`.
     public func send(_ request: HTTPRequest, for id: Account.ID) async throws -> HTTPResponse {
         var (signed, token, type) = try await signed(request, id, nil)
-        var hasNonce = false, hasRenewed = false
+        var hasNonce = false, hasRenewed = false, hasRightTime = false
         while true {
+            let before = providers.memory.offset(of: signed.url)
             let response = try await providers.transport(for: type).send(signed)
             providers.memory.note(response, from: signed.url, now: surroundings.now())
+            if !hasRightTime, token.type == "dpop",
+                providers.memory.hasRightTime(response, from: signed.url, before: before)
+            {
+                hasRightTime = true
+                (signed, token, type) = try await self.signed(request, id, nil)
+                continue
+            }
             let canRefresh = loaded[id]?.record.canRenew ?? true
             switch ResourceAnswer.decide(
                 response, tokenType: token.type, hasRefreshToken: canRefresh, isRetry: hasNonce && hasRenewed)

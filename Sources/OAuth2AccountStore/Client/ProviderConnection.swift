@@ -61,11 +61,15 @@ struct ProviderConnection: Sendable {
     }
 
     /// Sends a request that is built anew for every try: with a proof when there is a key, and once more with the server's nonce
-    /// when it asks for one (RFC 9449 section 8).
+    /// when it asks for one (RFC 9449 section 8), or by the server's clock when it was dated by a wrong one.
     func send(
         boundTo key: SigningKey?, _ build: () throws -> HTTPRequest
     ) async throws -> HTTPResponse {
-        let response = try await sendOnce(boundTo: key, build)
+        let endpoint = server.tokenEndpoint, before = endpoint.map(memory.offset) ?? 0
+        var response = try await sendOnce(boundTo: key, build)
+        if wasDatedWrongly(response, from: endpoint, before: before, boundTo: key != nil) {
+            response = try await sendOnce(boundTo: key, build)
+        }
         guard key != nil, DPoP.retryNonce(after: response, isRetry: false) != nil else { return response }
         // The nonce is remembered by now.
         return try await sendOnce(boundTo: key, build)

@@ -20,6 +20,8 @@ final class ProviderMemory: Sendable {
         var offsets: [String: Double] = [:]
     }
     private let state = Mutex(State())
+    /// When tokens were first seen.
+    let ages = TokenAges()
 
     /// Looks at an answer of this address.
     func note(_ response: HTTPResponse, from url: URL, now: Date) {
@@ -34,9 +36,12 @@ final class ProviderMemory: Sendable {
     }
 
     /// How many seconds the server's clock is ahead of this machine's; 0 when that is not known.
-    func offset(of url: URL) -> Double {
+    func offset(of url: URL) -> Double { knownOffset(of: url) ?? 0 }
+
+    /// The same; nil when the server did not tell the time.
+    func knownOffset(of url: URL) -> Double? {
         let origin = Self.origin(url)
-        return state.withLock { $0.offsets[origin] ?? 0 }
+        return state.withLock { $0.offsets[origin] }
     }
 
     /// The server's last nonce for proofs (RFC 9449 section 8.2).

@@ -15,10 +15,9 @@ struct RefreshAttempt: Sendable {
     /// Whether the answer to an earlier refresh with the same token never arrived.
     let isRepeated: Bool
 
-    /// Why the person has to sign in after the provider refused the token.
-    func reason(_ error: ProviderError) -> Account.SignInReason {
-        guard error.code == .invalidGrant else { return .interactionRequired }
-        return isRepeated ? .answerLost : .grantGone
+    /// Why the person has to sign in after the provider refused the token, told that the answer may have been lost.
+    func reason(_ told: Account.SignInReason) -> Account.SignInReason {
+        told == .grantGone && isRepeated ? .answerLost : told
     }
 
     static func name(_ id: Account.ID) -> String { "attempt:\(id)" }

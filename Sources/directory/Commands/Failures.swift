@@ -80,13 +80,14 @@ extension CommandError {
     }
 
     private static func hint(_ error: AccountStoreError) -> String? {
-        if error.kind == .denied { return "directory sign-in, and approve what it asks for" }
+        if error.kind == .denied, error.remedy == .nothing { return "directory sign-in, and approve what it asks for" }
         return switch error.remedy {
         case .retryLater(let seconds?) where seconds > 0: "come back in \(seconds) s"
         case .retryLater: "try again later; the saved sign-in is untouched"
         case .signInAgain: signIn(asking: error.provider?.claims)
         case .changeSettings: "correct the settings"
-        case .repairStore: "directory status"
+        case .repairStore: "directory doctor"
+        case .askAdministrator: "ask the administrator of your organisation"
         case .nothing: nil
         }
     }

@@ -1,0 +1,170 @@
+import HTTPTransport
+import JOSE
+import OAuth2
+
+extension AccountStoreError {
+    /// What any failure of a step means to the caller of the store.
+    static func wrapping(_ error: any Error, what: String) -> any Error {
+        switch error {
+        case is CancellationError, is AccountStoreError: error
+        case let error as SettingsError:
+            AccountStoreError(
+                .settings, what: what, reason: error.description, remedy: .changeSettings, hint: error.hint)
+        case let error as StorageError:
+            AccountStoreError(
+                .storage(error.kind), what: what, reason: error.description,
+                remedy: error.kind == .busy ? .retryLater(after: nil) : .repairStore, hint: error.hint)
+        case let error as KeyCustodyError:
+            AccountStoreError(.key, what: what, reason: error.description, remedy: .repairStore, hint: error.hint)
+        case let error as HTTPTransportError: transport(error, what)
+        case let error as OAuth2Error: step(error, what)
+        case let error as IDTokenRejection: step(.idToken(error), what)
+        case let error as RedirectRejection: step(.redirect(error), what)
+        case let error as BrowserError:
+            AccountStoreError(
+                .settings, what: "cannot open the browser", reason: error.description, remedy: .changeSettings,
+                hint: "set BROWSER to a program that opens addresses, or open the address yourself")
+        case let error as JOSEError:
+            AccountStoreError(.invalidAnswer, what: what, reason: error.description, remedy: .nothing)
+        // An error of somebody else's may hold anything, such as an address with a token in its query.
+        default:
+            AccountStoreError(.invalidAnswer, what: what, reason: "\(type(of: error))", remedy: .retryLater(after: nil))
+        }
+    }
+
+    // MARK: No answer
+
+    private static func transport(_ error: HTTPTransportError, _ what: String) -> AccountStoreError {
+        switch error.kind {
+        case .invalidRequest, .plainHTTPRefused:
+            AccountStoreError(.settings, what: what, reason: error.description, remedy: .changeSettings)
+        case .responseTooLarge, .redirectRefused:
+            AccountStoreError(
+                .invalidAnswer, what: what, reason: error.description, remedy: .retryLater(after: nil), hint: portal)
+        default:
+            AccountStoreError(
+                .network, what: what, reason: error.description, remedy: .retryLater(after: nil), hint: hint(error))
+        }
+    }
+
+    /// What to do about a network that does not let through; nil when its reason says it all.
+    private static func hint(_ error: HTTPTransportError) -> String? {
+        switch error.kind {
+        case .tls: tlsHint(error.reason.lowercased())
+        case .proxy: "check https_proxy, ALL_PROXY and NO_PROXY in the environment; the saved sign-in is untouched"
+        case .cannotResolveHost: "check the network, and the address in the settings; the saved sign-in is untouched"
+        case .timedOut: "try again, with more time in --timeout if the network is slow; the saved sign-in is untouched"
+        default: nil
+        }
+    }
+
+    /// The transport tells what is wrong with a certificate in words alone.
+    private static func tlsHint(_ reason: String) -> String {
+        if reason.contains("expired") || reason.contains("not yet valid") || reason.contains("not valid yet") {
+            return "compare this machine's date with the true one; if it is right, tell the server's operator"
+        }
+        if reason.contains("another host") || reason.contains("does not match") {
+            return
+                "check the address in the settings; in a hotel or on a train, open a browser to sign in to the network"
+        }
+        return
+            "for a private certificate authority, or a proxy that reads along, name its certificate file with --ca-file"
+    }
+
+    private static let portal =
+        "if this network has a sign-in page, open a browser to get past it; else directory providers check"
+
+    // MARK: Answers
+
+    private static func step(_ error: OAuth2Error, _ what: String) -> AccountStoreError {
+        switch error {
+        case .provider(let provider): return refusal(provider, what)
+        case .http(let status, let retryAfter): return http(status, retryAfter, error, what)
+        case .invalidResponse(let member, _):
+            // A captive portal answers like this too: it passes.
+            return AccountStoreError(
+                .invalidAnswer, what: what, reason: error.description, remedy: .retryLater(after: nil),
+                hint: ["content_type", "not_json", "not_object"].contains(member) ? portal : nil)
+        case .unsupportedTokenType:
+            return AccountStoreError(
+                .invalidAnswer, what: what, reason: error.description, remedy: .retryLater(after: nil))
+        case .redirect:
+            return AccountStoreError(
+                .redirectRefused, what: what, reason: error.description, remedy: .nothing,
+                hint: "the sign-in goes on waiting for its own redirect")
+        case .idToken: return AccountStoreError(.invalidAnswer, what: what, reason: error.description, remedy: .nothing)
+        case .configuration:
+            return AccountStoreError(.settings, what: what, reason: error.description, remedy: .changeSettings)
+        }
+    }
+
+    /// An answer that is no error of OAuth: of a server, a proxy or a network in between.
+    private static func http(
+        _ status: Int, _ retryAfter: Int?, _ error: OAuth2Error, _ what: String
+    ) -> AccountStoreError {
+        func failure(_ kind: Kind, _ remedy: Remedy, _ hint: String?) -> AccountStoreError {
+            AccountStoreError(kind, what: what, reason: error.description, remedy: remedy, hint: hint)
+        }
+        switch status {
+        // The network itself wants a sign-in (RFC 6585 section 6).
+        case 511: return failure(.network, .retryLater(after: nil), portal)
+        case _ where error.isTransient: return failure(.unavailable, .retryLater(after: retryAfter), nil)
+        case 300..<400: return failure(.invalidAnswer, .retryLater(after: nil), portal)
+        case 407:
+            return failure(
+                .network, .retryLater(after: nil), "put the proxy's user name and password into https_proxy")
+        case 401, 403:
+            // Glewlwyd says so, without a word, when the client secret is wrong.
+            return failure(
+                .settings, .changeSettings, "check clientId, clientSecret and clientAuthentication in the settings")
+        case 404, 405, 410:
+            return failure(
+                .refused, .changeSettings, "check issuer, authority and the endpoints: directory providers check")
+        default: return failure(.refused, .nothing, "directory providers check tells what the provider can do")
+        }
+    }
+
+    private static func refusal(_ provider: ProviderError, _ what: String) -> AccountStoreError {
+        let said = provider.explanation.map { "\(provider.code.rawValue) (\($0))" } ?? provider.code.rawValue
+        let reason = provider.entraError.map { "\($0.meaning): \(said)" } ?? said
+        func error(_ kind: Kind, _ remedy: Remedy, _ hint: String? = nil) -> AccountStoreError {
+            AccountStoreError(
+                kind, what: what, reason: reason, remedy: remedy, hint: provider.entraError?.advice ?? hint,
+                provider: provider)
+        }
+        switch provider.course {
+        case .later: return error(.unavailable, .retryLater(after: provider.retryAfter ?? provider.interval))
+        case .signIn(let reason): return error(.signInNeeded(reason), .signInAgain)
+        case .settings: return error(.settings, .changeSettings, settingsHint(provider.code))
+        case .clock: return error(.refused, .retryLater(after: nil), clock)
+        case .administrator: return error(.denied, .askAdministrator, "ask the administrator of your organisation")
+        case .declined: return error(.denied, .nothing)
+        case .refused: return error(.refused, .nothing)
+        }
+    }
+
+    private static let clock =
+        "set this machine's clock, and try again: the next try goes by the provider's clock"
+
+    private static func settingsHint(_ code: ErrorCode) -> String? {
+        switch code.rawValue {
+        case "invalid_client", "incorrect_client_credentials", "invalid_client_id", "invalid_client_credentials",
+            "bad_client_secret", "deleted_client", "disabled_client":
+            "check clientId, clientSecret and clientAuthentication in the settings"
+        case "invalid_redirect_uri", "redirect_uri_mismatch", "bad_redirect_uri":
+            "register redirectUri with the provider, or set the one that is registered"
+        case "invalid_scope": "correct scopes in the settings: directory providers check"
+        default: nil
+        }
+    }
+}
+
+extension AccountStoreError {
+    /// The failure of a call for a token when only the person can help.
+    static func signInNeeded(_ reason: Account.SignInReason, _ provider: ProviderError?) -> AccountStoreError {
+        AccountStoreError(
+            .signInNeeded(reason), what: "sign-in needed",
+            reason: provider?.meaning.map { "\(reason.explanation): \($0)" } ?? reason.explanation,
+            remedy: .signInAgain, provider: provider)
+    }
+}

@@ -1,0 +1,115 @@
+import HTTPTransport
+import OAuth2
+import StrictJSON
+import Synchronization
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// How far this machine's clock is from a provider's, as the `Date` field of its answers tells.
+///
+/// Tokens are judged by their age here, so that a clock that is off does no harm; assertions and proofs are dated by the
+/// provider's clock. The difference is remembered while the store is open and never saved.
+///
+/// [RFC 9110 section 6.6.1](https://www.rfc-editor.org/rfc/rfc9110#section-6.6.1)
+public struct ClockSkew: Sendable, Equatable {
+    /// The difference that is worth no word, in seconds.
+    public static let allowed = 60.0
+
+    /// How many seconds the provider's clock is ahead of this machine's; less than 5 count as none.
+    public let seconds: Double
+
+    /// A difference, in seconds.
+    public init(seconds: Double) { self.seconds = seconds }
+
+    /// Whether somebody should set this machine's clock.
+    public var isNotable: Bool { abs(seconds) > Self.allowed }
+
+    /// The difference in words: "this machine's clock is 86400 s behind the provider's".
+    public var explanation: String {
+        let whole = Int(min(abs(seconds), 1e12).rounded())
+        guard whole > 0 else { return "this machine's clock agrees with the provider's" }
+        return "this machine's clock is \(whole) s \(seconds > 0 ? "behind" : "ahead of") the provider's"
+    }
+}
+
+extension AccountStore {
+    /// How far this machine's clock is from that of a type's provider, as its last answer said; nil when it has not answered
+    /// since this store was opened, or does not tell the time. Sends nothing.
+    public func clockSkew(ofType name: String) async -> ClockSkew? {
+        guard let type = settings[name], let server = await providers.knownServer(for: type),
+            let url = server.tokenEndpoint
+        else { return nil }
+        return providers.memory.knownOffset(of: url).map(ClockSkew.init)
+    }
+
+    /// The time to judge the age of an account's tokens by: that of the wall clock, unless it was set back since these tokens
+    /// were seen first. What has passed by the clock that only goes forward has passed.
+    nonisolated func now(judging tokens: Tokens, of id: Account.ID) -> Date {
+        providers.memory.ages.now(
+            judging: tokens, of: id, wall: surroundings.now(), uptime: surroundings.uptime())
+    }
+}
+
+/// When tokens were first seen, by the clock that only goes forward.
+///
+/// Both clocks are asked and the one by which more has passed is believed: the wall clock may be set back, the other one may
+/// stand still while the machine sleeps.
+final class TokenAges: Sendable {
+    private static let capacity = 1_000
+
+    private struct Seen {
+        let token: Secret
+        /// How old they were by the wall clock, in seconds.
+        let age: Double
+        let uptime: Double
+    }
+    private let seen = Mutex<[Account.ID: Seen]>([:])
+
+    func now(judging tokens: Tokens, of id: Account.ID, wall: Date, uptime: Double) -> Date {
+        let age = wall.timeIntervalSince(tokens.received)
+        return seen.withLock { seen in
+            guard let first = seen[id], first.token == tokens.accessToken, uptime >= first.uptime else {
+                if seen.count >= Self.capacity, seen[id] == nil { seen.removeAll() }
+                // Tokens from the future are of unknown age: the wall clock says what becomes of them.
+                seen[id] = age < 0 ? nil : Seen(token: tokens.accessToken, age: age, uptime: uptime)
+                return wall
+            }
+            let least = first.age + (uptime - first.uptime)
+            return age < least ? tokens.received.addingTimeInterval(least) : wall
+        }
+    }
+}
+
+extension ProviderMemory {
+    /// The change of the known difference that makes a refusal worth another try, in seconds.
+    private static let notableChange = 30.0
+
+    /// Whether a refusal told the time, and it is another one than the request was dated by.
+    ///
+    /// - Parameter before: how far the server's clock was thought to be ahead when the request was built, in seconds.
+    func hasRightTime(_ response: HTTPResponse, from url: URL, before: Double) -> Bool {
+        (response.status == 400 || response.status == 401) && abs(offset(of: url) - before) > Self.notableChange
+    }
+}
+
+extension ProviderConnection {
+    /// Whether a request was refused because what it was dated by was wrong, and the refusal itself told the right time:
+    /// then the same request, built anew, is worth another try. Nothing was used up by it.
+    func wasDatedWrongly(_ response: HTTPResponse, from url: URL?, before: Double, boundTo key: Bool) -> Bool {
+        guard let url, key || signsAssertions, memory.hasRightTime(response, from: url, before: before),
+            let code = (try? JSONValue(parsing: response.body))?.object?["error"]?.string
+        else { return false }
+        return [ErrorCode.invalidClient, .invalidDPoPProof, .useDPoPNonce].contains(ErrorCode(rawValue: code))
+    }
+
+    private var signsAssertions: Bool {
+        switch client.authentication {
+        case .secretJWT, .privateKeyJWT: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,122 @@
+import Foundation
+import JOSE
+import OAuth2
+import StrictJSON
+import Testing
+
+@testable import OAuth2AccountStore
+
+/// A clock that is off, is set, or stands still costs nobody anything.
+@Suite(.timeLimit(.minutes(1)))
+struct ClockTests {
+    static let day = 86_400.0
+    static let errors: [Double] = [0, day, -day, 600, -600, 3600, -3600]
+    static let clients: [(name: String, keys: JSONObject)] = [
+        ("bearer", [:]), ("assertion", ["clientKey": ["environment": "KEY"]]), ("proof", ["dpop": true]),
+        ("both", ["clientKey": ["environment": "KEY"], "dpop": true]),
+    ]
+
+    @Test(arguments: errors, clients)
+    func `with a clock that is off everything works and nothing is refused`(
+        error: Double, client: (name: String, keys: JSONObject)
+    ) async throws {
+        let provider = try ClockedProvider(machineAhead: error)
+        let store = try await provider.store(client.keys)
+        let account = try await provider.signIn(store)
+        #expect(account.subject == "ada")
+        #expect(try await provider.use(store, account) == 200)
+        provider.pass(1800)
+        #expect(try await provider.use(store, account) == 200)
+        #expect(provider.refreshes == 0)
+        provider.pass(1800)
+        #expect(try await provider.use(store, account) == 200)
+        #expect(provider.refreshes == 1)
+        #expect(provider.refusals == 0)
+        // Another process, with the same clock.
+        let skew = try #require(await store.clockSkew(ofType: "t"))
+        #expect(abs(skew.seconds + error) < 1.5)
+        #expect(skew.isNotable == (error != 0))
+    }
+
+    @Test(arguments: clients)
+    func `a clock that jumps during use costs no sign-in and no dead token is used`(
+        client: (name: String, keys: JSONObject)
+    ) async throws {
+        let provider = try ClockedProvider()
+        let store = try await provider.store(client.keys)
+        let account = try await provider.signIn(store)
+        for jump in [1200, -1200, Self.day, 0, -Self.day, 300, -3000] {
+            provider.setMachine(ahead: jump)
+            for _ in 0..<4 {
+                provider.pass(1200)
+                _ = try await store.accessToken(for: account.id)
+                #expect(try await provider.use(store, account) == 200, "\(jump)")
+            }
+        }
+        #expect(try await store.account(account.id)?.signInNeeded == nil)
+    }
+
+    @Test(arguments: [-600.0, -1800, -3000])
+    func `a clock set back does not make a token live longer`(back: Double) async throws {
+        let provider = try ClockedProvider()
+        let store = try await provider.store()
+        let account = try await provider.signIn(store)
+        #expect(try await provider.use(store, account) == 200)
+        provider.pass(3300)
+        provider.setMachine(ahead: back)
+        provider.pass(280)
+        // By the wall clock it is minutes old; in truth it ends in 20 seconds.
+        #expect(try await provider.use(store, account) == 200)
+        #expect(provider.refreshes == 1 && provider.refusals == 0)
+    }
+
+    @Test(arguments: [true, false])
+    func `after a sleep of eight hours no dead token is used`(asleep: Bool) async throws {
+        let provider = try ClockedProvider()
+        let store = try await provider.store()
+        let account = try await provider.signIn(store)
+        #expect(try await provider.use(store, account) == 200)
+        provider.pass(8 * 3600, asleep: asleep)
+        #expect(try await provider.use(store, account) == 200)
+        #expect(provider.refusals == 0 && provider.refreshes == 1)
+    }
+
+    @Test(arguments: [86_400.0, -86_400, 2400])
+    func `a clock that is set right between two runs costs at most one refresh`(error: Double) async throws {
+        let provider = try ClockedProvider(machineAhead: error)
+        let storage = MemoryStorage(), key = try MemoryKey()
+        let account = try await provider.signIn(try await provider.store(storage: storage, custody: key))
+        provider.setMachine(ahead: 0)
+        provider.pass(60)
+        let store = try await provider.store(storage: storage, custody: key)
+        for _ in 0..<5 { #expect(try await provider.use(store, account) == 200) }
+        #expect(provider.refreshes <= 1 && provider.refusals == 0)
+    }
+
+    @Test func `a clock set between two requests is noticed by the refusal, and the request is sent again`()
+        async throws
+    {
+        let provider = try ClockedProvider()
+        let store = try await provider.store(["clientKey": ["environment": "KEY"], "dpop": true])
+        let account = try await provider.signIn(store)
+        provider.setMachine(ahead: 150)
+        provider.pass(60)
+        _ = try await store.accessToken(for: account.id, rejected: Secret("at-1"))
+        #expect(provider.refusals == 1 && provider.refreshes == 1)
+        #expect(try await store.account(account.id)?.signInNeeded == nil)
+    }
+
+    @Test func `the difference of clocks is told in words`() {
+        #expect(ClockSkew(seconds: 86_400).explanation == "this machine's clock is 86400 s behind the provider's")
+        #expect(ClockSkew(seconds: -90).explanation == "this machine's clock is 90 s ahead of the provider's")
+        #expect(ClockSkew(seconds: 0).explanation == "this machine's clock agrees with the provider's")
+        #expect(!ClockSkew(seconds: 59).isNotable && ClockSkew(seconds: -61).isNotable)
+        #expect(!ClockSkew(seconds: .infinity).explanation.isEmpty)
+    }
+
+    @Test func `nothing is known of the clock of a provider that was not asked`() async throws {
+        let store = try await ClockedProvider().store()
+        #expect(await store.clockSkew(ofType: "t") == nil)
+        #expect(await store.clockSkew(ofType: "none") == nil)
+    }
+}

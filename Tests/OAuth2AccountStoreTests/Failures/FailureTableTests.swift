@@ -1,0 +1,150 @@
+import Foundation
+import HTTPTransport
+import OAuth2
+import StrictJSON
+import TestSupport
+import Testing
+
+@testable import OAuth2AccountStore
+
+/// Every row of the table happens to a real store; then its error and its record are looked at.
+@Suite(.timeLimit(.minutes(2)))
+struct FailureTableTests {
+    /// A store with one account whose access token has just expired.
+    struct World {
+        let provider = FailingProvider()
+        let storage = FaultyStorage()
+        let clock = FakeClock()
+        let store: AccountStore
+        let account: Account
+
+        init(discovers: Bool = false) async throws {
+            var type = try TestStore.type(issuer: "https://op.example")
+            type.scope = ["read"]
+            if !discovers {
+                type.provider = .endpoints
+                type.endpoints = ["token_endpoint": try #require(URL(string: "https://op.example/token"))]
+            }
+            store = try await Self.open(type, provider, storage, clock)
+            let first = try TokenResponse.read(
+                .json([
+                    "access_token": "AT-old", "token_type": "Bearer", "expires_in": 3600, "refresh_token": "RT-old",
+                ]))
+            account = try await store.add(first, toType: type.name)
+            clock.advance(2 * 3600)
+        }
+
+        static func open(
+            _ type: AccountType, _ provider: FailingProvider, _ storage: FaultyStorage, _ clock: FakeClock,
+            custody: (any KeyCustody)? = nil
+        ) async throws -> AccountStore {
+            var surroundings = Surroundings(transport: provider, environment: [:])
+            surroundings.now = { clock.now }
+            return try await AccountStore(
+                settings: Settings(types: [type]), storage: storage, custody: try custody ?? TestStore.key(),
+                surroundings: surroundings, watchesOtherProcesses: false)
+        }
+
+        func sealed() async throws -> SealedRecord? { try await storage.record(account.id.rawValue) }
+
+        func record() async throws -> AccountRecord? { try await sealed().flatMap(store.seal.open) }
+    }
+
+    private func fails(_ row: FailureRow, _ world: World) async throws -> AccountStoreError? {
+        switch row.via {
+        case "token", "transport": world.provider.next { _ in try row.answer() }
+        case "discovery":
+            // What was found before the failure is forgotten with its time.
+            world.clock.advance(7200)
+            for _ in 0..<3 { world.provider.next { _ in try row.answer() } }
+        case "storage":
+            let kind = try #require(row.given["fault"]?.string.flatMap(StorageError.Kind.init))
+            world.storage.fail(
+                with: StorageError(kind, place: "memory", reason: "no", hint: "what to do"))
+        case "clock":
+            let skew = Double(try #require(row.given.int("skew")))
+            let date = HTTPDateText.text(world.clock.now.addingTimeInterval(skew))
+            world.provider.next { _ in
+                var answer = HTTPResponse.json(FailingProvider.tokens)
+                answer.fields["Date"] = date
+                return answer
+            }
+        case "key":
+            return try await failure {
+                try await World.open(
+                    try TestStore.type(), world.provider, world.storage, world.clock,
+                    custody: UnusableKeyring(reason: row.given["reason"]?.string ?? ""))
+            }
+        default: Issue.record("unknown via \(row.via)")
+        }
+        return try await failure { try await world.store.accessToken(for: world.account.id) }
+    }
+
+    @Test(arguments: FailureRow.all)
+    func `a failure has its kind, its remedy and its words, and loses nothing`(row: FailureRow) async throws {
+        let world = try await World(discovers: row.via == "discovery")
+        let before = try await world.sealed()
+        let error = try await fails(row, world)
+        world.provider.recover()
+        let tokens = row.expect["tokens"]?.string
+        guard let error else {
+            #expect(row.expect["kind"] == "none" && tokens == "renewed")
+            #expect(try await world.record()?.tokens.refreshToken == Secret("RT-new"))
+            return
+        }
+        #expect(FailureRow.word(error.kind) == row.expect["kind"]?.string)
+        #expect(FailureRow.word(error.remedy) == row.expect["remedy"]?.string)
+        let said = "\(error.what) \(error.reason) \(error.hint ?? "")"
+        for word in row.expect.texts("words") ?? [] { #expect(said.contains(word), "\(said)") }
+        if let after = row.expect.int("after") { #expect(error.remedy == .retryLater(after: after)) }
+        if let correlation = row.given["correlation"]?.string {
+            #expect(error.provider?.correlationID == correlation)
+        }
+        #expect(!said.contains("RT-old") && !said.contains("AT-old"))
+
+        let record = try #require(await world.record())
+        #expect(record.tokens.refreshToken == Secret("RT-old") && record.tokens.accessToken == Secret("AT-old"))
+        if tokens == "marked" {
+            #expect(record.signInNeeded.map { "signInNeeded.\($0.rawValue)" } == row.expect["kind"]?.string)
+        } else {
+            // Untouched to the byte, and the next try is a refresh as if nothing had been.
+            #expect(try await world.sealed() == before)
+            #expect(try await world.store.accessToken(for: world.account.id).secret == Secret("AT-new"))
+        }
+    }
+
+    @Test func `the table has rows of every kind, each with a name of its own`() {
+        #expect(FailureRow.all.count >= 80)
+        #expect(Set(FailureRow.all.map(\.id)).count == FailureRow.all.count)
+        #expect(Set(FailureRow.all.map(\.via)) == ["token", "transport", "discovery", "storage", "key", "clock"])
+    }
+
+    @Test func `every number of Entra's stands once, and says something`() {
+        #expect(Set(EntraError.all.map(\.number)).count == EntraError.all.count)
+        for error in EntraError.all {
+            #expect(!error.meaning.isEmpty && !error.meaning.hasSuffix("."))
+            // Whoever has to change settings is told which.
+            if error.course == .settings { #expect(error.advice != nil, "\(error.number)") }
+        }
+    }
+
+    @Test(arguments: [
+        ("AADSTS70008: The refresh token", 70008), ("no number", nil), ("AADSTS", nil), ("AADSTSx1", nil),
+        ("error AADSTS50076: due to", 50076), ("AADSTS99999999999999999999999: x", nil), ("", nil),
+        ("AADSTS٧٠٠٠٨", nil),
+    ])
+    func `the number is found in the provider's words`(text: String, number: Int?) {
+        #expect(EntraError.number(in: text) == number)
+    }
+}
+
+/// Dates as servers write them.
+enum HTTPDateText {
+    static func text(_ date: Date) -> String {
+        let format = DateFormatter()
+        format.locale = Locale(identifier: "en_US_POSIX")
+        format.timeZone = TimeZone(secondsFromGMT: 0)
+        format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+        return format.string(from: date)
+    }
+}
