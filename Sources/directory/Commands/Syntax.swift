@@ -8,7 +8,7 @@ let commandSyntax = CommandSyntax(
         options: [.flag("version", "show the version and stop", environment: .none)],
         subcommands: [
             signInSpec, signOutSpec, accountsSpec, statusSpec, tokenSpec, meSpec, searchSpec, showSpec,
-            providersSpec, serveSpec, demoSpec,
+            providersSpec, configSpec, serveSpec, demoSpec,
         ]))
 
 private let signInSpec = CommandSpec(
