@@ -93,6 +93,13 @@ public actor DescriptorKey: KeyCustody {
         guard flags >= 0 else {
             throw fault("it is not open", "hand the key over when the program is started: \(descriptor)< FILE")
         }
+        // What this process has opened itself since, such as the kernel's queues, is nothing that was handed over.
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, [S_IFREG, S_IFIFO, S_IFSOCK, S_IFCHR].contains(status.st_mode & S_IFMT)
+        else {
+            throw fault(
+                "it is neither a file nor a pipe", "hand the key over when the program is started: \(descriptor)< FILE")
+        }
         _ = fcntl(descriptor, F_SETFD, flags | FD_CLOEXEC)
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 4096)

@@ -24,6 +24,10 @@ public struct KeyPlaces: Sendable {
     public var passphrase: PassphraseKey.Source?
     /// Whether the desktop may ask the person to unlock the keyring.
     public var allowsPrompts = true
+    /// How long one call to the keyring may take.
+    public var keyringTimeLimit: Duration = .seconds(15)
+    /// The same where the desktop may ask the person.
+    public var promptTimeLimit: Duration = .seconds(120)
     /// What scrypt does for a key that is sealed with a passphrase from now on.
     public var passphraseParameters = Scrypt.standard
     /// Waits for time limits.
@@ -56,7 +60,8 @@ public struct KeyPlaces: Sendable {
         case .secretService:
             return SecretServiceKey(
                 identity: try await identity(storage, makesIdentity), environment: environment,
-                allowsPrompts: allowsPrompts, sleep: sleep)
+                allowsPrompts: allowsPrompts, timeLimit: keyringTimeLimit, promptTimeLimit: promptTimeLimit,
+                sleep: sleep)
         case .keychain:
             #if canImport(Security)
                 return KeychainKey(identity: try await identity(storage, makesIdentity))

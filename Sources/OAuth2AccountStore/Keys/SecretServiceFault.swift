@@ -13,7 +13,7 @@ enum SecretServiceFault {
     static var noSessionBus: KeyCustodyError {
         fault(
             "there is no session bus: DBUS_SESSION_BUS_ADDRESS is not set",
-            "run it inside a desktop session; to do without one, move the key there once: \(elsewhere)")
+            "run it inside a desktop session; to do without one, run this once where the keyring is: \(elsewhere)")
     }
     static var locked: KeyCustodyError {
         fault(
@@ -44,7 +44,7 @@ enum SecretServiceFault {
     }
     static func late(_ limit: Duration) -> KeyCustodyError {
         fault(
-            "the service did not answer within \(limit.components.seconds) s",
+            "the service did not answer within \(limit)",
             "see whether the desktop asks for something, or start its keyring again; nothing was changed")
     }
 
@@ -57,7 +57,8 @@ enum SecretServiceFault {
         case ("g-dbus-error-quark", 2), ("g-dbus-error-quark", 3), ("g-dbus-error-quark", 23...32):
             fault(
                 "no keyring runs in this session",
-                "start one (such as gnome-keyring-daemon); to do without one, move the key there once: \(elsewhere)")
+                "start one (such as gnome-keyring-daemon); to do without one, run this once where the keyring is: \(elsewhere)"
+            )
         case ("g-dbus-error-quark", 9), ("g-dbus-error-quark", 10), ("g-io-error-quark", 14):
             fault("the keyring denied access: \(text)", "allow it in the desktop's password program, and try again")
         case ("g-dbus-error-quark", 4), ("g-io-error-quark", 18), ("g-io-error-quark", 24):
@@ -65,7 +66,7 @@ enum SecretServiceFault {
         case ("g-io-error-quark", 1), ("g-io-error-quark", 39), ("g-io-error-quark", 44):
             fault(
                 "the session bus cannot be reached: \(text)",
-                "run it inside a desktop session; to do without one, move the key there once: \(elsewhere)")
+                "run it inside a desktop session; to do without one, run this once where the keyring is: \(elsewhere)")
         default: fault(text, "see whether the desktop's password program works, and try again; nothing was changed")
         }
     }

@@ -70,7 +70,8 @@ struct ConfigCommand {
         let word = context.invocation.argument("VALUE") ?? ""
         let choice = try context.keyChoice(word, "wrong value of key-custody")
         let move = try await AccountStore.moveKey(
-            to: choice, storage: SQLiteStorage(directory: context.storeDirectory), places: try context.keyPlaces())
+            to: choice, storage: SQLiteStorage(directory: context.storeDirectory),
+            places: try context.keyPlaces(target: choice))
         for leftover in move.leftovers { context.console.note("Warning: \(leftover)") }
         context.console.note(
             move.isMoved ? "The key of the accounts is now here: \(move.place)." : "It is there already: \(move.place)."

@@ -19,6 +19,17 @@ extension CommandContext {
         return try keyChoice(text, "wrong value of \(Self.choiceVariable)")
     }
 
+    /// Refuses a descriptor that was not handed over. A number that nobody uses may be one of this program's own by now: all of
+    /// those are closed for other programs, which one that came from another program never is.
+    private func checkHandedOver(_ choice: KeyCustodyChoice?) throws {
+        guard case .descriptor(let number?) = choice else { return }
+        let flags = fcntl(number, F_GETFD)
+        guard flags < 0 || flags & FD_CLOEXEC != 0 else { return }
+        throw CommandError(
+            .store, "there is no key in file descriptor \(number)", reason: "it is not open",
+            hint: "hand the key over when the program is started: \(number)< FILE")
+    }
+
     /// The place of the key that a word means.
     func keyChoice(_ text: String, _ message: String) throws -> KeyCustodyChoice {
         do throws(KeyCustodyError) {
@@ -29,9 +40,17 @@ extension CommandContext {
     }
 
     /// Where the key of the accounts may be, and what leads there.
-    func keyPlaces() throws -> KeyPlaces {
+    ///
+    /// - Parameter target: where the key is to be moved.
+    func keyPlaces(target: KeyCustodyChoice? = nil) throws -> KeyPlaces {
         var places = KeyPlaces(directory: storeDirectory, choice: try keyChoice(), environment: world.environment)
+        try checkHandedOver(places.choice)
+        try checkHandedOver(target)
         places.allowsPrompts = !console.options.refusesInput
+        if let limit = invocation.duration("timeout"), invocation.path != ["sign-in"] {
+            places.keyringTimeLimit = min(limit, places.keyringTimeLimit)
+            places.promptTimeLimit = min(limit, places.promptTimeLimit)
+        }
         if let sleep = world.sleep { places.sleep = sleep }
         let file = world.environment[Self.passphraseVariable].flatMap { $0.isEmpty ? nil : $0 }
         let (console, read) = (console, world.readHiddenLine)
