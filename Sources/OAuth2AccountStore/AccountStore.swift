@@ -52,22 +52,25 @@ public actor AccountStore {
     /// - Parameters:
     ///   - settings: the account types.
     ///   - storage: where records are kept; nil: SQLite in the user's standard directory, see ``StoreDirectory``.
-    ///   - custody: who keeps the key; nil: a key file beside that database.
+    ///   - custody: who keeps the key; nil: the place that the storage remembers, among `keyPlaces`.
+    ///   - keyPlaces: where the key may be; nil: beside that database, or where the storage remembers.
     ///   - surroundings: the outside world.
     ///   - watchesOtherProcesses: whether changes made by other processes become events here.
     /// - Throws: ``AccountStoreError`` when the storage or the key is unusable. A locked or missing key is never an empty store.
     public init(
         settings: Settings, storage: (any AccountStorage)? = nil, custody: (any KeyCustody)? = nil,
-        surroundings: Surroundings = .system, watchesOtherProcesses: Bool = true
+        keyPlaces: KeyPlaces? = nil, surroundings: Surroundings = .system, watchesOtherProcesses: Bool = true
     ) async throws {
         let directory = StoreDirectory.standard(environment: surroundings.environment)
         self.settings = settings
         self.surroundings = surroundings
         self.storage = storage ?? SQLiteStorage(directory: directory)
-        self.custody = custody ?? KeyFile(directory: directory)
         providers = ProviderCache(surroundings: surroundings)
         do {
-            seal = RecordSeal(key: try await Self.openKey(storage: self.storage, custody: self.custody))
+            let places = keyPlaces ?? KeyPlaces(directory: directory, environment: surroundings.environment)
+            let opened = try await KeyOpening(storage: self.storage, given: custody, places: places).open()
+            self.custody = opened.custody
+            seal = RecordSeal(key: opened.key)
             if watchesOtherProcesses {
                 told = try await self.storage.lastSequence()
                 watch = try self.storage.watch { [weak self] in
@@ -83,45 +86,6 @@ public actor AccountStore {
     deinit {
         watch?.release()
         hub.finish()
-    }
-
-    private static func openKey(storage: any AccountStorage, custody: any KeyCustody) async throws -> SealingKey {
-        let name = "key-check"
-        func checked(_ key: SealingKey?, _ check: [UInt8]) throws -> SealingKey {
-            guard let key else {
-                throw KeyCustodyError(
-                    place: custody.place, reason: "the key of this store is missing",
-                    hint: "restore it from a copy; without it the accounts in \(storage.place) cannot be read")
-            }
-            guard RecordSeal(key: key).matches(check) else {
-                throw KeyCustodyError(
-                    place: custody.place, reason: "it is not the key of this store",
-                    hint: "restore the right key; without it the accounts in \(storage.place) cannot be read")
-            }
-            return key
-        }
-        // The key and the storage take their time to open, so both are opened at once.
-        async let early = custody.key()
-        if let check = try await storage.value(name) {
-            var key = try await early
-            // Another process may have made both in between.
-            if key == nil { key = try await custody.key() }
-            return try checked(key, check)
-        }
-        let lock = try await storage.lock("key", timeout: .seconds(30))
-        defer { lock.release() }
-        if let check = try await storage.value(name) { return try checked(try await custody.key(), check) }
-        guard try await storage.isEmpty() else {
-            throw StorageError(
-                .notAStore, place: storage.place,
-                reason: "it has accounts, but nothing that tells which key opens them",
-                hint: "restore it from a copy, or choose another directory with --store; nothing was changed")
-        }
-        var key = try await custody.key()
-        if key == nil { key = try await custody.create() }
-        guard let key else { throw CancellationError() }
-        try await storage.setValue(try RecordSeal(key: key).check(), for: name)
-        return key
     }
 
     /// The transport for a type's requests, with the certificate authorities that its settings name.

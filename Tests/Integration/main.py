@@ -10,6 +10,7 @@ import browser_sign_in
 import damage
 import demo
 import grants
+import keyring
 import local_directory
 import package
 import parallel
@@ -25,7 +26,7 @@ from world import World
 
 # The topics that need nothing but the program, and those that need real software.
 ALONE = [settings, damage, demo, local_directory, package, shells, terminal]
-WITH_PEERS = [browser_sign_in, grants, parallel, refusals, registration, signatures, tls]
+WITH_PEERS = [browser_sign_in, grants, keyring, parallel, refusals, registration, signatures, tls]
 
 
 def main():

@@ -1,17 +1,13 @@
 import JOSE
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
-
 /// Who keeps the 32-byte key that seals a store's records.
 public protocol KeyCustody: Sendable {
     /// Where the key is, in words for people: "key file /home/ada/.local/share/directory/accounts.key".
     var place: String { get }
+
+    /// Which of the choices this is; nil for a custody that only the program knows. The store remembers the choice that it was
+    /// made with, and refuses another one: see ``AccountStore/moveKey(to:storage:places:)``.
+    var choice: KeyCustodyChoice? { get }
 
     /// The key, or nil when there is none yet.
     ///
@@ -22,6 +18,30 @@ public protocol KeyCustody: Sendable {
     ///
     /// - Throws: ``KeyCustodyError``
     func create() async throws -> SealingKey
+
+    /// Keeps this key, durably when the call returns. A key that is kept already is kept once.
+    ///
+    /// - Throws: ``KeyCustodyError``, also when another key is there: that one stays.
+    func keep(_ key: SealingKey) async throws
+
+    /// Removes this key. Another key, or none, is left as it is.
+    ///
+    /// - Throws: ``KeyCustodyError`` when this key may still be there.
+    func remove(_ key: SealingKey) async throws
+}
+
+extension KeyCustody {
+    /// None: a custody of the program's own.
+    public var choice: KeyCustodyChoice? { nil }
+
+    /// Throws: a custody of the program's own takes no key, unless it says how.
+    public func keep(_ key: SealingKey) async throws {
+        throw KeyCustodyError(
+            place: place, reason: "a key cannot be put there", hint: "move the key to a place that takes one")
+    }
+
+    /// Does nothing: what the program keeps, the program removes.
+    public func remove(_ key: SealingKey) async throws {}
 }
 
 /// Why the key cannot be had. Never a reason to start with a new one.
@@ -42,68 +62,6 @@ public struct KeyCustodyError: Error, Sendable, Equatable, CustomStringConvertib
 
     /// Place and reason.
     public var description: String { "\(place): \(reason)" }
-}
-
-/// The key in a file of 32 bytes with mode 0600: as safe as the user's own files are.
-public actor KeyFile: KeyCustody {
-    /// The path of the file.
-    public nonisolated let path: String
-    private let thread = SerialThread()
-
-    /// The file is read on a thread of its own.
-    public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
-
-    /// The key file at this path.
-    public init(path: String) { self.path = path }
-
-    /// The key file of a store's directory.
-    public init(directory: StoreDirectory) { self.init(path: directory.file("accounts.key")) }
-
-    /// "key file" and the path.
-    public nonisolated var place: String { "key file \(path)" }
-
-    /// The key, or nil when there is no file.
-    public func key() throws -> SealingKey? {
-        var status = stat()
-        if lstat(path, &status) != 0 {
-            if errno == ENOENT { return nil }
-            throw fault(String(cString: strerror(errno)), "check who owns the file and its directory, and their modes")
-        }
-        guard status.st_mode & S_IFMT == S_IFREG else { throw fault("it is not a plain file", restore) }
-        guard status.st_uid == geteuid() else {
-            throw fault("it belongs to another user", "choose a store of your own with --store")
-        }
-        guard status.st_mode & 0o077 == 0 else {
-            throw fault(
-                "other users can read it", "run: chmod 600 '\(path)'; if they may have read it, sign out and in again")
-        }
-        switch PrivateFile.read(path, maximumSize: 4096) {
-        case .failure(let failure): throw fault(failure.explanation, "check who owns the file, and its mode")
-        case .success(let bytes):
-            guard bytes.count == SealingKey.byteCount else {
-                throw fault("it has \(bytes.count) bytes, expected \(SealingKey.byteCount)", restore)
-            }
-            return try SealingKey(bytes)
-        }
-    }
-
-    private var restore: String { "restore the file from a copy; without it the accounts cannot be read" }
-
-    /// Makes the file, whole or not at all.
-    public func create() throws -> SealingKey {
-        let key = try SealingKey.random()
-        let suffix = Base64URL.encode(try SecureRandom.bytes(9))
-        switch PrivateFile.create(path, key.bytes, suffix: suffix) {
-        case .success: return key
-        case .failure(let failure):
-            if failure.code == EEXIST, let existing = try self.key() { return existing }
-            throw fault(failure.explanation, "free some space or make the directory writable, and try again")
-        }
-    }
-
-    private func fault(_ reason: String, _ hint: String) -> KeyCustodyError {
-        KeyCustodyError(place: place, reason: reason, hint: hint)
-    }
 }
 
 /// A key that lives in memory: for tests, and for programs that keep it themselves.

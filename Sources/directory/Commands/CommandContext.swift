@@ -105,7 +105,7 @@ struct CommandContext {
     func store(_ settings: Settings) async throws -> AccountStore {
         let directory = storeDirectory
         let store = try await AccountStore(
-            settings: settings, storage: SQLiteStorage(directory: directory), custody: KeyFile(directory: directory),
+            settings: settings, storage: SQLiteStorage(directory: directory), keyPlaces: try keyPlaces(),
             surroundings: surroundings(), watchesOtherProcesses: false)
         world.stores.add(store)
         return store

@@ -18,10 +18,11 @@ struct StatusCommand {
         let store = try await context.store(try context.settings())
         let records = try await AccountsCommand.records(store, ofType: context.invocation.string("type"))
         let damaged = try await store.damagedRecords()
+        let leftovers = try await store.keyLeftovers()
         if context.console.options.reportsJSON {
-            try context.console.write(json(store, records, damaged))
+            try context.console.write(json(store, records, damaged, leftovers))
         } else {
-            try write(store, records, damaged)
+            try write(store, records, damaged, leftovers)
         }
         if !damaged.isEmpty { return .store }
         if records.isEmpty { context.console.note("No accounts yet. To sign in: directory sign-in") }
@@ -29,7 +30,8 @@ struct StatusCommand {
     }
 
     private func write(
-        _ store: AccountStore, _ records: [AccountRecord], _ damaged: [(id: Account.ID, type: String)]
+        _ store: AccountStore, _ records: [AccountRecord], _ damaged: [(id: Account.ID, type: String)],
+        _ leftovers: [String]
     ) throws {
         if !records.isEmpty {
             let writer = TableWriter(Self.columns, on: context.console)
@@ -47,6 +49,7 @@ struct StatusCommand {
         var detail = Detail()
         detail.add("Accounts", store.storagePlace)
         detail.add("Key", store.keyPlace)
+        detail.add("Key left in", leftovers)
         detail.add("Device mode", "private")
         detail.add(
             "Damaged",
@@ -55,7 +58,8 @@ struct StatusCommand {
     }
 
     private func json(
-        _ store: AccountStore, _ records: [AccountRecord], _ damaged: [(id: Account.ID, type: String)]
+        _ store: AccountStore, _ records: [AccountRecord], _ damaged: [(id: Account.ID, type: String)],
+        _ leftovers: [String]
     ) -> JSONValue {
         let accounts = records.map { record -> JSONValue in
             guard var object = record.json.object else { return record.json }
@@ -65,6 +69,8 @@ struct StatusCommand {
         }
         return [
             "accounts": .array(accounts), "store": .string(store.storagePlace), "key": .string(store.keyPlace),
+            "keyCustody": store.keyChoice.map { .string($0.word) } ?? .null,
+            "keyLeftIn": .array(leftovers.map { .string($0) }),
             "deviceMode": "private",
             "damaged": .array(damaged.map { ["id": .string($0.id.rawValue), "type": .string($0.type)] }),
         ]

@@ -8,8 +8,7 @@ let commandSyntax = CommandSyntax(
         options: [.flag("version", "show the version and stop", environment: .none)],
         subcommands: [
             signInSpec, signOutSpec, accountsSpec, statusSpec, tokenSpec, headerSpec, execSpec, meSpec, searchSpec,
-            showSpec,
-            gitCredentialSpec, providersSpec, serveSpec, demoSpec, completionSpec,
+            showSpec, gitCredentialSpec, providersSpec, configSpec, serveSpec, demoSpec, completionSpec,
         ]))
 
 private let signInSpec = CommandSpec(

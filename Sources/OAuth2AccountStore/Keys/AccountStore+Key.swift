@@ -1,0 +1,121 @@
+import JOSE
+
+/// How a store finds its key when it is opened.
+struct KeyOpening {
+    let storage: any AccountStorage
+    /// The custody that the program gave; nil: one of the places.
+    let given: (any KeyCustody)?
+    let places: KeyPlaces
+
+    static let checkName = "key-check"
+    static let lockName = "key"
+    static let lockTimeout = Duration.seconds(30)
+
+    /// The key, and who keeps it. A new store has a new key.
+    func open() async throws -> (key: SealingKey, custody: any KeyCustody) {
+        // The key and the storage take their time to open, so both are opened at once where that asks nobody anything.
+        let first = given ?? places.replacements["key-file"] ?? KeyFile(directory: places.directory)
+        let isEarly = first.choice == nil || first.choice == .keyFile && (places.choice ?? .keyFile) == .keyFile
+        async let early = isEarly ? first.key() : nil
+        if let check = try await storage.value(Self.checkName) {
+            let record = try await CustodyRecord.read(storage)
+            var custody = try await agreed(record)
+            var key = isEarly && custody.place == first.place ? try await early : nil
+            // Another process may have made or moved it in between.
+            for _ in 0..<3 where key == nil {
+                custody = try await agreed(CustodyRecord.read(storage))
+                key = try await custody.key()
+            }
+            let found = (key: try Self.checked(key, check, custody, storage), custody: custody)
+            if let record, !record.leftovers.isEmpty { await tidy(found.key) }
+            return found
+        }
+        let lock = try await storage.lock(Self.lockName, timeout: Self.lockTimeout)
+        defer { lock.release() }
+        if let check = try await storage.value(Self.checkName) {
+            let custody = try await agreed(CustodyRecord.read(storage))
+            return (try Self.checked(try await custody.key(), check, custody, storage), custody)
+        }
+        return try await make()
+    }
+
+    /// The key of a new store. First the place is remembered, then the key made, then the store marked with it: until the last
+    /// step the store is new, and may be given another place.
+    private func make() async throws -> (key: SealingKey, custody: any KeyCustody) {
+        guard try await storage.isEmpty() else {
+            throw StorageError(
+                .notAStore, place: storage.place,
+                reason: "it has accounts, but nothing that tells which key opens them",
+                hint: "restore it from a copy, or choose another directory with --store; nothing was changed")
+        }
+        let record = try await CustodyRecord.read(storage)
+        let choice = given == nil ? places.choice ?? record?.current ?? .keyFile : given?.choice
+        // A record from a start that was cut short would outlive its reason.
+        if let choice, choice.word != (record?.current ?? .keyFile).word {
+            try await CustodyRecord(current: choice).save(storage)
+        }
+        let custody: any KeyCustody
+        if let given {
+            custody = given
+        } else {
+            custody = try await places.custody(choice ?? .keyFile, storage, makesIdentity: true)
+        }
+        var key = try await custody.key()
+        if key == nil { key = try await custody.create() }
+        guard let key else { throw CancellationError() }
+        try await storage.setValue(try RecordSeal(key: key).check(), for: Self.checkName)
+        return (key, custody)
+    }
+
+    /// The custody of a store that is in use. Another one than it remembers is refused: the place never changes silently.
+    private func agreed(_ record: CustodyRecord?) async throws -> any KeyCustody {
+        let current = record?.current ?? .keyFile
+        if let asked = given == nil ? places.choice : given?.choice, asked.word != current.word {
+            throw KeyCustodyError(
+                place: "the key of \(storage.place)", reason: "it is in \(current.words), not in \(asked.words)",
+                hint: "to move it: directory config set key-custody \(asked); or ask for \(current.word)")
+        }
+        if let given { return given }
+        // Only the one who opens the store knows the number of the descriptor.
+        return try await places.custody(places.choice ?? current, storage)
+    }
+
+    static func checked(
+        _ key: SealingKey?, _ check: [UInt8], _ custody: any KeyCustody, _ storage: any AccountStorage
+    ) throws -> SealingKey {
+        guard let key else {
+            throw KeyCustodyError(
+                place: custody.place, reason: "the key of this store is missing",
+                hint: "restore it from a copy; without it the accounts in \(storage.place) cannot be read")
+        }
+        guard RecordSeal(key: key).matches(check) else {
+            throw KeyCustodyError(
+                place: custody.place, reason: "it is not the key of this store",
+                hint: "restore the right key; without it the accounts in \(storage.place) cannot be read")
+        }
+        return key
+    }
+
+    /// Removes what a move has left in places that can be reached at once. Whoever is moving the key now is not disturbed, and a
+    /// place that cannot be reached is no reason not to open.
+    private func tidy(_ key: SealingKey) async {
+        guard let lock = try? await storage.lock(Self.lockName, timeout: .zero) else { return }
+        defer { lock.release() }
+        guard var record = try? await CustodyRecord.read(storage) else { return }
+        _ = try? await KeyMove.tidy(&record, key, storage, places) { $0 == .keyFile || $0 == .passphrase }
+    }
+}
+
+extension AccountStore {
+    /// Which of the choices keeps the key; nil for a custody that only the program knows.
+    public nonisolated var keyChoice: KeyCustodyChoice? { custody.choice }
+
+    /// Where else a copy of the key may be, which a move could not remove, in words for people. Empty most of the time.
+    ///
+    /// - Throws: ``AccountStoreError``
+    public func keyLeftovers() async throws -> [String] {
+        try await failing("cannot read where the key is") {
+            try await CustodyRecord.read(storage)?.leftovers.map(\.words) ?? []
+        }
+    }
+}

@@ -1,0 +1,205 @@
+import Foundation
+import HTTPTransport
+import JOSE
+import OAuth2
+import Testing
+
+@testable import OAuth2AccountStore
+
+@Suite(.timeLimit(.minutes(1)))
+struct KeyMoveTests {
+    private static let choices: [KeyCustodyChoice] = [.keyFile, .secretService, .passphrase]
+    private static let pairs = choices.flatMap { origin in
+        choices.filter { $0 != origin }.map { (origin, $0) }
+    }
+
+    @Test(arguments: pairs)
+    func `a moved key is in the new place alone, and the store remembers it`(
+        origin: KeyCustodyChoice, target: KeyCustodyChoice
+    ) async throws {
+        let test = TestPlaces()
+        let key = try await test.open(origin).key.bytes
+        #expect(await test.copies() == [origin.word])
+        let move = try await test.move(to: target)
+        #expect(move.isMoved)
+        #expect(move.leftovers.isEmpty)
+        #expect(await test.copies() == [target.word])
+        let opened = try await test.open()
+        #expect(opened.key.bytes == key)
+        #expect(opened.custody.choice == target)
+        #expect(try await test.record() == CustodyRecord(current: target))
+    }
+
+    @Test(arguments: pairs, [false, true])
+    func `a move that is killed at any step loses nothing, and the next one clears up`(
+        pair: (origin: KeyCustodyChoice, target: KeyCustodyChoice), hasEffect: Bool
+    ) async throws {
+        var step = 0
+        while true {
+            step += 1
+            let test = TestPlaces()
+            let key = try await test.open(pair.origin).key.bytes
+            let fuse = Fuse(at: step, hasEffect: hasEffect)
+            _ = try? await test.move(to: pair.target, fuse: fuse)
+
+            // Every copy is known: either it is in use or it is remembered as left over.
+            let record = try await test.record() ?? CustodyRecord(current: .keyFile)
+            let known = ([record.current] + record.leftovers).map(\.word)
+            #expect(await test.copies().allSatisfy(known.contains), "killed at \(step)")
+            let opened = try await test.open()
+            #expect(opened.key.bytes == key, "killed at \(step)")
+            #expect(opened.custody.choice == record.current)
+
+            _ = try await test.move(to: pair.target)
+            #expect(await test.copies() == [pair.target.word], "killed at \(step)")
+            #expect(try await test.record()?.leftovers == [])
+            #expect(try await test.open().key.bytes == key)
+            if !fuse.isBlown { break }
+        }
+        // Remembering, keeping, switching, removing, forgetting.
+        #expect(step > 5)
+    }
+
+    @Test func `going back after a killed move leaves nothing in the place that was tried`() async throws {
+        for step in 1...5 {
+            let test = TestPlaces()
+            let key = try await test.open().key.bytes
+            _ = try? await test.move(to: .secretService, fuse: Fuse(at: step, hasEffect: true))
+            _ = try await test.move(to: .keyFile)
+            #expect(await test.copies() == ["key-file"], "killed at \(step)")
+            #expect(try await test.open().key.bytes == key)
+        }
+    }
+
+    @Test func `a place that refuses the key changes nothing`() async throws {
+        var test = TestPlaces()
+        test.edit = { if $0.word == "secret-service" { $0.keepFault = $0.fault("it is denied") } }
+        let key = try await test.open().key.bytes
+        let error = try await failure { try await test.move(to: .secretService) }
+        #expect(error?.kind == .key)
+        #expect(error?.reason.contains("denied") == true)
+        #expect(await test.copies() == ["key-file"])
+        #expect(try await test.record() == CustodyRecord(current: .keyFile))
+        #expect(try await test.open().key.bytes == key)
+    }
+
+    @Test func `a place that gives another key back is not used`() async throws {
+        var test = TestPlaces()
+        test.edit = { if $0.word == "secret-service" { $0.isForgetful = true } }
+        let key = try await test.open().key.bytes
+        let error = try await failure { try await test.move(to: .secretService) }
+        #expect(error?.reason.contains("does not come back") == true)
+        #expect(try await test.record()?.current == .keyFile)
+        #expect(try await test.open().key.bytes == key)
+    }
+
+    @Test func `another store's key in the new place stays there, and the move is refused`() async throws {
+        let test = TestPlaces()
+        _ = try await test.open()
+        let other = try SealingKey.random().bytes
+        test.vault["secret-service"] = other
+        let error = try await failure { try await test.move(to: .secretService) }
+        #expect(error?.reason.contains("another key is there") == true)
+        #expect(test.vault["secret-service"] == other)
+        #expect(try await test.record() == nil)
+    }
+
+    @Test func `an old copy that cannot be removed is told, and removed by the next move`() async throws {
+        var test = TestPlaces()
+        _ = try await test.open(.secretService)
+        test.edit = { if $0.word == "secret-service" { $0.removeFault = $0.fault("it is locked") } }
+        let move = try await test.move(to: .passphrase)
+        #expect(move.isMoved)
+        #expect(move.leftovers.count == 1)
+        #expect(move.leftovers.first?.contains("it is locked") == true)
+        #expect(try await test.record() == CustodyRecord(current: .passphrase, leftovers: [.secretService]))
+        #expect(await test.copies() == ["passphrase", "secret-service"])
+
+        let store = try await AccountStore(
+            settings: try Settings(types: [try TestStore.type()]), storage: test.storage, keyPlaces: test.places())
+        #expect(try await store.keyLeftovers().count == 1)
+        #expect(store.keyChoice == .passphrase)
+
+        test.edit = { _ in }
+        let again = try await test.move(to: .passphrase)
+        #expect(!again.isMoved)
+        #expect(again.leftovers.isEmpty)
+        #expect(await test.copies() == ["passphrase"])
+        #expect(try await store.keyLeftovers().isEmpty)
+    }
+
+    @Test func `opening removes a key file that a move has left`() async throws {
+        var test = TestPlaces()
+        _ = try await test.open()
+        test.edit = { if $0.word == "key-file" { $0.removeFault = $0.fault("the directory is read-only") } }
+        _ = try await test.move(to: .secretService)
+        #expect(await test.copies() == ["key-file", "secret-service"])
+        _ = try await test.open()
+        #expect(await test.copies() == ["key-file", "secret-service"])
+        test.edit = { _ in }
+        _ = try await test.open()
+        #expect(await test.copies() == ["secret-service"])
+        #expect(try await test.record()?.leftovers == [])
+    }
+
+    @Test func `a key that cannot be had where it is does not move`() async throws {
+        var test = TestPlaces()
+        _ = try await test.open(.secretService)
+        test.edit = { if $0.word == "secret-service" { $0.keyFault = $0.fault("it is locked") } }
+        let error = try await failure { try await test.move(to: .keyFile) }
+        #expect(error?.reason.contains("it is locked") == true)
+        #expect(error?.hint == "unlock it")
+        #expect(await test.copies() == ["secret-service"])
+        #expect(try await test.record() == CustodyRecord(current: .secretService))
+    }
+
+    @Test func `moves at once wait for each other, and one copy is left`() async throws {
+        let test = TestPlaces()
+        let key = try await test.open().key.bytes
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for choice in [KeyCustodyChoice.secretService, .passphrase, .keyFile, .secretService, .passphrase] {
+                group.addTask { _ = try await test.move(to: choice) }
+            }
+            try await group.waitForAll()
+        }
+        let current = try #require(try await test.record()?.current)
+        #expect(await test.copies() == [current.word])
+        #expect(try await test.open().key.bytes == key)
+    }
+
+    @Test func `a store that is open goes on while its key moves`() async throws {
+        let test = TestPlaces()
+        var type = AccountType(
+            name: "graph", provider: .endpoints, clientID: "client",
+            redirectURI: try RedirectURI("http://127.0.0.1/callback"), scope: ["read"])
+        type.endpoints = ["token_endpoint": try #require(URL(string: "http://127.0.0.1:9/token"))]
+        let store = try await AccountStore(
+            settings: try Settings(types: [type]), storage: test.storage, keyPlaces: test.places())
+        let answer = HTTPResponse(
+            status: 200, fields: ["Content-Type": "application/json"],
+            body: Data(#"{"access_token":"a","refresh_token":"r","expires_in":3600}"#.utf8))
+        let account = try await store.add(try TokenResponse.read(answer), toType: type.name)
+        _ = try await test.move(to: .secretService)
+        try await store.setUserData("still here", for: account.id)
+        let again = try await AccountStore(
+            settings: try Settings(types: [type]), storage: test.storage, keyPlaces: test.places())
+        #expect(try await again.account(account.id)?.userData(as: String.self) == "still here")
+    }
+
+    @Test func `the key of a real file moves away without a trace, and comes back with mode 0600`() async throws {
+        let directory = try TemporaryDirectory()
+        let storage = SQLiteStorage(directory: directory.store)
+        var places = KeyPlaces(directory: directory.store, environment: [:])
+        places.passphrase = { _ in TestPlaces.passphrase }
+        places.passphraseParameters = try Scrypt(cost: 2, blockSize: 1, parallelization: 1)
+        let key = try await KeyOpening(storage: storage, given: nil, places: places).open().key.bytes
+        // What a process leaves that is killed while it writes the file.
+        #expect(try PrivateFile.create(directory.store.file("accounts.key.abc"), key, suffix: "x").get() == ())
+        _ = try await AccountStore.moveKey(to: .passphrase, storage: storage, places: places)
+        #expect(try directory.files().allSatisfy { !$0.hasPrefix("accounts.key") })
+        #expect(try await KeyOpening(storage: storage, given: nil, places: places).open().key.bytes == key)
+        _ = try await AccountStore.moveKey(to: .keyFile, storage: storage, places: places)
+        #expect(try await KeyFile(directory: directory.store).key()?.bytes == key)
+        #expect(try await storage.value("key-sealed") == nil)
+    }
+}

@@ -1,0 +1,165 @@
+import Foundation
+import JOSE
+import Testing
+
+@testable import OAuth2AccountStore
+
+extension TemporaryDirectory {
+    /// The names of the files of the store.
+    func files() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: store.path) }
+}
+
+@Suite(.timeLimit(.minutes(1)))
+struct KeyOpeningTests {
+    @Test func `a new store uses the key file unless told otherwise, and remembers nothing`() async throws {
+        let test = TestPlaces()
+        #expect(try await test.open().custody.choice == .keyFile)
+        #expect(await test.copies() == ["key-file"])
+        #expect(try await test.record() == nil)
+    }
+
+    @Test func `another place than the one in use is refused, in words that name both and the command`() async throws {
+        let test = TestPlaces()
+        _ = try await test.open()
+        let fault = try #require(try await custodyFault { try await test.open(.secretService) })
+        #expect(fault.reason.contains("it is in a key file, not in the Secret Service"))
+        #expect(fault.hint.contains("directory config set key-custody secret-service"))
+        #expect(await test.copies() == ["key-file"])
+        _ = try await test.move(to: .secretService)
+        let back = try #require(try await custodyFault { try await test.open(.keyFile) })
+        #expect(back.hint.contains("config set key-custody key-file"))
+        #expect(try await test.open(.secretService).custody.choice == .secretService)
+    }
+
+    @Test func `a custody that the program gives is held to what the store remembers`() async throws {
+        let test = TestPlaces()
+        let key = try await test.open(.secretService).key
+        let file = ScriptedKey(.keyFile, test.vault)
+        let fault = try await custodyFault {
+            try await KeyOpening(storage: test.storage, given: file, places: test.places()).open()
+        }
+        #expect(fault?.reason.contains("the Secret Service") == true)
+        // A key that the program keeps itself is judged by whether it opens the store.
+        let own = try await KeyOpening(storage: test.storage, given: MemoryKey(key), places: test.places()).open()
+        #expect(own.key.bytes == key.bytes)
+    }
+
+    @Test func `many processes that open a new store at once make one key`() async throws {
+        let test = TestPlaces()
+        let places = try test.places(.secretService)
+        let keys = try await withThrowingTaskGroup(of: [UInt8].self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    try await KeyOpening(storage: test.storage, given: nil, places: places).open().key.bytes
+                }
+            }
+            return try await group.reduce(into: Set<[UInt8]>()) { $0.insert($1) }
+        }
+        #expect(keys.count == 1)
+        #expect((places.replacements["secret-service"] as? ScriptedKey)?.made.all.count == 1)
+    }
+
+    @Test func `a key that is missing from its place is not made anew`() async throws {
+        let test = TestPlaces()
+        _ = try await test.open(.secretService)
+        test.vault["secret-service"] = nil
+        let fault = try #require(try await custodyFault { try await test.open() })
+        #expect(fault.reason == "the key of this store is missing")
+        #expect(await test.copies() == [])
+        test.vault["secret-service"] = try SealingKey.random().bytes
+        #expect(try await custodyFault { try await test.open() }?.reason == "it is not the key of this store")
+    }
+
+    @Test func `a new store whose place refuses has no key elsewhere, and may be given another place`() async throws {
+        var test = TestPlaces()
+        test.edit = { if $0.word == "secret-service" { $0.keyFault = $0.fault("it is locked") } }
+        #expect(try await custodyFault { try await test.open(.secretService) }?.reason == "it is locked")
+        // Asked again without a choice it does not fall back silently.
+        #expect(try await custodyFault { try await test.open() }?.reason == "it is locked")
+        #expect(await test.copies() == [])
+        #expect(try await test.open(.keyFile).custody.choice == .keyFile)
+        #expect(try await test.open().custody.choice == .keyFile)
+    }
+
+    @Test(arguments: [KeyCustodyChoice.keyFile, .secretService, .passphrase], [false, true])
+    func `a first start that is killed at any step leaves a store that opens`(
+        choice: KeyCustodyChoice, hasEffect: Bool
+    ) async throws {
+        var step = 0
+        while true {
+            step += 1
+            let test = TestPlaces()
+            let fuse = Fuse(at: step, hasEffect: hasEffect)
+            let storage = FusedStorage(inner: test.storage, fuse: fuse)
+            _ = try? await KeyOpening(storage: storage, given: nil, places: test.places(choice, fuse: fuse)).open()
+            let key = try await test.open(choice).key.bytes
+            #expect(try await test.open().key.bytes == key)
+            #expect(await test.copies() == [choice.word])
+            if !fuse.isBlown { break }
+        }
+        #expect(step > 2)
+    }
+
+    @Test(arguments: ["vault", "key-file vault", "", String(repeating: "key-file ", count: 500)])
+    func `words of a later version are a fault that changes nothing`(words: String) async throws {
+        let test = TestPlaces()
+        _ = try await test.open()
+        await test.storage.setValue(Array(words.utf8), for: "key-custody")
+        let fault = try #require(try await custodyFault { try await test.open() })
+        #expect(fault.hint.contains("version"))
+        #expect(await test.storage.value("key-custody") == Array(words.utf8))
+        let error = try await failure { try await test.move(to: .secretService) }
+        #expect(error?.kind == .key)
+    }
+
+    @Test func `two stores have different identities, and one keeps its own`() async throws {
+        let places = KeyPlaces(directory: StoreDirectory("/nonexistent"), environment: [:])
+        var identities: [String] = []
+        for _ in 0..<2 {
+            let storage = MemoryStorage()
+            let missing = try await custodyFault { try await places.custody(.secretService, storage) }
+            #expect(missing?.hint.contains("nothing was changed") == true)
+            for makes in [true, false] {
+                let custody = try await places.custody(.secretService, storage, makesIdentity: makes)
+                identities.append(try #require(custody as? SecretServiceKey).identity)
+            }
+            await storage.setValue(Array("$(rm)".utf8), for: "key-identity")
+            #expect(try await custodyFault { try await places.custody(.secretService, storage) } != nil)
+        }
+        #expect(identities[0] == identities[1] && identities[2] == identities[3])
+        #expect(Set(identities).count == 2)
+    }
+
+    @Test func `the environment does not print with the places`() throws {
+        var places = KeyPlaces(directory: StoreDirectory("/store"), environment: ["TOKEN": "hush-hush"])
+        places.choice = .secretService
+        let key = SecretServiceKey(identity: "me", environment: places.environment)
+        for value in [places, key] as [Any] {
+            var dumped = ""
+            dump(value, to: &dumped)
+            #expect(!dumped.contains("hush-hush"))
+            #expect(!"\(value)".contains("hush-hush"))
+            #expect(!String(reflecting: value).contains("hush-hush"))
+        }
+    }
+
+    @Test func `without a session bus the Secret Service is not looked for`() async throws {
+        let key = SecretServiceKey(identity: "me", environment: ["XDG_RUNTIME_DIR": "/nonexistent"])
+        for fault in [
+            try await custodyFault { try await key.key() },
+            try await custodyFault { try await key.keep(SealingKey.random()) },
+            try await custodyFault { try await key.remove(SealingKey.random()) },
+        ] {
+            #expect(fault?.reason.contains("no session bus") == true)
+            #expect(fault?.hint.contains("key-file") == true)
+        }
+    }
+
+    #if !canImport(Security)
+        @Test func `the Keychain is refused where there is none`() async throws {
+            let test = TestPlaces()
+            #expect(try await custodyFault { try await test.open(.keychain) }?.reason == "this system has no Keychain")
+            #expect(try await test.open(.keyFile).custody.choice == .keyFile)
+        }
+    #endif
+}

@@ -1,0 +1,177 @@
+import JOSE
+import OAuth2
+import Synchronization
+
+@testable import OAuth2AccountStore
+
+/// Ends a process at its so-maniest step: that step, before or after it has its effect, and everything after it fails.
+final class Fuse: Sendable {
+    struct Killed: Error {}
+
+    private let state: Mutex<(left: Int, isBlown: Bool)>
+    private let hasEffect: Bool
+
+    /// Nil: never.
+    init(at step: Int? = nil, hasEffect: Bool = false) {
+        state = Mutex((step ?? .max, false))
+        self.hasEffect = hasEffect
+    }
+
+    var isBlown: Bool { state.withLock { $0.isBlown } }
+
+    func check() throws { if isBlown { throw Killed() } }
+
+    /// A step that changes something.
+    func step(_ body: () async throws -> Void) async throws {
+        try check()
+        let isLast = state.withLock { state in
+            state.left -= 1
+            if state.left == 0 { state.isBlown = true }
+            return state.isBlown
+        }
+        if !isLast || hasEffect { try await body() }
+        if isLast { throw Killed() }
+    }
+}
+
+/// What is left when a process is dead: the keys in their places.
+final class Vault: Sendable {
+    private let keys = Mutex<[String: [UInt8]]>([:])
+    subscript(place: String) -> [UInt8]? {
+        get { keys.withLock { $0[place] } }
+        set { keys.withLock { $0[place] = newValue } }
+    }
+    var places: [String] { keys.withLock { $0.keys.sorted() } }
+}
+
+/// A custody whose answers a test decides.
+struct ScriptedKey: KeyCustody {
+    let choice: KeyCustodyChoice?
+    let vault: Vault
+    var fuse = Fuse()
+    /// What each call throws.
+    var keyFault: KeyCustodyError?
+    var keepFault: KeyCustodyError?
+    var removeFault: KeyCustodyError?
+    /// Whether it keeps another key than it was given.
+    var isForgetful = false
+    /// How often a key was made.
+    let made = Log<Void>()
+
+    init(_ choice: KeyCustodyChoice, _ vault: Vault, fuse: Fuse = Fuse()) {
+        self.choice = choice
+        self.vault = vault
+        self.fuse = fuse
+    }
+
+    var word: String { choice?.word ?? "" }
+    var place: String { "scripted \(word)" }
+
+    func fault(_ reason: String) -> KeyCustodyError { KeyCustodyError(place: place, reason: reason, hint: "unlock it") }
+
+    func key() async throws -> SealingKey? {
+        try fuse.check()
+        if let keyFault { throw keyFault }
+        await Task.yield()
+        return try vault[word].map { try SealingKey($0) }
+    }
+
+    func create() async throws -> SealingKey {
+        if let keepFault { throw keepFault }
+        let key = try SealingKey.random()
+        // Whoever looks and then makes leaves time for another one to do the same.
+        for _ in 0..<10 { await Task.yield() }
+        try await fuse.step { vault[word] = key.bytes }
+        made.append(())
+        return key
+    }
+
+    func keep(_ key: SealingKey) async throws {
+        if let keepFault { throw keepFault }
+        try await fuse.step { vault[word] = isForgetful ? key.bytes.map { ~$0 } : key.bytes }
+    }
+
+    func remove(_ key: SealingKey) async throws {
+        if let removeFault { throw removeFault }
+        try await fuse.step { if vault[word] == key.bytes { vault[word] = nil } }
+    }
+}
+
+/// A storage in memory whose changes a fuse may end.
+struct FusedStorage: AccountStorage {
+    let inner: MemoryStorage
+    let fuse: Fuse
+    var place: String { inner.place }
+
+    func records(ofType type: String?) async throws -> [SealedRecord] { await inner.records(ofType: type) }
+    func record(_ id: String) async throws -> SealedRecord? { await inner.record(id) }
+    func insert(_ record: SealedRecord) async throws -> (position: Int64, sequence: Int64) {
+        try await inner.insert(record)
+    }
+    func replace(_ record: SealedRecord, kind: StorageChange.Kind) async throws -> Int64? {
+        await inner.replace(record, kind: kind)
+    }
+    func remove(_ id: String) async throws -> Int64? { await inner.remove(id) }
+    func value(_ name: String) async throws -> [UInt8]? {
+        try fuse.check()
+        return await inner.value(name)
+    }
+    func setValue(_ value: [UInt8]?, for name: String) async throws {
+        try await fuse.step { await inner.setValue(value, for: name) }
+    }
+    func changes(after sequence: Int64) async throws -> [StorageChange]? { await inner.changes(after: sequence) }
+    func lastSequence() async throws -> Int64 { await inner.lastSequence() }
+    func watch(_ handler: @escaping @Sendable () -> Void) throws -> (any StorageLock)? { nil }
+    func checkWritable() async throws {}
+    func lock(_ name: String, timeout: Duration) async throws -> any StorageLock {
+        try fuse.check()
+        return try await inner.lock(name, timeout: timeout)
+    }
+}
+
+/// The places of a key in a test: the key file and the Secret Service are scripted, the passphrase is real and fast.
+struct TestPlaces {
+    let vault = Vault()
+    let storage = MemoryStorage()
+    var edit: @Sendable (inout ScriptedKey) -> Void = { _ in }
+
+    static let passphrase = Secret("correct horse battery staple")
+
+    func places(_ choice: KeyCustodyChoice? = nil, fuse: Fuse = Fuse()) throws -> KeyPlaces {
+        var places = KeyPlaces(directory: StoreDirectory("/nonexistent"), choice: choice, environment: [:])
+        for choice in [KeyCustodyChoice.keyFile, .secretService] {
+            var key = ScriptedKey(choice, vault, fuse: fuse)
+            edit(&key)
+            places.replacements[choice.word] = key
+        }
+        places.passphrase = { _ in Self.passphrase }
+        places.passphraseParameters = try Scrypt(cost: 2, blockSize: 1, parallelization: 1)
+        return places
+    }
+
+    /// Opens the store as a new process does.
+    func open(_ choice: KeyCustodyChoice? = nil) async throws -> (key: SealingKey, custody: any KeyCustody) {
+        try await KeyOpening(storage: storage, given: nil, places: places(choice)).open()
+    }
+
+    func move(to choice: KeyCustodyChoice, fuse: Fuse = Fuse()) async throws -> KeyMove {
+        try await AccountStore.moveKey(
+            to: choice, storage: FusedStorage(inner: storage, fuse: fuse), places: places(fuse: fuse))
+    }
+
+    /// Where a copy of the key is.
+    func copies() async -> [String] {
+        let isSealed = await storage.value("key-sealed") != nil
+        return (vault.places + (isSealed ? ["passphrase"] : [])).sorted()
+    }
+
+    func record() async throws -> CustodyRecord? { try await CustodyRecord.read(storage) }
+}
+
+/// The custody's error of a call; nil when there was none.
+func custodyFault(of body: () async throws -> some Any) async throws -> KeyCustodyError? {
+    do {
+        _ = try await body()
+        return nil
+    } catch let error as KeyCustodyError { return error }
+}
