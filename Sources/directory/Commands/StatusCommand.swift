@@ -47,7 +47,7 @@ struct StatusCommand {
         var detail = Detail()
         detail.add("Accounts", store.storagePlace)
         detail.add("Key", store.keyPlace)
-        detail.add("Device mode", "private")
+        detail.add("Device mode", store.deviceMode.rawValue)
         detail.add(
             "Damaged",
             damaged.map { "\($0.id) of type \($0.type): left as it is; restore a copy of the file, or sign in again" })
@@ -65,7 +65,7 @@ struct StatusCommand {
         }
         return [
             "accounts": .array(accounts), "store": .string(store.storagePlace), "key": .string(store.keyPlace),
-            "deviceMode": "private",
+            "deviceMode": .string(store.deviceMode.rawValue),
             "damaged": .array(damaged.map { ["id": .string($0.id.rawValue), "type": .string($0.type)] }),
         ]
     }

@@ -12,11 +12,17 @@ struct TokenCommand {
         let invocation = context.invocation
         let store = try await context.store(try context.settings())
         let account = try await context.account(store)
-        let scopes = invocation.strings("scope").joined(separator: " ")
-        var token = try await store.accessToken(
-            for: account.id, scopes: scopes.isEmpty ? nil : Scope(parsing: scopes))
-        if invocation.flag("refresh") {
-            token = try await store.accessToken(for: account.id, rejected: token.secret)
+        let text = invocation.strings("scope").joined(separator: " ")
+        let scopes = text.isEmpty ? nil : Scope(parsing: text)
+        let token: AccessToken
+        do {
+            let first = try await store.accessToken(for: account.id, scopes: scopes)
+            token =
+                invocation.flag("refresh")
+                ? try await store.accessToken(for: account.id, scopes: scopes, rejected: first.secret) : first
+        } catch var error as AccountStoreError {
+            error.hint = error.hint ?? Self.hint(error, account, scopes)
+            throw error
         }
         guard invocation.flag("expires") else {
             try context.console.writeLine(token.secret.value)
@@ -27,5 +33,13 @@ struct TokenCommand {
         }
         try context.console.writeLine(TimeText.rfc3339(expiry))
         return .done
+    }
+
+    /// The sign-in that asks for what is missing, and for what there was before.
+    private static func hint(_ error: AccountStoreError, _ account: Account, _ scopes: Scope?) -> String? {
+        guard error.kind == .signInNeeded(.scopeNotGranted), error.provider?.claims == nil, let scopes,
+            scopes.firstInvalidToken == nil, !scopes.text.contains("'"), !account.scope.text.contains("'")
+        else { return nil }
+        return "directory sign-in \(account.type) --scope '\(account.scope.union(scopes).text)'"
     }
 }
