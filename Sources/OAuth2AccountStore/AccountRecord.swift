@@ -46,10 +46,14 @@ struct Tokens: Codable, Sendable, Equatable {
         return tokens
     }
 
+    /// The least time after which a token is renewed ahead of its end, in seconds, whatever the provider says: no storm.
+    private static let leastRefreshIn = 60.0
+
     /// `refresh_in`, when it is a number of seconds within the lifetime.
     private static func refreshIn(_ response: TokenResponse) -> Int? {
         let value = response.additional["refresh_in"]
         guard let seconds = value?.number?.double ?? value?.string.flatMap(Double.init), seconds >= 1,
+            case let seconds = max(seconds, Self.leastRefreshIn),
             seconds < Double(response.expiresIn ?? TokenResponse.maximumLifetime)
         else { return nil }
         return Int(seconds)

@@ -60,7 +60,8 @@ extension AccountStore {
         let tokens = unsaved[id]?.tokens ?? record.tokens
         try await remove(id)
         let account = Account(record: record, position: read.position)
-        let ends = endingBrowserSession ?? (revoking && deviceMode == .shared)
+        // The client's own account has no session in any browser.
+        let ends = endingBrowserSession ?? (revoking && deviceMode == .shared && record.renewal == nil)
         guard revoking || ends else {
             return SignOutReport(
                 account: account, revocation: .skipped, browserSession: .skipped, endSessionURL: nil)

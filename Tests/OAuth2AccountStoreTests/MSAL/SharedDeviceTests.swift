@@ -59,11 +59,25 @@ struct SharedDeviceTests {
         #expect(try await store.accounts().count == 2)
     }
 
-    @Test func `two people who sign in to a shared device at a time do not both get in`() async throws {
+    @Test func `who began to sign in to a shared device before somebody else was done is refused too`() async throws {
         let (test, store) = try await begin()
-        let results = [try? await test.signIn(store), try? await test.signIn(store, as: "bob")]
-        #expect(results.compactMap(\.self).count == 1)
-        #expect(try await store.accounts().count == 1)
+        let bobs = try await store.prepareSignIn(to: "t")
+        try await test.signIn(store)
+        test.change {
+            $0.subject = "bob"
+            $0.nonce = GrantProvider.query(bobs.url)["nonce"]
+        }
+        let redirect = try #require(URL(string: "\(bobs.redirectURI.text)?code=c-1&state=\(bobs.id)"))
+        #expect(try await grantFailure { try await store.handleRedirect(redirect) }?.kind == .refused)
+        #expect(try await store.accounts().map(\.subject) == ["ada"])
+    }
+
+    @Test func `the client's own account has no browser session to end`() async throws {
+        let opened = Log<URL>()
+        let (test, store) = try await begin(opened: opened)
+        let report = try await store.signOut(try await store.signIn(to: "t", by: .clientCredentials).id)
+        #expect(report.revocation == .done && report.browserSession == .skipped)
+        #expect(opened.all.isEmpty && test.tokenRequests.count == 1)
     }
 
     @Test func `a sign-out on a shared device is told to every process and ends the browser session`() async throws {
