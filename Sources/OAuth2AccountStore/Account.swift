@@ -59,8 +59,14 @@ public struct Account: Sendable, Identifiable, Equatable {
     public let displayName: String?
     /// The scope that was granted.
     public let scope: Scope
-    /// The validated claims of the last ID token.
+    /// The validated claims of the last ID token, of a sign-in or a refresh, and those of the provider's user info that it lacks.
     public let claims: JSONObject?
+    /// The person's home account at Microsoft Entra, `uid.utid`, as other programs of Microsoft's identity platform name it; nil at
+    /// other providers. It is the same in every tenant that the person is a guest of. Not signed by the provider: for display
+    /// and for finding things, not for deciding who somebody is.
+    public let homeAccountID: String?
+    /// The policy of Azure AD B2C that the person signed in with, by its name in the settings; nil: the authority's own.
+    public let policy: String?
     /// When the access token expires; nil when the provider did not say.
     public let accessTokenExpiry: Date?
     /// Whether the token can be renewed without the person.
@@ -85,6 +91,8 @@ public struct Account: Sendable, Identifiable, Equatable {
         displayName = record.displayName
         scope = record.tokens.scope
         claims = record.claims
+        homeAccountID = record.homeAccountID
+        policy = record.policy
         accessTokenExpiry = record.tokens.expiry
         canRefresh = record.canRenew
         isClient = record.renewal != nil
@@ -104,6 +112,14 @@ public struct Account: Sendable, Identifiable, Equatable {
     public func userData<Value: Decodable>(as type: Value.Type) throws -> Value? {
         guard let userDataBytes else { return nil }
         return try JSONDecoder().decode([Value].self, from: userDataBytes).first
+    }
+}
+
+extension Account.SignInReason {
+    /// Reads a reason. One that only a later version knows counts as ``interactionRequired``: the remedy is the same.
+    public init(from decoder: any Decoder) throws {
+        let text = try decoder.singleValueContainer().decode(String.self)
+        self = Self(rawValue: text) ?? .interactionRequired
     }
 }
 
@@ -128,7 +144,7 @@ public struct AccessToken: Sendable, Equatable {
     public let scope: Scope
 
     /// The type, in lower case: `bearer`, or `dpop` for one that is bound to the account's key. Each request with such a
-    /// token needs a proof too: see ``AccountStore/authorized(_:for:rejected:)``.
+    /// token needs a proof too: see ``AccountStore/authorized(_:for:scopes:resource:rejected:)``.
     public let type: String
 
     /// The value of the `Authorization` field that carries it (RFC 6750 section 2.1, RFC 9449 section 7.1).

@@ -20,6 +20,8 @@ struct Tokens: Codable, Sendable, Equatable {
     var received: Date
     /// The lifetime that the provider named, in seconds.
     var lifetime: Int?
+    /// When a renewal ahead of time should be tried, in seconds after `received`: Entra's `refresh_in`.
+    var refreshIn: Int?
     /// What else the answer had, as JSON text. Some providers put further tokens there.
     var additional: Secret?
 
@@ -31,6 +33,7 @@ struct Tokens: Codable, Sendable, Equatable {
         type = response.tokenType == "bearer" ? nil : response.tokenType
         self.received = received
         lifetime = response.expiresIn
+        refreshIn = Self.refreshIn(response)
         additional =
             response.additional.members.isEmpty ? nil : Secret(JSONValue.object(response.additional).text())
     }
@@ -43,6 +46,24 @@ struct Tokens: Codable, Sendable, Equatable {
         return tokens
     }
 
+    /// The least time after which a token is renewed ahead of its end, in seconds, whatever the provider says: no storm.
+    private static let leastRefreshIn = 60.0
+
+    /// `refresh_in`, when it is a number of seconds within the lifetime.
+    private static func refreshIn(_ response: TokenResponse) -> Int? {
+        let value = response.additional["refresh_in"]
+        guard let seconds = value?.number?.double ?? value?.string.flatMap(Double.init), seconds >= 1,
+            case let seconds = max(seconds, Self.leastRefreshIn),
+            seconds < Double(response.expiresIn ?? TokenResponse.maximumLifetime)
+        else { return nil }
+        return Int(seconds)
+    }
+
+    /// Whether a renewal ahead of time should be tried.
+    func isDueEarly(at now: Date) -> Bool {
+        refreshIn.map { now.timeIntervalSince(received) >= Double($0) } ?? false
+    }
+
     var expiry: Date? { lifetime.map { received.addingTimeInterval(Double($0)) } }
 
     /// How long a token of unknown lifetime is used before it is renewed, when it can be, in seconds.
@@ -51,12 +72,15 @@ struct Tokens: Codable, Sendable, Equatable {
     /// Whether the access token is good for at least `validity` seconds. Without a wish, a token counts as used up shortly
     /// before its end: a minute, or a fifth of its life when it is short. A wish for more than four fifths of its life counts
     /// as those, or each call would renew the token.
-    func isFresh(at now: Date, for validity: Double?) -> Bool {
+    ///
+    /// - Parameter renewable: whether the token can be renewed; nil: when there is a refresh token.
+    func isFresh(at now: Date, for validity: Double?, renewable: Bool? = nil) -> Bool {
+        let renewable = renewable ?? (refreshToken != nil)
         let age = now.timeIntervalSince(received)
         // A clock that was set back makes a token look younger than it is. It is renewed if it can be; if not, the resource
         // decides: a wrong clock signs nobody out.
-        guard age > -60 else { return refreshToken == nil }
-        guard let lifetime = lifetime.map(Double.init) else { return refreshToken == nil || age < Self.assumedLifetime }
+        guard age > -60 else { return !renewable }
+        guard let lifetime = lifetime.map(Double.init) else { return !renewable || age < Self.assumedLifetime }
         let margin = validity.map { min(max($0, 0), lifetime * 4 / 5) } ?? min(60, lifetime / 5)
         return age + margin < lifetime
     }
@@ -83,6 +107,19 @@ struct AccountRecord: Codable, Sendable, Equatable {
     /// How tokens are had again without a refresh token.
     var renewal: Renewal?
 
+    // What follows came later: records without it are read too.
+
+    /// What the refresh token is good for, as far as it is known: an access token may be good for less (RFC 6749 section 6).
+    var grant: Scope?
+    /// Access tokens for other scopes and resources.
+    var further: [FurtherToken]?
+    /// `uid.utid` of the provider's `client_info`: the person's home account at Entra.
+    var homeAccountID: String?
+    /// The policy that gave the tokens, by its name in the settings; nil: the authority's own.
+    var policy: String?
+    /// When the person signed in last.
+    var signedIn: Date?
+
     /// The client's own tokens: it asks for them again by itself.
     struct Renewal: Codable, Sendable, Equatable {
         /// The scope that was asked for; the granted one may be spelt otherwise.
@@ -93,6 +130,9 @@ struct AccountRecord: Codable, Sendable, Equatable {
 
     /// Whether fresh tokens can be had without the person.
     var canRenew: Bool { tokens.refreshToken != nil || renewal != nil }
+
+    /// What the refresh token is good for.
+    var granted: Scope { grant.map { $0.union(tokens.scope) } ?? tokens.scope }
 
     var claims: JSONObject? {
         get { claimsText.flatMap { try? JSONValue(parsing: $0) }?.object }

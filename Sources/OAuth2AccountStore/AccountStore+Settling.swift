@@ -4,7 +4,7 @@ extension AccountStore {
     public func settle() async {
         // A task of its own, because the one that ends is usually cancelled and could not wait.
         await Task {
-            while let flight = flights.values.first { _ = try? await flight.value() }
+            while let flight = flights.values.first ?? further.flights.values.first { _ = try? await flight.value() }
         }.value
     }
 }

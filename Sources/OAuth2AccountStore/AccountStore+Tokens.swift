@@ -1,4 +1,5 @@
 import OAuth2
+import StrictJSON
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -21,9 +22,13 @@ extension AccountStore {
     struct Demand {
         let validity: Double?
         let rejected: Secret?
+        /// Whether it is a renewal ahead of time, which nobody waits for.
+        var isEarly = false
 
-        func accepts(_ tokens: Tokens, at now: Date) -> Bool {
-            tokens.accessToken != rejected && tokens.isFresh(at: now, for: validity)
+        /// - Parameter renewable: whether the token can be renewed; nil: when it has a refresh token.
+        func accepts(_ tokens: Tokens, at now: Date, renewable: Bool? = nil) -> Bool {
+            tokens.accessToken != rejected && tokens.isFresh(at: now, for: validity, renewable: renewable)
+                && !(isEarly && tokens.isDueEarly(at: now))
         }
 
         /// Whether a token will do that could not be renewed ahead of its end.
@@ -36,6 +41,10 @@ extension AccountStore {
     struct Unsaved: Sendable {
         let tokens: Tokens
         let sent: Secret?
+        /// The token for other scopes or another resource that they came with.
+        var further: FurtherToken?
+        /// The claims of a new ID token.
+        var claims: JSONObject?
     }
 
     /// Somebody else changed the tokens meanwhile: another process, or a sign-in.
@@ -49,75 +58,97 @@ extension AccountStore {
     /// A token that is fresh in memory is given at once. Else everybody who asks shares one refresh, in this process and in all
     /// others. New tokens are saved before anyone sees them.
     ///
+    /// An account may have several access tokens. When the main one is not good for the scopes or the resource asked for, another
+    /// is got with the refresh token and kept beside it, at most 16 of them. Scopes that were never granted are asked for in the
+    /// same way, because some providers give them when the person has consented elsewhere. What the provider refused is not
+    /// asked for again for ten minutes, or until the person signs in; the account stays signed in.
+    ///
+    /// Where the provider says when to renew a token ahead of time (`refresh_in`), that is done while the old one is given, and
+    /// its failure is no error.
+    ///
     /// - Parameters:
     ///   - id: the account.
     ///   - minimumValidity: how long the token must be good for; nil: a minute, or a fifth of its life when it is short. More
     ///     than four fifths of its life count as those: the provider has no better.
-    ///   - scopes: what the token must be good for; nil: whatever was granted.
+    ///   - scopes: what the token must be good for; nil: whatever was granted. `openid`, `profile` and `offline_access` do not
+    ///     count.
+    ///   - resource: the service that the token is for, an absolute address without fragment (RFC 8707 section 2); nil: those of
+    ///     the settings.
+    ///   - claims: what a resource demanded of the token, a JSON object, as it came with a claims challenge. A kept token is
+    ///     never given then.
     ///   - rejected: a token that a resource refused with 401: it counts as used up, whatever its expiry.
-    /// - Throws: ``AccountStoreError``: `signInNeeded` only when the provider refused the refresh token or there is none, never
-    ///   for trouble of network or provider. `CancellationError` when the task is cancelled; the refresh goes on for the others.
+    /// - Throws: ``AccountStoreError``: `signInNeeded` only when the provider refused or there is no refresh token, never
+    ///   for trouble of network or provider. When claims are what is missing, the error's ``AccountStoreError/provider`` has
+    ///   them for ``SignInOptions/claims``. `CancellationError` when the task is cancelled; the refresh goes on for the others.
     public func accessToken(
-        for id: Account.ID, minimumValidity: Duration? = nil, scopes: Scope? = nil, rejected: Secret? = nil
+        for id: Account.ID, minimumValidity: Duration? = nil, scopes: Scope? = nil, resource: String? = nil,
+        claims: String? = nil, rejected: Secret? = nil
     ) async throws -> AccessToken {
         let demand = Demand(validity: minimumValidity.map { $0 / .seconds(1) }, rejected: rejected)
+        let wish = TokenWish(scope: scopes, resource: resource, claims: claims)
+        guard wish.isMain else { return try await token(id, wish, demand) }
         if let kept = loaded[id], kept.record.signInNeeded == nil,
             demand.accepts(kept.record.tokens, at: now(judging: kept.record.tokens, of: id))
         {
-            return try token(kept.record.tokens, covering: scopes)
+            renewEarly(id, kept.record)
+            return AccessToken(kept.record.tokens)
         }
         while true {
             // Looked up and, if need be, started before any await: of all callers one starts it.
-            let flight = flights[id] ?? start(id, demand)
-            switch try await flight.value() {
-            case .renewed(let tokens): return try token(tokens, covering: scopes)
-            case .found(let tokens):
-                if demand.accepts(tokens, at: now(judging: tokens, of: id)) {
-                    return try token(tokens, covering: scopes)
-                }
-            case .kept(let tokens, let error):
-                guard demand.tolerates(tokens, at: now(judging: tokens, of: id)) else { throw error }
-                return try token(tokens, covering: scopes)
-            }
+            let flight = flights[id] ?? start(id, .main, demand)
+            if let tokens = try accepted(try await flight.value(), demand, id) { return AccessToken(tokens) }
         }
     }
 
-    private func token(_ tokens: Tokens, covering scopes: Scope?) throws -> AccessToken {
-        if let scopes, !tokens.scope.covers(scopes) {
-            let missing = scopes.tokens.filter { !tokens.scope.contains($0) }
-            throw AccountStoreError(
-                .signInNeeded(.scopeNotGranted), what: "no access token",
-                reason: "not granted: \(missing.joined(separator: " "))", remedy: .signInAgain)
+    /// The tokens that a flight brought, when they will do; nil when there must be another flight.
+    func accepted(_ flown: Flown, _ demand: Demand, _ id: Account.ID) throws -> Tokens? {
+        switch flown {
+        case .renewed(let tokens): return tokens
+        case .found(let tokens):
+            return demand.accepts(tokens, at: now(judging: tokens, of: id)) ? tokens : nil
+        case .kept(let tokens, let error):
+            guard demand.tolerates(tokens, at: now(judging: tokens, of: id)) else { throw error }
+            return tokens
         }
-        return AccessToken(
-            secret: tokens.accessToken, expiry: tokens.expiry, scope: tokens.scope, type: tokens.type ?? "bearer")
     }
 
-    private func start(_ id: Account.ID, _ demand: Demand) -> SharedResult<Flown> {
+    /// Begins a refresh that all who have the same wish share.
+    func start(_ id: Account.ID, _ wish: TokenWish, _ demand: Demand) -> SharedResult<Flown> {
         let flight = SharedResult<Flown>()
-        flights[id] = flight
+        let name = FurtherTokens.Wish(id: id, wish: wish)
+        if wish.isMain { flights[id] = flight } else { further.flights[name] = flight }
         // A task of its own: the caller who happened to start it may be cancelled.
         Task {
             await refreshGate.enter()
             defer { refreshGate.leave() }
             let result: Result<Flown, any Error>
             do {
-                let flown = try await renew(id, demand)
-                if case .kept(let tokens, let error) = flown,
-                    !demand.tolerates(tokens, at: now(judging: tokens, of: id))
-                {
-                    tellFailure(id, error)
+                let flown = try await renew(id, wish, demand)
+                if case .kept(let tokens, let error) = flown {
+                    if demand.isEarly { further.earlyRenewalFailed(id, now: surroundings.now()) }
+                    if !demand.tolerates(tokens, at: now(judging: tokens, of: id)) { tellFailure(id, error) }
                 }
                 result = .success(flown)
             } catch {
                 let failure = AccountStoreError.wrapping(error, what: Self.noToken)
-                tellFailure(id, failure)
+                if demand.isEarly { further.earlyRenewalFailed(id, now: surroundings.now()) }
+                if wish.isMain, !demand.isEarly { tellFailure(id, failure) }
                 result = .failure(failure)
             }
-            flights[id] = nil
+            if wish.isMain { flights[id] = nil } else { further.flights[name] = nil }
             flight.finish(result)
         }
         return flight
+    }
+
+    /// Begins a renewal ahead of time when the provider wants that, and waits for nothing.
+    private func renewEarly(_ id: Account.ID, _ record: AccountRecord) {
+        guard record.tokens.refreshIn != nil else { return }
+        let now = surroundings.now()
+        guard record.tokens.isDueEarly(at: now), record.canRenew, flights[id] == nil,
+            further.mayRenewEarly(id, now: now)
+        else { return }
+        _ = start(id, .main, Demand(validity: nil, rejected: nil, isEarly: true))
     }
 
     private static let noToken = "cannot get a fresh access token"
@@ -127,30 +158,29 @@ extension AccountStore {
         tell(.accessTokenFailed(Account(record: kept.record, position: kept.position), error))
     }
 
-    private func renew(_ id: Account.ID, _ demand: Demand) async throws -> Flown {
+    private func renew(_ id: Account.ID, _ wish: TokenWish, _ demand: Demand) async throws -> Flown {
         // What the storage has is out of date while there is something to save.
-        if unsaved[id] == nil, case .found(let tokens) = try await look(id, demand) { return .found(tokens) }
+        if unsaved[id] == nil, case .found(let tokens) = try await look(id, wish, demand) { return .found(tokens) }
+        // One lock for all tokens of the account: they are got with the same refresh token.
         let lock = try await storage.lock("account:\(id)", timeout: .seconds(120))
         defer { lock.release() }
         try await saveWhatIsLeft(id)
         for _ in 0..<Self.maximumAttempts {
             // Another process may have refreshed while this one waited.
-            switch try await look(id, demand) {
+            switch try await look(id, wish, demand) {
             case .found(let tokens): return .found(tokens)
-            case .toRefresh(let record):
+            case .toRefresh(let record, let kept):
                 do {
-                    return .renewed(try await refresh(record))
+                    return .renewed(try await refresh(record, wish, demand))
                 } catch is Overtaken {
                     continue
                 } catch {
                     // A failed renewal ahead of time need not be a failure: the token that is there still works.
                     let failure = AccountStoreError.wrapping(error, what: Self.noToken)
-                    guard Self.isTransient(failure),
-                        record.tokens.isFresh(at: now(judging: record.tokens, of: id), for: 0)
-                    else {
-                        throw failure
-                    }
-                    return .kept(record.tokens, because: failure)
+                    guard Self.isTransient(failure) || demand.isEarly, let kept,
+                        kept.isFresh(at: now(judging: kept, of: id), for: 0)
+                    else { throw failure }
+                    return .kept(kept, because: failure)
                 }
             }
         }
@@ -166,16 +196,24 @@ extension AccountStore {
 
     private enum Look {
         case found(Tokens)
-        case toRefresh(AccountRecord)
+        /// The account, and the token that it has for the wish, which will not do.
+        case toRefresh(AccountRecord, Tokens?)
     }
 
     /// Looks whether the saved tokens will do, or can be refreshed.
-    private func look(_ id: Account.ID, _ demand: Demand) async throws -> Look {
+    private func look(_ id: Account.ID, _ wish: TokenWish, _ demand: Demand) async throws -> Look {
         guard let record = try await read(id)?.record else { throw unknown(id) }
         if let reason = record.signInNeeded { throw signInNeeded(reason) }
-        if demand.accepts(record.tokens, at: now(judging: record.tokens, of: id)) { return .found(record.tokens) }
-        guard record.canRenew else { throw signInNeeded(.noRefreshToken) }
-        return .toRefresh(record)
+        let kept = try kept(wish, in: record)
+        if let kept, wish.claims == nil,
+            demand.accepts(kept, at: now(judging: kept, of: id), renewable: wish.isMain ? nil : record.canRenew)
+        {
+            return .found(kept)
+        }
+        guard record.canRenew else {
+            throw kept == nil ? try notGranted(wish, record) : signInNeeded(.noRefreshToken)
+        }
+        return .toRefresh(record, wish.claims == nil ? kept : nil)
     }
 
     func signInNeeded(_ reason: Account.SignInReason, _ provider: ProviderError? = nil) -> AccountStoreError {
@@ -183,55 +221,52 @@ extension AccountStore {
     }
 
     /// Asks the provider for new tokens and saves them. The account's lock is held.
-    private func refresh(_ record: AccountRecord) async throws -> Tokens {
-        let type = try type(record.type)
+    ///
+    /// - Returns: The tokens that were wished for.
+    private func refresh(_ record: AccountRecord, _ wish: TokenWish, _ demand: Demand) async throws -> Tokens {
+        let type = try type(of: record)
         let connection = try await connection(to: type)
         try checkSameProvider(record, type, connection.server)
         let prepared = try await prepareRenewal(record, connection)
         // Once the provider has rotated the token, the answer must be saved: find out before whether it can be.
         let attempt = try await beginAttempt(record)
-        let tokens: Tokens
+        let renewed: Renewed
         do {
-            tokens = try await attempted(attempt) { try await renewedTokens(record, prepared) }
-        } catch OAuth2Error.provider(let error) where error.signInReason != nil {
-            guard let refreshToken = record.tokens.refreshToken else { throw OAuth2Error.provider(error) }
-            throw try await lost(record, refreshToken, error, attempt)
-        } catch OAuth2Error.http(status: 400, _) where record.tokens.refreshToken != nil {
+            renewed = try await attempted(attempt) { try await self.renewed(record, wish, prepared) }
+        } catch {
+            guard wish.isMain else { throw try refusal(of: wish, record, error) }
+            throw try await refusal(record, error, attempt, isEarly: demand.isEarly)
+        }
+        guard try await save(renewed.unsaved, record.id) else {
+            // Nobody will ever use these: the provider is asked to forget them.
+            _ = await revoke(renewed.unsaved.tokens, connection)
+            throw AccountStoreError(
+                .accountRemoved, what: "no access token", reason: "the account was removed meanwhile", remedy: .nothing)
+        }
+        guard renewed.unmet.isEmpty else { throw try refusal(of: wish, record, unmet: renewed.unmet) }
+        return renewed.wished
+    }
+
+    /// What it means that the provider did not renew the main token.
+    private func refusal(
+        _ record: AccountRecord, _ error: any Error, _ attempt: RefreshAttempt?, isEarly: Bool
+    ) async throws -> any Error {
+        guard let sent = record.tokens.refreshToken else { return error }
+        switch error {
+        case OAuth2Error.provider(let error) where error.signInReason != nil:
+            // Ahead of time nothing is lost yet: the token that is there works until its end.
+            if isEarly { return signInNeeded(error.signInReason ?? .grantGone, error) }
+            return try await lost(record, sent, error, attempt)
+        case OAuth2Error.http(status: 400, _):
             // glewlwyd answers a dead refresh token like this, without a word. Nothing is believed of it that would last: the
             // next call asks again.
-            throw AccountStoreError(
+            return AccountStoreError(
                 .signInNeeded(.grantGone), what: "sign-in needed",
                 reason:
                     "the provider refused the refresh with HTTP status 400 and gave no reason; the saved sign-in is kept",
                 remedy: .signInAgain)
+        default: return error
         }
-        guard try await save(Unsaved(tokens: tokens, sent: record.tokens.refreshToken), record.id) else {
-            // Nobody will ever use these: the provider is asked to forget them.
-            _ = await revoke(tokens, connection)
-            throw AccountStoreError(
-                .accountRemoved, what: "no access token", reason: "the account was removed meanwhile", remedy: .nothing)
-        }
-        return tokens
-    }
-
-    /// A refresh token goes only to the provider that gave it.
-    private func checkSameProvider(_ record: AccountRecord, _ type: AccountType, _ server: AuthorizationServer) throws {
-        guard record.clientID == type.clientID, Self.sameProvider(record, server) else {
-            throw AccountStoreError(
-                .settings, what: "the saved sign-in is not used",
-                reason:
-                    "the settings of \(type.name) now name another provider or client than the one that was signed in to",
-                remedy: .signInAgain, hint: "sign in again, or put the old settings back")
-        }
-    }
-
-    private static func sameProvider(_ record: AccountRecord, _ server: AuthorizationServer) -> Bool {
-        if let saved = record.issuer, let configured = server.issuer {
-            return AuthorizationResponse.isIssuer(saved, of: configured)
-        }
-        // Without an issuer the place of the token endpoint is all that tells providers apart.
-        guard let saved = record.tokenOrigin else { return record.issuer == nil }
-        return saved == server.tokenEndpoint?.origin
     }
 
     /// `invalid_grant` and its kind are believed only if nobody has a newer refresh token.
@@ -251,9 +286,14 @@ extension AccountStore {
     /// until then nobody sees it.
     private func save(_ new: Unsaved, _ id: Account.ID) async throws -> Bool {
         unsaved[id] = new
+        let now = surroundings.now()
         do {
             let saved = try await update(id, .tokens) {
                 guard $0.tokens.refreshToken == new.sent else { throw Overtaken() }
+                if let token = new.further {
+                    $0.further = further.kept($0.further ?? [], of: id, with: token, now: now)
+                }
+                if let claims = new.claims { $0.renew(claims: claims) }
                 $0.tokens = new.tokens
                 $0.signInNeeded = nil
             }

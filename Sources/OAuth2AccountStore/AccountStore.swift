@@ -39,6 +39,8 @@ public actor AccountStore {
     /// The refreshes under way, each shared by all who want that account's token.
     var flights: [Account.ID: SharedResult<Flown>] = [:]
     nonisolated let refreshGate = RefreshGate(limit: maximumRefreshesInFlight)
+    /// The access tokens for other scopes and resources: refreshes under way, refusals, uses.
+    var further = FurtherTokens()
     /// Tokens that the provider gave and the storage would not take. They are saved before anything else is tried.
     var unsaved: [Account.ID: Unsaved] = [:]
     /// The newest change that was told.
@@ -170,7 +172,7 @@ public actor AccountStore {
     /// - Throws: ``AccountStoreError``
     public func makeCurrent(_ account: Account) async throws {
         try await failing("cannot choose the account") {
-            try await storage.setValue(Array(account.id.rawValue.utf8), for: "current:\(account.type)")
+            try await setCurrent(account)
         }
     }
 
@@ -242,7 +244,7 @@ public actor AccountStore {
         guard saved != nil else { throw unknown(id) }
     }
 
-    /// Removes an account from this store, without telling the provider: see ``signOut(_:revoking:)``. Removing what is not there
+    /// Removes an account from this store, without telling the provider: see ``signOut(_:revoking:endingBrowserSession:)``. Removing what is not there
     /// does nothing.
     ///
     /// - Throws: ``AccountStoreError``

@@ -52,22 +52,24 @@ actor ProviderCache {
 
     /// The provider of a type.
     func server(for type: AccountType) async throws -> AuthorizationServer {
-        if let known = servers[type.name], known.type == type,
+        // Each policy is an authority of its own.
+        let name = type.name + (type.policy.map { "\u{0}" + $0 } ?? "")
+        if let known = servers[name], known.type == type,
             (0..<Self.serverLifetime).contains(surroundings.now().timeIntervalSince(known.fetched))
         {
             return known.server
         }
-        if let running = fetching[type.name] { return try await running.value() }
+        if let running = fetching[name] { return try await running.value() }
         let result = SharedResult<AuthorizationServer>()
-        fetching[type.name] = result
+        fetching[name] = result
         Task {
             do {
                 let server = try await discover(type)
-                servers[type.name] = (type, server, surroundings.now())
-                fetching[type.name] = nil
+                servers[name] = (type, server, surroundings.now())
+                fetching[name] = nil
                 result.finish(.success(server))
             } catch {
-                fetching[type.name] = nil
+                fetching[name] = nil
                 result.finish(.failure(error))
             }
         }

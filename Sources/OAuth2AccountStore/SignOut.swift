@@ -24,6 +24,8 @@ public struct SignOutReport: Sendable {
     public let account: Account
     /// Whether the provider forgot the tokens (RFC 7009).
     public let revocation: Part
+    /// Whether the browser was asked to end its session at the provider (RP-Initiated Logout 1.0). Done: it was sent there.
+    public let browserSession: Part
     /// Where the browser ends its session at the provider; nil when the provider does not offer it. It holds the ID token.
     public let endSessionURL: URL?
 }
@@ -31,8 +33,7 @@ public struct SignOutReport: Sendable {
 extension SignOutReport: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The account and how the parts went, without the address, which holds the ID token.
     public var description: String {
-        "signed out: \(account), revocation: \(revocation), browser session: "
-            + (endSessionURL == nil ? "not offered" : "offered")
+        "signed out: \(account), revocation: \(revocation), browser session: \(browserSession)"
     }
     /// The same as ``description``.
     public var debugDescription: String { description }
@@ -41,41 +42,67 @@ extension SignOutReport: CustomStringConvertible, CustomDebugStringConvertible, 
 }
 
 extension AccountStore {
-    /// Signs an account out: removes it here, then asks the provider to forget its tokens.
+    /// Signs an account out: removes it here, then asks the provider to forget its tokens, then the browser to end its session.
     ///
     /// - Parameters:
     ///   - id: the account.
-    ///   - revoking: whether the provider is asked; without, the network is not used.
+    ///   - revoking: whether the provider is asked to forget the tokens.
+    ///   - endingBrowserSession: whether the browser is sent where its session ends; nil: on a shared device, unless the provider
+    ///     is not to be asked either. With neither of the two the network is not used.
     /// - Returns: What was done. The account is gone here even when the provider could not be reached.
     /// - Throws: ``AccountStoreError`` when the account could not be removed; then nothing was done.
-    public func signOut(_ id: Account.ID, revoking: Bool = true) async throws -> SignOutReport {
+    public func signOut(
+        _ id: Account.ID, revoking: Bool = true, endingBrowserSession: Bool? = nil
+    ) async throws -> SignOutReport {
         guard let read = try await failing("cannot sign out", { try await read(id) }) else { throw unknown(id) }
         let record = read.record
         // Newer tokens that could not be saved are the ones that the provider has to forget.
         let tokens = unsaved[id]?.tokens ?? record.tokens
         try await remove(id)
         let account = Account(record: record, position: read.position)
-        guard revoking else { return SignOutReport(account: account, revocation: .skipped, endSessionURL: nil) }
-        do {
-            let type = try type(record.type)
-            let connection = try await connection(to: type)
+        // The client's own account has no session in any browser.
+        let ends = endingBrowserSession ?? (revoking && deviceMode == .shared && record.renewal == nil)
+        guard revoking || ends else {
             return SignOutReport(
-                account: account, revocation: await revoke(tokens, connection),
-                endSessionURL: EndSessionRequest.url(
-                    server: connection.server, client: connection.client, idToken: tokens.idToken))
+                account: account, revocation: .skipped, browserSession: .skipped, endSessionURL: nil)
+        }
+        do {
+            let connection = try await connection(to: try type(of: record))
+            let url = EndSessionRequest.url(
+                server: connection.server, client: connection.client, idToken: tokens.idToken)
+            return SignOutReport(
+                account: account,
+                revocation: revoking ? await revoke(tokens, and: record.further ?? [], connection) : .skipped,
+                browserSession: ends ? await endSession(url) : .skipped, endSessionURL: url)
         } catch {
-            return SignOutReport(account: account, revocation: .failed(Self.reason(error)), endSessionURL: nil)
+            let failed = SignOutReport.Part.failed(Self.reason(error))
+            return SignOutReport(
+                account: account, revocation: revoking ? failed : .skipped, browserSession: ends ? failed : .skipped,
+                endSessionURL: nil)
+        }
+    }
+
+    private func endSession(_ url: URL?) async -> SignOutReport.Part {
+        guard let url else { return .notOffered }
+        do {
+            try await surroundings.openBrowser(url)
+            return .done
+        } catch {
+            return .failed(Self.reason(error))
         }
     }
 
     /// The refresh token first: most providers then forget the access token too.
     func revoke(
-        _ tokens: Tokens, _ connection: ProviderConnection
+        _ tokens: Tokens, and further: [FurtherToken] = [], _ connection: ProviderConnection
     ) async -> SignOutReport.Part {
         var outcome = SignOutReport.Part.notOffered
         var requests: [(Secret, RevocationRequest.Hint)] = []
         if let refreshToken = tokens.refreshToken { requests.append((refreshToken, .refreshToken)) }
-        requests.append((tokens.accessToken, .accessToken))
+        let now = surroundings.now()
+        for token in [tokens] + further.map(\.tokens) where token.expiry.map({ $0 > now }) ?? true || token == tokens {
+            requests.append((token.accessToken, .accessToken))
+        }
         for (token, hint) in requests {
             do {
                 guard try await revoke(token, hint, tokens, connection) else { return .notOffered }

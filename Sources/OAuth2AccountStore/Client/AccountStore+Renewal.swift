@@ -20,6 +20,30 @@ struct PreparedRenewal: Sendable {
     let secret: Secret?
 }
 
+/// What a renewal brought, to be saved before anyone sees it.
+struct Renewed: Sendable {
+    let unsaved: AccountStore.Unsaved
+    /// The tokens that were wished for.
+    let wished: Tokens
+    /// What of the wish they are not good for.
+    var unmet: [String] = []
+}
+
+extension AccountRecord {
+    /// Takes the claims of a new ID token in the place of those of the former one. What the user info had beside them stays.
+    mutating func renew(claims new: JSONObject) {
+        let former = tokens.idToken.flatMap { try? JWT(parsing: $0.value) }?.unverifiedClaims.members
+        var merged = new
+        for member in claims?.members ?? [] where former?[member.name] == nil && new[member.name] == nil {
+            merged.append(member.name, member.value)
+        }
+        claims = merged
+        let identity = AccountStore.Identity(claims: merged)
+        userName = identity.userName ?? userName
+        displayName = identity.displayName ?? displayName
+    }
+}
+
 extension AccountStore {
     func prepareRenewal(_ record: AccountRecord, _ connection: ProviderConnection) async throws -> PreparedRenewal {
         let senderKey = record.senderKey.flatMap(SenderKey.key)
@@ -38,19 +62,63 @@ extension AccountStore {
     /// Asks the provider for new tokens. They are not saved yet.
     ///
     /// - Throws: `OAuth2Error` when it refuses, or answers with the tokens of somebody else; what the transport throws.
-    func renewedTokens(_ record: AccountRecord, _ prepared: PreparedRenewal) async throws -> Tokens {
-        let connection = prepared.connection
+    func renewed(_ record: AccountRecord, _ wish: TokenWish, _ prepared: PreparedRenewal) async throws -> Renewed {
+        let type = prepared.connection.type, coverage = ScopeCoverage(type)
+        // Claims alone are for the token that the account has.
+        let isForMain = wish.isMain || coverage.isForMain(wish, of: record)
+        let answer = try await sendRenewal(record, isForMain ? TokenWish(claims: wish.claims) : wish, prepared)
+        var tokens = record.tokens, idToken: IDToken?
+        if record.renewal == nil {
+            idToken = try self.idToken(answer.response, record, prepared)
+        }
+        if isForMain {
+            let asked = record.renewal?.scope ?? record.tokens.scope
+            tokens =
+                record.renewal == nil
+                ? record.tokens.refreshed(by: answer.response, received: answer.received)
+                : Tokens(answer.response, asked: asked, received: answer.received)
+        } else {
+            tokens.refreshToken = answer.response.refreshToken ?? tokens.refreshToken
+        }
+        tokens.idToken = idToken == nil ? record.tokens.idToken : answer.response.idToken
+        let claims = idToken?.claims
+        let saved = Unsaved(tokens: tokens, sent: record.tokens.refreshToken, claims: claims)
+        guard !isForMain else { return Renewed(unsaved: saved, wished: tokens) }
+        // An answer without a scope means the one that was asked for (section 5.1). That is believed as far as it was granted
+        // before: a server that does not read the parameter answers the same.
+        let asked = wish.scope ?? []
+        let isWithin = record.renewal != nil || coverage.missing(asked, in: record.granted).isEmpty
+        var token = Tokens(
+            answer.response, asked: isWithin && !asked.isEmpty ? asked : record.granted, received: answer.received)
+        token.refreshToken = nil
+        token.idToken = nil
+        let unmet = coverage.unmet(wish, by: token.scope)
+        guard unmet.isEmpty else { return Renewed(unsaved: saved, wished: token, unmet: unmet) }
+        let further = FurtherToken(key: coverage.key(wish), asked: asked, tokens: token)
+        return Renewed(
+            unsaved: Unsaved(tokens: tokens, sent: saved.sent, further: further, claims: claims), wished: token)
+    }
+
+    /// Sends the request for new tokens. Every renewal of an account's tokens goes through here, with the account's lock held.
+    private func sendRenewal(
+        _ record: AccountRecord, _ wish: TokenWish, _ prepared: PreparedRenewal
+    ) async throws -> ProviderConnection.Answer {
+        let connection = prepared.connection, type = connection.type
+        let claims = wish.claims.map { ["claims": $0] } ?? [:]
+        let resources = wish.resource.map { [$0] } ?? type.resources
         if let renewal = record.renewal {
-            let answer = try await clientTokens(connection, renewal, boundTo: prepared.senderKey)
-            return Tokens(answer.response, asked: renewal.scope, received: answer.received)
+            var renewal = renewal
+            renewal.scope = wish.scope ?? renewal.scope
+            renewal.parameters.merge(claims) { $1 }
+            return try await clientTokens(connection, renewal, resources: resources, boundTo: prepared.senderKey)
         }
         guard let refreshToken = record.tokens.refreshToken else { throw signInNeeded(.noRefreshToken) }
-        let answer = try await connection.tokens(
-            for: .refreshToken(refreshToken, scope: nil), parameters: connection.type.refreshParameters,
-            resources: connection.type.resources, boundTo: prepared.senderKey)
-        var tokens = record.tokens.refreshed(by: answer.response, received: answer.received)
-        tokens.idToken = try idToken(answer.response, record, prepared) ?? record.tokens.idToken
-        return tokens
+        // With the scope tokens that bring a refresh token and an ID token, as at the sign-in.
+        let scope = wish.scope?.union(Scope(["openid", "profile", "offline_access"].filter(type.scope.contains)))
+        return try await connection.tokens(
+            for: .refreshToken(refreshToken, scope: scope),
+            parameters: type.refreshParameters.merging(claims) { $1 }, resources: resources,
+            boundTo: prepared.senderKey)
     }
 
     /// The ID token of a refresh, when it can take the place of the former one (OpenID Connect Core 1.0 section 12.2). One that is
@@ -59,7 +127,7 @@ extension AccountStore {
     /// - Throws: `OAuth2Error` when it names another person: then the other tokens are not this account's either.
     private func idToken(
         _ answer: TokenResponse, _ record: AccountRecord, _ prepared: PreparedRenewal
-    ) throws -> Secret? {
+    ) throws -> IDToken? {
         guard let idToken = answer.idToken, let token = try? JWT(parsing: idToken.value) else { return nil }
         if let subject = record.subject, let found = token.unverifiedClaims["sub"]?.string,
             !found.utf8.elementsEqual(subject.utf8)
@@ -81,9 +149,7 @@ extension AccountStore {
             validation.original = IDToken(
                 issuer: issuer, subject: subject, claims: former.unverifiedClaims.members)
         }
-        let isValid =
-            (try? validation.validateByEitherClock(
-                idToken, keys: prepared.keys ?? JWKSet(), clientSecret: prepared.secret, prepared.connection)) != nil
-        return isValid ? idToken : nil
+        return try? validation.validateByEitherClock(
+            idToken, keys: prepared.keys ?? JWKSet(), clientSecret: prepared.secret, prepared.connection)
     }
 }

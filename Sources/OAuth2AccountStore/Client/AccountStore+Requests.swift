@@ -16,13 +16,16 @@ extension AccountStore {
     /// - Parameters:
     ///   - request: the request.
     ///   - id: the account.
+    ///   - scopes: what the token must be good for; nil: whatever was granted.
+    ///   - resource: the service that the token is for (RFC 8707); nil: those of the settings.
     ///   - rejected: a token that the resource refused: it counts as used up.
-    /// - Throws: ``AccountStoreError`` as ``accessToken(for:minimumValidity:scopes:rejected:)`` does; `settings` when the token may
+    /// - Throws: ``AccountStoreError`` as ``accessToken(for:minimumValidity:scopes:resource:claims:rejected:)`` does; `settings` when the token may
     ///   not go to the address.
     public func authorized(
-        _ request: HTTPRequest, for id: Account.ID, rejected: Secret? = nil
+        _ request: HTTPRequest, for id: Account.ID, scopes: Scope? = nil, resource: String? = nil,
+        rejected: Secret? = nil
     ) async throws -> HTTPRequest {
-        try await signed(request, id, rejected).request
+        try await signed(request, id, TokenWish(scope: scopes, resource: resource), rejected).request
     }
 
     /// Sends a request in an account's name.
@@ -30,10 +33,21 @@ extension AccountStore {
     /// When the resource refuses the token, it is renewed and the request sent again, once; when the resource wants its nonce in
     /// the DPoP proof, or its refusal tells that the proof was dated wrongly, likewise. A redirect to another origin loses the token.
     ///
+    /// A claims challenge of the resource, as Microsoft's services send it, is answered with a token that has these claims, if the
+    /// provider gives it without asking the person; if not, `signInNeeded` has the claims.
+    ///
+    /// - Parameters:
+    ///   - request: the request.
+    ///   - id: the account.
+    ///   - scopes: what the token must be good for; nil: whatever was granted.
+    ///   - resource: the service that the token is for (RFC 8707); nil: those of the settings.
     /// - Returns: The answer, whatever its status.
-    /// - Throws: ``AccountStoreError`` as ``authorized(_:for:rejected:)`` does; `HTTPTransportError`; `CancellationError`.
-    public func send(_ request: HTTPRequest, for id: Account.ID) async throws -> HTTPResponse {
-        var (signed, token, type) = try await signed(request, id, nil)
+    /// - Throws: ``AccountStoreError`` as ``authorized(_:for:scopes:resource:rejected:)`` does; `HTTPTransportError`; `CancellationError`.
+    public func send(
+        _ request: HTTPRequest, for id: Account.ID, scopes: Scope? = nil, resource: String? = nil
+    ) async throws -> HTTPResponse {
+        var wish = TokenWish(scope: scopes, resource: resource)
+        var (signed, token, type) = try await signed(request, id, wish, nil)
         var hasNonce = false, hasRenewed = false, hasRightTime = false
         while true {
             let before = providers.memory.offset(of: signed.url)
@@ -43,7 +57,7 @@ extension AccountStore {
                 providers.memory.hasRightTime(response, from: signed.url, before: before)
             {
                 hasRightTime = true
-                (signed, token, type) = try await self.signed(request, id, nil)
+                (signed, token, type) = try await self.signed(request, id, wish, nil)
                 continue
             }
             let canRefresh = loaded[id]?.record.canRenew ?? true
@@ -52,24 +66,30 @@ extension AccountStore {
             {
             case .retryWithNonce where !hasNonce:
                 hasNonce = true
-                (signed, token, type) = try await self.signed(request, id, nil)
+                (signed, token, type) = try await self.signed(request, id, wish, nil)
             case .refreshAndRetry where !hasRenewed:
                 hasRenewed = true
-                (signed, token, type) = try await self.signed(request, id, token.secret)
+                (signed, token, type) = try await self.signed(request, id, wish, token.secret)
+            case .needsSignIn(let challenge, _, _) where challenge.claims != nil && !hasRenewed && canRefresh:
+                hasRenewed = true
+                wish.claims = challenge.claims
+                (signed, token, type) = try await self.signed(request, id, wish, token.secret)
+                wish.claims = nil
             default: return response
             }
         }
     }
 
     private func signed(
-        _ request: HTTPRequest, _ id: Account.ID, _ rejected: Secret?
+        _ request: HTTPRequest, _ id: Account.ID, _ wish: TokenWish, _ rejected: Secret?
     ) async throws -> (request: HTTPRequest, token: AccessToken, type: AccountType) {
         try await failing("cannot sign the request") {
-            let token = try await accessToken(for: id, rejected: rejected)
+            let token = try await accessToken(
+                for: id, scopes: wish.scope, resource: wish.resource, claims: wish.claims, rejected: rejected)
             var found = loaded[id]?.record
             if found == nil { found = try await read(id)?.record }
             guard let record = found else { throw unknown(id) }
-            let type = try self.type(record.type)
+            let type = try self.type(of: record)
             try Self.check(request.url, type)
             guard token.type == "dpop" else {
                 return (

@@ -23,14 +23,14 @@ extension AccountStore {
                 .text()
         }
         let request = try DeviceAuthorizationRequest(
-            server: connection.server, client: connection.preparedClient(), scope: wishes.scope,
+            server: connection.server, client: connection.preparedClient(), scope: wishes.consent,
             parameters: parameters, headers: type.tokenHeaders, resources: type.resources)
         let authorization = try DeviceAuthorization.read(
             try await connection.send(request.request), tolerance: type.tolerance, allowsLoopbackHTTP: true)
         let deviceSignIn = DeviceSignIn(
             connection: connection, authorization: authorization, key: key,
             expectation: connection.expectation(
-                .deviceCode(authorization.deviceCode), idToken: wishes.scope.contains("openid"), boundTo: key),
+                .deviceCode(authorization.deviceCode), idToken: wishes.consent.contains("openid"), boundTo: key),
             deadline: options.timeout.map { begun + $0 / .seconds(1) })
         do {
             try await show(DevicePrompt(authorization))
@@ -38,7 +38,7 @@ extension AccountStore {
             throw CallerError(error: error)
         }
         let answer = try await deviceSignIn.tokens()
-        return try await keep(direct: answer, wishes, connection, key)
+        return try await keep(direct: answer, wishes, consented: wishes.consent, connection, key)
     }
 }
 
@@ -94,7 +94,7 @@ private struct DeviceSignIn {
         do {
             let response = try await connection.sendOnce(boundTo: key) {
                 try connection.tokenRequest(
-                    .deviceCode(authorization.deviceCode), parameters: connection.type.tokenParameters,
+                    .deviceCode(authorization.deviceCode), parameters: connection.type.signInParameters,
                     resources: connection.type.resources)
             }
             return (.response(response), nil)

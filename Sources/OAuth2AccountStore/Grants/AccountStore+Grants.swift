@@ -23,12 +23,12 @@ extension AccountStore {
         case .browser(let open): return try await signInByBrowser(type, open, options)
         case .paste(let read): return try await signInByPaste(type, read, options)
         case .device(let show):
-            return try await signingIn(type) {
+            return try await signingIn(type, options) {
                 try await signInByDevice($0, show, SignInWishes(options, $0.type), options)
             }
-        case .clientCredentials: return try await signingIn(type) { try await signInClient($0, options) }
+        case .clientCredentials: return try await signingIn(type, options) { try await signInClient($0, options) }
         case .password(let name, let password):
-            return try await signingIn(type) { connection in
+            return try await signingIn(type, options) { connection in
                 guard connection.type.allowsPasswordGrant else {
                     throw AccountStoreError(
                         .settings, what: "cannot sign in with a password",
@@ -41,7 +41,7 @@ extension AccountStore {
                     connection, .password(username: name, password, scope: wishes.scope), wishes)
             }
         case .assertion(let grant):
-            return try await signingIn(type) { connection in
+            return try await signingIn(type, options) { connection in
                 let wishes = try SignInWishes(options, connection.type)
                 return try await signIn(connection, grant.asking(for: wishes.scope), wishes)
             }
@@ -50,10 +50,10 @@ extension AccountStore {
 
     /// Runs a sign-in that no redirect takes part in, and tells of its failure.
     private func signingIn(
-        _ type: String, _ body: (ProviderConnection) async throws -> Account
+        _ type: String, _ options: SignInOptions, _ body: (ProviderConnection) async throws -> Account
     ) async throws -> Account {
         do {
-            let connection = try await connection(to: self.type(type))
+            let connection = try await connection(to: self.type(type, policy: options.policy))
             // Nobody is to sign in for nothing.
             try await storage.checkWritable()
             return try await body(connection)
@@ -73,7 +73,7 @@ extension AccountStore {
         let key = try connection.newSenderKey()
         let type = connection.type
         let answer = try await connection.tokens(
-            for: grant, parameters: type.tokenParameters.merging(wishes.directParameters) { $1 },
+            for: grant, parameters: type.signInParameters.merging(wishes.directParameters) { $1 },
             resources: type.resources, authorizationDetails: true, boundTo: key)
         // Whether an ID token comes with these grants is the provider's choice; one that comes is checked.
         return try await keep(direct: answer, wishes, connection, key)
@@ -81,15 +81,16 @@ extension AccountStore {
 
     /// Saves the account of an answer for which no browser was asked.
     func keep(
-        direct answer: ProviderConnection.Answer, _ wishes: SignInWishes, _ connection: ProviderConnection,
-        _ key: SigningKey?
+        direct answer: ProviderConnection.Answer, _ wishes: SignInWishes, consented: Scope? = nil,
+        _ connection: ProviderConnection, _ key: SigningKey?
     ) async throws -> Account {
         let identity = try await identity(answer, connection) { validation in
             validation.allowsUnaskedNonce = true
             validation.maximumAge = wishes.request.maximumAge
             validation.requiredContextClasses = wishes.requiredContextClasses
         }
-        return try await keep(answer, asked: wishes.scope, identity, connection, senderKey: key)
+        return try await keep(
+            answer, asked: wishes.scope, consented: consented, identity, connection, senderKey: key)
     }
 
     /// The scope tokens that concern a person: a client has neither name nor refresh token.
@@ -110,12 +111,13 @@ extension AccountStore {
 
     /// Tokens for the client itself, at the sign-in and whenever the last ones are used up.
     func clientTokens(
-        _ connection: ProviderConnection, _ renewal: AccountRecord.Renewal, boundTo key: SigningKey?
+        _ connection: ProviderConnection, _ renewal: AccountRecord.Renewal, resources: [String]? = nil,
+        boundTo key: SigningKey?
     ) async throws -> ProviderConnection.Answer {
         let type = connection.type
         var answer = try await connection.tokens(
             for: .clientCredentials(scope: renewal.scope),
-            parameters: type.tokenParameters.merging(renewal.parameters) { $1 }, resources: type.resources,
+            parameters: type.tokenParameters.merging(renewal.parameters) { $1 }, resources: resources ?? type.resources,
             authorizationDetails: true, boundTo: key)
         // Section 4.4.3: there should be none; one that comes would be one more secret to keep, for nothing.
         answer.response.refreshToken = nil

@@ -110,6 +110,11 @@ public struct AccountType: Sendable, Equatable, Identifiable {
     public var allowsPasswordGrant = false
     /// The hosts that may be issuers for an authority beside its own.
     public var knownAuthorities: [String] = []
+    /// The policies of Azure AD B2C beside the authority's own, by the names that programs call them: `["editProfile": "B2C_1_edit"]`.
+    /// A policy is another authority of the same type.
+    public var policies: [String: String] = [:]
+    /// The name of the policy that this value is for; nil: the authority's own.
+    public internal(set) var policy: String?
     /// The base address of Microsoft Graph, without version.
     public var graphAPI: URL?
     /// The version of Microsoft Graph.

@@ -20,11 +20,16 @@ public struct Settings: Sendable, Equatable {
     public var defaultType: String
     /// Where they were read from, for messages.
     public var source: String
+    /// How many people use the device.
+    public var deviceMode = DeviceMode.private
 
     /// Settings made in code. The first type is the default.
     ///
     /// - Throws: ``SettingsError`` when there is no type, or two of the same name.
-    public init(types: [AccountType], defaultType: String? = nil, source: String = "settings") throws(SettingsError) {
+    public init(
+        types: [AccountType], defaultType: String? = nil, source: String = "settings",
+        deviceMode: DeviceMode = .private
+    ) throws(SettingsError) {
         guard let first = types.first else {
             throw SettingsError(file: source, key: "types", expected: "at least one account type", found: "none")
         }
@@ -45,6 +50,7 @@ public struct Settings: Sendable, Equatable {
         self.types = types
         self.defaultType = name
         self.source = source
+        self.deviceMode = deviceMode
     }
 
     /// Reads a settings file, a property list or JSON (in which comments are allowed). Both have the same keys.

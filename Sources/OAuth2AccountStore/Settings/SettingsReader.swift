@@ -67,10 +67,14 @@ struct SettingsReader {
         guard let dictionary = value.object else {
             throw SettingsError(file: file, key: "types", expected: "a dictionary of account types", found: value.kind)
         }
-        if let mode = object["deviceMode"], mode != "private" {
-            throw SettingsError(
-                file: file, key: "deviceMode", expected: "\"private\", the only mode of this version",
-                found: TypeReader.shown(mode))
+        var deviceMode = DeviceMode.private
+        if let value = object["deviceMode"] {
+            guard let mode = value.string.flatMap(DeviceMode.init) else {
+                throw SettingsError(
+                    file: file, key: "deviceMode", expected: "\"private\" or \"shared\"",
+                    found: TypeReader.shown(value))
+            }
+            deviceMode = mode
         }
         var types: [AccountType] = []
         for member in dictionary.members {
@@ -89,7 +93,7 @@ struct SettingsReader {
             }
             defaultType = name
         }
-        return try Settings(types: types, defaultType: defaultType, source: file)
+        return try Settings(types: types, defaultType: defaultType, source: file, deviceMode: deviceMode)
     }
 }
 
@@ -118,7 +122,7 @@ struct TypeReader {
     ]
 
     /// Keys whose meaning this version does not have yet. Ignoring one could weaken what its author relies on, so it is refused.
-    private static let laterKeys = ["policies", "pinnedKeys"]
+    private static let laterKeys = ["pinnedKeys"]
 
     static let keys =
         [
@@ -126,6 +130,7 @@ struct TypeReader {
             "tokenType",
             "tokenRequestMethod", "authorizationParameters", "tokenParameters", "refreshParameters", "tokenHeaders",
             "graphAPI", "api-version", "directory", "directoryBase", "resourceHosts", "knownAuthorities", "caFile",
+            "policies",
         ] + protocolKeys + endpointKeys.map(\.key) + laterKeys + presetKeys
 
     static func shown(_ value: JSONValue) -> String {
@@ -237,7 +242,8 @@ struct TypeReader {
         }
         if object["directoryBase"] != nil { type.graphAPI = try address("directoryBase").url }
         type.resourceHosts = try strings("resourceHosts")
-        type.knownAuthorities = try strings("knownAuthorities")
+        type.knownAuthorities = try knownAuthorities()
+        type.policies = try policies(of: type)
         if object["caFile"] != nil { type.caFile = try text("caFile") }
         for key in Self.laterKeys {
             guard let value = object[key], value != .array([]), value != .object(JSONObject()) else { continue }

@@ -16,7 +16,7 @@ extension AccountStore {
         var subject: String?
         var claims: JSONObject?
 
-        init() {}
+        init(claims: JSONObject? = nil) { self.claims = claims }
 
         init(_ token: IDToken) {
             issuer = token.issuer
@@ -94,11 +94,12 @@ extension AccountStore {
     ///
     /// - Parameters:
     ///   - asked: the scope that was asked for.
+    ///   - consented: what the person was asked for in all; nil: the same.
     ///   - senderKey: the key that the tokens are bound to.
     ///   - renewal: how to get tokens again, where there is no person; nil: with the refresh token.
     func keep(
-        _ answer: ProviderConnection.Answer, asked: Scope, _ found: Identity, _ connection: ProviderConnection,
-        senderKey: SigningKey? = nil, renewal: AccountRecord.Renewal? = nil
+        _ answer: ProviderConnection.Answer, asked: Scope, consented: Scope? = nil, _ found: Identity,
+        _ connection: ProviderConnection, senderKey: SigningKey? = nil, renewal: AccountRecord.Renewal? = nil
     ) async throws -> Account {
         let type = connection.type
         var identity = found
@@ -111,24 +112,36 @@ extension AccountStore {
         }
         let tokens = Tokens(answer.response, asked: asked, received: answer.received)
         let issuer = identity.issuer ?? connection.server.issuer
+        // What is consented to beyond the first token is not in its scope.
+        let grant = tokens.scope.union(Scope((consented ?? []).tokens.filter { !asked.contains($0) }))
+        let homeAccountID = ClientInfo.homeAccountID(answer.response)
         let senderKeyText = try senderKey.map { try SenderKey.text($0) }
         // Two sign-ins of the same person at a time must not make two accounts.
         let lock = try await storage.lock("type:\(type.name)", timeout: .seconds(120))
         defer { lock.release() }
         // Without a subject there is no telling people apart: such a type has one account, beside the client's own.
         let known = try await knownAccount(
-            ofType: type.name, issuer: issuer, subject: identity.subject, isClient: renewal != nil)
+            of: type, issuer: issuer, subject: identity.subject, isClient: renewal != nil)
+        if renewal == nil, known == nil { try await refuseSecondPerson(tokens, connection) }
         func fill(_ record: inout AccountRecord) {
+            record.claims = identity.claims ?? record.claims
+            record.userName = identity.userName ?? (renewal == nil ? record.userName : type.clientID)
+            record.displayName = identity.displayName ?? record.displayName
+            record.homeAccountID = homeAccountID ?? record.homeAccountID
+            record.signedIn = answer.received
+            // A policy that only changes the profile may give no refresh token: then the sign-in that is there stays.
+            if type.policy != record.policy, tokens.refreshToken == nil, record.tokens.refreshToken != nil { return }
+            record.policy = type.policy
             record.tokens = tokens
+            record.grant = grant
+            // They belong to the former grant, and to the former key.
+            record.further = nil
             record.issuer = issuer
             record.clientID = type.clientID
             record.tokenOrigin = connection.server.tokenEndpoint?.origin
             record.senderKey = senderKeyText
             record.renewal = renewal
             record.signInNeeded = nil
-            record.claims = identity.claims ?? record.claims
-            record.userName = identity.userName ?? (renewal == nil ? record.userName : type.clientID)
-            record.displayName = identity.displayName ?? record.displayName
         }
         var account: Account?
         if let known {
@@ -146,7 +159,7 @@ extension AccountStore {
         }
         guard let account else { throw CancellationError() }
         unsaved[account.id] = nil
-        try await storage.setValue(Array(account.id.rawValue.utf8), for: "current:\(type.name)")
+        try await setCurrentLocked(account)
         return account
     }
 

@@ -27,10 +27,11 @@ extension AccountStore {
         to type: String, options: SignInOptions = .init(), redirectURI: RedirectURI? = nil
     ) async throws -> PreparedSignIn {
         try await failing("cannot begin the sign-in") {
-            let connection = try await connection(to: self.type(type))
+            let connection = try await connection(to: self.type(type, policy: options.policy))
             // Nobody is to sign in for nothing.
             try await storage.checkWritable()
             var wishes = try SignInWishes(options, connection.type)
+            try await expectSignedInPerson(in: &wishes, connection.type)
             let senderKey = try connection.newSenderKey()
             // The code too is bound to the key (RFC 9449 section 10).
             wishes.request.dpopKeyThumbprint = senderKey?.key.thumbprint()
@@ -39,7 +40,7 @@ extension AccountStore {
             let now = surroundings.now()
             let sign = PendingSignIn(
                 connection: connection, authorization: authorization.pending, senderKey: senderKey,
-                contextClasses: wishes.requiredContextClasses,
+                contextClasses: wishes.requiredContextClasses, scope: wishes.scope,
                 expires: now.addingTimeInterval((options.timeout ?? Self.standardTimeout) / .seconds(1)))
             pending.withLock { pending in
                 pending = pending.filter { $0.value.expires > now }
@@ -120,10 +121,10 @@ extension AccountStore {
 
     func finish(_ sign: PendingSignIn, _ code: Secret) async throws -> Account {
         let connection = sign.connection, type = connection.type
-        let asked = sign.authorization.scope
+        let consented = sign.authorization.scope
         var answer = try await connection.tokens(
-            for: .authorizationCode(code, sign.authorization), parameters: type.tokenParameters,
-            resources: type.resources, idToken: asked.contains("openid"), boundTo: sign.senderKey)
+            for: .authorizationCode(code, sign.authorization), parameters: type.signInParameters,
+            resources: type.resources, idToken: consented.contains("openid"), boundTo: sign.senderKey)
         answer.response = try await connection.longLived(answer.response)
         let identity = try await identity(answer, connection) { validation in
             validation.nonce = sign.authorization.nonce
@@ -131,7 +132,8 @@ extension AccountStore {
             validation.maximumAge = sign.authorization.maximumAge
             validation.requiredContextClasses = sign.contextClasses
         }
-        return try await keep(answer, asked: asked, identity, connection, senderKey: sign.senderKey)
+        return try await keep(
+            answer, asked: sign.scope, consented: consented, identity, connection, senderKey: sign.senderKey)
     }
 
     /// Adds an account from a token answer that one already has, as the token endpoint gave it.

@@ -32,10 +32,38 @@ public struct SignInMethod: Sendable {
 
 /// What may be said about a sign-in.
 public struct SignInOptions: Sendable, Equatable {
+    /// What the provider shows to the person: a word of OpenID Connect's `prompt`. The set is open.
+    public struct Prompt: RawRepresentable, Sendable, Hashable, ExpressibleByStringLiteral {
+        /// The word on the wire.
+        public let rawValue: String
+        /// A word.
+        public init(rawValue: String) { self.rawValue = rawValue }
+        /// A word.
+        public init(stringLiteral value: String) { rawValue = value }
+
+        /// The person chooses an account, even when there is only one.
+        public static let selectAccount = Prompt(rawValue: "select_account")
+        /// The person logs in, even when they are logged in.
+        public static let login = Prompt(rawValue: "login")
+        /// The person is asked for consent, even when they have given it.
+        public static let consent = Prompt(rawValue: "consent")
+        /// The person makes a new account (Initiating User Registration via OpenID Connect 1.0).
+        public static let create = Prompt(rawValue: "create")
+        /// Nothing is shown: when the person would have to be asked, the sign-in ends with `signInNeeded`. It goes with no other.
+        public static let none = Prompt(rawValue: "none")
+    }
+
     /// What to ask for; nil: the type's scope.
     public var scope: Scope?
-    /// Words of OpenID Connect's `prompt`.
-    public var prompt: [String] = []
+    /// Scope tokens to which the person consents now and which are asked for later, with
+    /// ``AccountStore/accessToken(for:minimumValidity:scopes:resource:claims:rejected:)``: they may be of other resources. They are
+    /// in the authorization request, and the access token of this sign-in need not have them. Only where a person is asked: with
+    /// the browser and on another device.
+    public var extraScopesToConsent: Scope = []
+    /// What the provider shows. Empty: it asks only what it must, and nothing when the person is logged in and has consented.
+    public var prompt: [Prompt] = []
+    /// The policy of Azure AD B2C to sign in with, by its name in the settings' `policies`; nil: the authority's own.
+    public var policy: String?
     /// Who is expected to sign in.
     public var loginHint: String?
     /// In whose directory they are, at providers that ask for that (`domain_hint`).
@@ -82,5 +110,7 @@ struct PendingSignIn: Sendable {
     let senderKey: SigningKey?
     /// The authentication context classes of which the ID token must have one.
     let contextClasses: [String]
+    /// The scope that the first access token is for; the person may have consented to more.
+    let scope: Scope
     let expires: Date
 }

@@ -10,7 +10,10 @@ import StrictJSON
 
 /// What a sign-in asks the provider for: the caller's options over the settings of the type.
 struct SignInWishes {
+    /// What the first access token is for.
     var scope: Scope
+    /// What the person is asked for: that and what they consent to for later.
+    let consent: Scope
     var request = AuthorizationRequest.Options()
     /// The authentication context classes of which the ID token must have one.
     var requiredContextClasses: [String]
@@ -18,9 +21,10 @@ struct SignInWishes {
     /// - Throws: `OAuth2Error` when the claims are no JSON object or a value is out of range.
     init(_ options: SignInOptions, _ type: AccountType) throws(OAuth2Error) {
         scope = options.scope ?? type.scope
+        consent = scope.union(options.extraScopesToConsent)
         var parameters = type.authorizationParameters.merging(options.parameters) { _, asked in asked }
         if let domain = options.domainHint { parameters["domain_hint"] = domain }
-        request.prompt = options.prompt
+        request.prompt = options.prompt.map(\.rawValue)
         request.loginHint = options.loginHint
         // These two are checked in the ID token, whichever way they are asked for.
         request.maximumAge = try Self.maximumAge(options.maximumAge, parameters.removeValue(forKey: "max_age"))
@@ -80,14 +84,14 @@ extension ProviderConnection {
         let now = serverTime(of: server.tokenEndpoint)
         if isPushed {
             let pushed = try PushedAuthorizationRequest(
-                server: server, client: preparedClient(), redirectURI: redirectURI, scope: wishes.scope,
+                server: server, client: preparedClient(), redirectURI: redirectURI, scope: wishes.consent,
                 options: wishes.request, signedWith: key, now: now, random: surroundings.random)
             return try AuthorizationRequest(
                 pushed: try PushedAuthorizationResponse.read(try await send(pushed.request)), server: server,
                 client: client, pending: pushed.pending)
         }
         let plain = try AuthorizationRequest(
-            server: server, client: client, redirectURI: redirectURI, scope: wishes.scope, options: wishes.request,
+            server: server, client: client, redirectURI: redirectURI, scope: wishes.consent, options: wishes.request,
             random: surroundings.random)
         guard let key else { return plain }
         return try AuthorizationRequest(

@@ -49,15 +49,22 @@ extension AccountStore {
     ///
     /// Records of a time before identities were kept are opened one by one, once, and are found like all others from then on.
     func knownAccount(
-        ofType type: String, issuer: String?, subject: String?, isClient: Bool
+        of configuration: AccountType, issuer: String?, subject: String?, isClient: Bool
     ) async throws -> Account.ID? {
+        let type = configuration.name
         func isWanted(_ record: AccountRecord) -> Bool {
             (record.renewal != nil) == isClient && record.subject == subject
-                && (subject == nil || record.issuer == issuer)
+                && (subject == nil || configuration.isSameIssuer(record.issuer, issuer))
         }
         if let identity = seal.identities.digest(type: type, issuer: issuer, subject: subject, isClient: isClient) {
             for sealed in try await storage.records(ofType: type, identity: identity) {
                 if let record = seal.open(sealed), isWanted(record) { return record.id }
+            }
+        }
+        // The policies of a type may have issuers of their own, and digests with them.
+        if !configuration.policies.isEmpty {
+            for try await account in accountSequence(ofType: type) {
+                if let record = try await read(account.id)?.record, isWanted(record) { return record.id }
             }
         }
         guard let storage = storage as? any UnidentifiedRecords else { return nil }

@@ -76,7 +76,10 @@ struct SignInCommand {
         if !invocation.strings("scope").isEmpty {
             options.scope = Scope(parsing: invocation.strings("scope").joined(separator: " "))
         }
-        options.prompt = invocation.strings("prompt").flatMap { $0.split(separator: " ").map(String.init) }
+        options.prompt = invocation.strings("prompt").flatMap { words in
+            words.split(separator: " ").map { SignInOptions.Prompt(rawValue: String($0)) }
+        }
+        options.policy = invocation.string("policy")
         options.loginHint = invocation.string("login-hint")
         options.domainHint = invocation.string("domain-hint")
         options.claims = invocation.string("claims")

@@ -1,12 +1,6 @@
 import OAuth2AccountStore
 import StrictJSON
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// `sign-out`
 @MainActor
 struct SignOutCommand {
@@ -31,8 +25,11 @@ struct SignOutCommand {
         }
         var records: [JSONValue] = []
         for account in accounts {
-            let report = try await store.signOut(account.id, revoking: !invocation.flag("local"))
-            let browser = await endSession(report, store)
+            // On a shared device the session is ended unasked, but not without the network.
+            let report = try await store.signOut(
+                account.id, revoking: !invocation.flag("local"),
+                endingBrowserSession: invocation.flag("browser") ? true : nil)
+            let browser = Self.browserSession(report.browserSession)
             context.console.note("Removed \(account.label) (\(account.type)) here.")
             context.console.note(Self.sentence(report.revocation))
             context.console.note(browser.sentence)
@@ -63,18 +60,12 @@ struct SignOutCommand {
         }
     }
 
-    private func endSession(_ report: SignOutReport, _ store: AccountStore) async -> (sentence: String, word: String) {
-        guard context.invocation.flag("browser") else {
-            return ("The browser's session was left alone (--browser ends it).", "skipped")
-        }
-        guard let url = report.endSessionURL else {
-            return ("The provider offers no way to end the browser's session.", "not-offered")
-        }
-        do {
-            try await store.surroundings.openBrowser(url)
-            return ("The browser was asked to end its session.", "asked")
-        } catch {
-            return ("The browser's session could not be ended: \(error).", "failed")
+    private static func browserSession(_ part: SignOutReport.Part) -> (sentence: String, word: String) {
+        switch part {
+        case .done: ("The browser was asked to end its session.", "asked")
+        case .notOffered: ("The provider offers no way to end the browser's session.", "not-offered")
+        case .skipped: ("The browser's session was left alone (--browser ends it).", "skipped")
+        case .failed(let reason): ("The browser's session could not be ended: \(reason).", "failed")
         }
     }
 }

@@ -50,7 +50,7 @@ struct StatusCommand {
         detail.add("Accounts", store.storagePlace)
         detail.add("Key", store.keyPlace)
         detail.add("Key left in", leftovers)
-        detail.add("Device mode", "private")
+        detail.add("Device mode", store.deviceMode.rawValue)
         detail.add(
             "Damaged",
             damaged.map { "\($0.id) of type \($0.type): left as it is; restore a copy of the file, or sign in again" })
@@ -71,7 +71,7 @@ struct StatusCommand {
             "accounts": .array(accounts), "store": .string(store.storagePlace), "key": .string(store.keyPlace),
             "keyCustody": store.keyChoice.map { .string($0.word) } ?? .null,
             "keyLeftIn": .array(leftovers.map { .string($0) }),
-            "deviceMode": "private",
+            "deviceMode": .string(store.deviceMode.rawValue),
             "damaged": .array(damaged.map { ["id": .string($0.id.rawValue), "type": .string($0.type)] }),
         ]
     }

@@ -32,6 +32,7 @@ private let signInSpec = CommandSpec(
         .value("prompt", "WORD", "login, consent, select_account, create or none", repeated: true),
         .value("login-hint", "NAME", "who is expected to sign in"),
         .value("domain-hint", "DOMAIN", "in whose directory they are"),
+        .value("policy", "NAME", "policy of Azure AD B2C, by its name in the settings", environment: .none),
         .value("claims", "JSON", "claims to ask for"),
         .value("param", "NAME=VALUE", "a further parameter of the request", repeated: true, environment: .none),
     ])
@@ -42,7 +43,9 @@ private let signOutSpec = CommandSpec(
     arguments: [ArgumentSpec("ACCOUNT", "account to sign out", optional: true, completion: .account)],
     options: [
         .flag("local", "only remove it here, without the network", environment: .none),
-        .flag("browser", "end the browser's session at the provider too", environment: .none),
+        .flag(
+            "browser", "end the browser's session at the provider too; on a shared device that is done anyway",
+            environment: .none),
         .flag("all", "every account", environment: .none),
     ])
 

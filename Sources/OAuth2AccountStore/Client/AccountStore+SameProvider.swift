@@ -1,0 +1,68 @@
+import OAuth2
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension AccountStore {
+    /// The type of an account, at the policy that the account was signed in with.
+    nonisolated func type(of record: AccountRecord) throws -> AccountType {
+        try type(record.type, policy: record.policy)
+    }
+
+    /// A type at one of its policies; nil: at the authority's own.
+    nonisolated func type(_ name: String, policy: String?) throws -> AccountType {
+        let type = try type(name)
+        guard let policy else { return type }
+        if let found = type.at(policy: policy) { return found }
+        let names = type.policies.keys.sorted()
+        throw AccountStoreError(
+            .settings, what: "no policy \(policy.debugDescription)",
+            reason: names.isEmpty
+                ? "the settings of \(name) name no policies" : "\(name) has \(names.joined(separator: ", "))",
+            remedy: .changeSettings,
+            hint: NearestWord.nearest(to: policy, in: names).map { "did you mean \($0)?" })
+    }
+
+    /// A refresh token goes only to the provider that gave it.
+    nonisolated func checkSameProvider(
+        _ record: AccountRecord, _ type: AccountType, _ server: AuthorizationServer
+    ) throws {
+        guard record.clientID == type.clientID, Self.isSameProvider(record, type, server) else {
+            throw AccountStoreError(
+                .settings, what: "the saved sign-in is not used",
+                reason:
+                    "the settings of \(type.name) now name another provider or client than the one that was signed in to",
+                remedy: .signInAgain, hint: "sign in again, or put the old settings back")
+        }
+    }
+
+    private static func isSameProvider(
+        _ record: AccountRecord, _ type: AccountType, _ server: AuthorizationServer
+    ) -> Bool {
+        if let saved = record.issuer, let configured = server.issuer {
+            return AuthorizationResponse.isIssuer(saved, of: configured) && isKnown(record.tokenOrigin, type, server)
+        }
+        // Without an issuer the place of the token endpoint is all that tells providers apart.
+        guard let saved = record.tokenOrigin else { return record.issuer == nil }
+        return saved == server.tokenEndpoint?.origin
+    }
+
+    /// Whether the token endpoint is where it was, or at a place that the settings name: the host of the issuer or the authority, or
+    /// below it, a known authority, an endpoint. A refresh token goes to no other cloud, whatever a metadata document says.
+    private static func isKnown(_ saved: String?, _ type: AccountType, _ server: AuthorizationServer) -> Bool {
+        guard let saved, let endpoint = server.tokenEndpoint, saved != endpoint.origin,
+            type.endpoints["token_endpoint"] == nil
+        else { return true }
+        let own: String? =
+            switch type.provider {
+            case .issuer(let address), .authority(let address): URL(string: address)?.host(percentEncoded: true)
+            case .endpoints: nil
+            }
+        guard let host = endpoint.host(percentEncoded: true)?.lowercased() else { return false }
+        return (type.knownAuthorities + [own].compactMap(\.self)).map { $0.lowercased() }
+            .contains { host == $0 || host.hasSuffix("." + $0) }
+    }
+}

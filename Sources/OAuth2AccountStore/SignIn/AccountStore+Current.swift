@@ -1,0 +1,39 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension AccountStore {
+    /// The account of a type that was the current one before the present one; nil when there was none, or when it was removed. With
+    /// ``currentAccount(ofType:)`` a program sees that another person uses the device now.
+    ///
+    /// - Throws: ``AccountStoreError``, also when its record is damaged.
+    public func previousAccount(ofType type: String) async throws -> Account? {
+        let former = try await failing("cannot read the accounts") { try await storage.value(Self.previous(type)) }
+        guard let former, let id = String(validating: former, as: UTF8.self),
+            let account = try await account(Account.ID(rawValue: id)), account.type == type
+        else { return nil }
+        return account
+    }
+
+    /// Makes an account its type's current one, and the one that was it the previous one.
+    func setCurrent(_ account: Account) async throws {
+        let lock = try await storage.lock("type:\(account.type)", timeout: .seconds(120))
+        defer { lock.release() }
+        try await setCurrentLocked(account)
+    }
+
+    /// The same with the type's lock held.
+    func setCurrentLocked(_ account: Account) async throws {
+        let name = "current:\(account.type)"
+        let id = Array(account.id.rawValue.utf8)
+        let former = try await storage.value(name)
+        guard former != id else { return }
+        // First this one: a process that ends in between leaves the current account as it was.
+        if let former { try await storage.setValue(former, for: Self.previous(account.type)) }
+        try await storage.setValue(id, for: name)
+    }
+
+    private static func previous(_ type: String) -> String { "previous:\(type)" }
+}

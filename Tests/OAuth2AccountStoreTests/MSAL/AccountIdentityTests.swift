@@ -1,0 +1,149 @@
+import Foundation
+import HTTPTransport
+import JOSE
+import OAuth2
+import StrictJSON
+import Testing
+
+@testable import OAuth2AccountStore
+
+/// The tutorials' rows about accounts: claims, home account, current and previous one.
+@Suite(.timeLimit(.minutes(1)))
+struct AccountIdentityTests {
+    private static func clientInfo(_ text: String) -> JSONValue { .string(Base64URL.encode(Array(text.utf8))) }
+
+    @Test func `accountClaims and preferred_username are the validated claims of the ID token`() async throws {
+        let test = try ScopedProvider()
+        test.change { $0.claims = ["oid": "o-1"] }
+        let ada = try await test.signIn(try await test.store())
+        #expect(ada.claims?["preferred_username"] == "ada@contoso.example")
+        #expect(ada.claims?["oid"] == "o-1")
+        #expect(ada.userName == "ada@contoso.example")
+        #expect(ada.homeAccountID == nil)
+    }
+
+    @Test func `homeAccountId is uid and utid of the client info`() async throws {
+        let test = try ScopedProvider()
+        test.change { $0.overlay = ["client_info": Self.clientInfo(#"{"uid":"u-1","utid":"t-1"}"#)] }
+        let store = try await test.store()
+        let ada = try await test.signIn(store)
+        #expect(ada.homeAccountID == "u-1.t-1")
+        #expect(try await store.account(ada.id)?.homeAccountID == "u-1.t-1")
+        #expect(!"\(ada)".contains("u-1"))
+    }
+
+    @Test(arguments: [
+        "\"\"", "\"!\"", "null", "1", "{}", "\"e30\"", "\"eyJ1aWQiOiJ1In0\"", "\"eyJ1aWQiOjEsInV0aWQiOjJ9\"", "\"W10\"",
+    ])
+    func `client info that makes no sense costs nobody the sign-in`(text: String) async throws {
+        let test = try ScopedProvider()
+        let value = try JSONValue(parsing: text)
+        test.change { $0.overlay = ["client_info": value] }
+        let ada = try await test.signIn(try await test.store())
+        #expect(ada.homeAccountID == nil)
+    }
+
+    @Test func `a refresh brings the claims of its new ID token, and drops those that it has no more`() async throws {
+        let test = try ScopedProvider()
+        test.change { $0.claims = ["roles": ["admin"], "name": "Ada Byron"] }
+        let store = try await test.store()
+        let ada = try await test.signIn(store)
+        #expect(ada.displayName == "Ada Byron")
+        test.change { $0.claims = ["name": "Ada Lovelace", "preferred_username": "countess@contoso.example"] }
+        test.provider.advance(3600)
+        _ = try await store.accessToken(for: ada.id)
+        let after = try #require(await store.account(ada.id))
+        #expect(after.displayName == "Ada Lovelace")
+        #expect(after.userName == "countess@contoso.example")
+        #expect(after.claims?["roles"] == nil)
+    }
+
+    @Test func `what the user info said beside the ID token survives a refresh`() async throws {
+        let test = try ScopedProvider(["userinfo_endpoint": "https://id.example/me"])
+        test.change { $0.claims = ["name": ""] }
+        test.provider.answer(
+            "/me", inTurn: .grant(["sub": "ada", "name": "Ada from user info", "locale": "en"]))
+        let store = try await test.store()
+        let ada = try await test.signIn(store)
+        #expect(ada.claims?["locale"] == "en")
+        test.provider.advance(3600)
+        _ = try await store.accessToken(for: ada.id)
+        #expect(try await store.account(ada.id)?.claims?["locale"] == "en")
+    }
+
+    @Test func `a refresh's ID token that is not valid changes no claims`() async throws {
+        let test = try ScopedProvider()
+        let store = try await test.store()
+        let ada = try await test.signIn(store)
+        test.change { $0.claims = ["aud": "somebody-else", "name": "Mallory"] }
+        test.provider.advance(3600)
+        #expect(try await store.accessToken(for: ada.id).secret == Secret("at-2"))
+        #expect(try await store.account(ada.id)?.displayName == "Ada")
+    }
+
+    @Test(arguments: StorageKind.allCases)
+    func `getCurrentAccount and the previous account are kept`(kind: StorageKind) async throws {
+        let (storage, directory) = try kind.make()
+        defer { withExtendedLifetime(directory) {} }
+        let test = try ScopedProvider(), key = try MemoryKey()
+        let store = try await test.store(storage: storage, custody: key)
+        #expect(try await store.previousAccount(ofType: "t") == nil)
+        let ada = try await test.signIn(store)
+        #expect(try await store.previousAccount(ofType: "t") == nil)
+        let bob = try await test.signIn(store, as: "bob")
+        #expect(try await store.currentAccount(ofType: "t")?.id == bob.id)
+        #expect(try await store.previousAccount(ofType: "t")?.id == ada.id)
+        // The same person again is no change.
+        try await test.signIn(store, as: "bob")
+        #expect(try await store.previousAccount(ofType: "t")?.id == ada.id)
+        try await store.makeCurrent(ada)
+        let again = try await test.store(storage: storage, custody: key)
+        #expect(try await again.currentAccount(ofType: "t")?.id == ada.id)
+        #expect(try await again.previousAccount(ofType: "t")?.id == bob.id)
+        #expect(try await again.previousAccount(ofType: "other") == nil)
+        try await again.remove(bob.id)
+        #expect(try await again.previousAccount(ofType: "t") == nil)
+    }
+
+    /// A record as the version before further tokens wrote it.
+    private static let oldRecord = #"""
+        {"id":"a1","type":"t","issuer":"https://id.example","subject":"ada","userName":"ada@contoso.example",
+        "displayName":"Ada","clientID":"client","tokenOrigin":"https://id.example:443","claimsText":"{\"sub\":\"ada\"}",
+        "tokens":{"accessToken":"at-0","refreshToken":"rt-0","idToken":"x.y.z","scope":"openid read",
+        "received":821692800,"lifetime":3600,"additional":"{\"ext\":1}"},"created":821692800,"userData":"WzFd"REST}
+        """#
+
+    private func insert(_ text: String, _ store: AccountStore) async throws {
+        let context = Array("account-1:2:a1:1:t:1".utf8)
+        let sealed = try store.seal.key.seal(Array(text.utf8), authenticating: context)
+        _ = try await store.storage.insert(SealedRecord(id: "a1", type: "t", revision: 1, sealed: sealed))
+    }
+
+    @Test func `a record of the version before is read, used and renewed`() async throws {
+        let test = try ScopedProvider()
+        test.change {
+            $0.good = ["rt-0"]
+            $0.consented.insert("write")
+        }
+        let store = try await test.store()
+        try await insert(Self.oldRecord.replacing("REST", with: ""), store)
+        let ada = try #require(await store.accounts().first)
+        #expect(ada.subject == "ada" && ada.policy == nil && ada.homeAccountID == nil)
+        #expect(try ada.userData(as: Int.self) == 1)
+        #expect(try await store.accessToken(for: ada.id).secret == Secret("at-0"))
+        #expect(try await store.accessToken(for: ada.id, scopes: ["write"]).secret == Secret("at-1"))
+        test.provider.advance(3600)
+        #expect(try await store.accessToken(for: ada.id).secret == Secret("at-2"))
+    }
+
+    @Test func `a record of a later version is read as far as it is understood`() async throws {
+        let test = try ScopedProvider()
+        let store = try await test.store()
+        try await insert(
+            Self.oldRecord.replacing(
+                "REST", with: #","future":{"a":[1]},"signInNeeded":"a-reason-of-tomorrow","further":[]"#), store)
+        let ada = try #require(await store.account(Account.ID(rawValue: "a1")))
+        #expect(ada.signInNeeded == .interactionRequired)
+        #expect(try await store.damagedRecords().isEmpty)
+    }
+}

@@ -1,0 +1,87 @@
+import Foundation
+import HTTPTransport
+import JOSE
+import OAuth2
+import StrictJSON
+import Testing
+
+@testable import OAuth2AccountStore
+
+/// MSAL's `acquireToken`: the tutorials' row about signing in with the person.
+@Suite(.timeLimit(.minutes(1)))
+struct InteractiveAcquisitionTests {
+    @Test func `acquireToken with promptIfNecessary sends no prompt`() async throws {
+        let test = try ScopedProvider()
+        #expect(try await test.query(try await test.store(), SignInOptions())["prompt"] == nil)
+    }
+
+    @Test(
+        arguments: [
+            (.selectAccount, "select_account"), (.login, "login"), (.consent, "consent"), (.create, "create"),
+            (.none, "none"), ("own", "own"),
+        ] as [(SignInOptions.Prompt, String)])
+    func `acquireToken sends the prompt that was chosen`(prompt: SignInOptions.Prompt, word: String) async throws {
+        let test = try ScopedProvider()
+        var options = SignInOptions()
+        options.prompt = [prompt]
+        #expect(try await test.query(try await test.store(), options)["prompt"] == word)
+    }
+
+    @Test func `prompt none goes with no other, and its refusal says that a sign-in is needed`() async throws {
+        let test = try ScopedProvider()
+        let store = try await test.store()
+        var options = SignInOptions()
+        options.prompt = [.none, .login]
+        #expect(try await grantFailure { try await store.prepareSignIn(to: "t", options: options) }?.kind == .settings)
+        options.prompt = [.none]
+        let prepared = try await store.prepareSignIn(to: "t", options: options)
+        let no = "\(prepared.redirectURI.text)?error=login_required&state=\(prepared.id)"
+        let error = try await grantFailure { try await store.handleRedirect(try #require(URL(string: no))) }
+        #expect(error?.kind == .signInNeeded(.interactionRequired))
+    }
+
+    @Test func `acquireToken sends login hint, domain hint and claims`() async throws {
+        let test = try ScopedProvider()
+        var options = SignInOptions()
+        options.loginHint = "ada@contoso.example"
+        options.domainHint = "contoso.example"
+        options.claims = #"{"id_token":{"acr":null}}"#
+        let query = try await test.query(try await test.store(), options)
+        #expect(query["login_hint"] == "ada@contoso.example")
+        #expect(query["domain_hint"] == "contoso.example")
+        #expect(query["claims"] == options.claims)
+    }
+
+    @Test func `extra scopes to consent are asked for at the sign-in and not in the token request`() async throws {
+        let test = try ScopedProvider()
+        test.change {
+            $0.consented.insert("https://vault.example/write")
+            $0.namesScope = false
+        }
+        let store = try await test.store()
+        var options = SignInOptions()
+        options.extraScopesToConsent = ["https://vault.example/write"]
+        #expect(try await test.query(store, options)["scope"] == "openid read https://vault.example/write")
+        let ada = try await test.signIn(store, options: options)
+        #expect(test.tokenRequests.map { $0.form["scope"] } == [nil])
+        #expect(ada.scope == ["openid", "read"])
+        // Later they are had without the person.
+        let token = try await store.accessToken(for: ada.id, scopes: ["https://vault.example/write"])
+        #expect(token.secret == Secret("at-2"))
+        #expect(token.scope == ["https://vault.example/write"])
+    }
+
+    @Test func `extra scopes to consent are asked for on another device too`() async throws {
+        let test = try ScopedProvider()
+        test.provider.answer(
+            "/device",
+            inTurn: .grant([
+                "device_code": "d", "user_code": "u", "verification_uri": "https://id.example/d", "expires_in": 600,
+            ]))
+        let store = try await test.store()
+        var options = SignInOptions()
+        options.extraScopesToConsent = ["write"]
+        _ = try await store.signIn(to: "t", by: .device { _ in }, options: options)
+        #expect(test.provider.requests(to: "/device").map { $0.form["scope"] } == ["openid read write"])
+    }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import HTTPTransport
+import OAuth2
+import StrictJSON
+import Testing
+
+@testable import OAuth2AccountStore
+
+/// `refresh_in`: a renewal ahead of time that nobody waits for.
+@Suite(.timeLimit(.minutes(1)))
+struct RefreshInTests {
+    private func begin() async throws -> (ScopedProvider, AccountStore, Account) {
+        let test = try ScopedProvider()
+        test.change { $0.overlay = ["refresh_in": 1800] }
+        let store = try await test.store()
+        return (test, store, try await test.signIn(store))
+    }
+
+    @Test func `refresh_in renews ahead of time while the old token is given`() async throws {
+        let (test, store, ada) = try await begin()
+        test.provider.advance(1799)
+        #expect(try await store.accessToken(for: ada.id).secret == Secret("at-1"))
+        await store.settle()
+        #expect(test.refreshes.isEmpty)
+        test.provider.advance(1)
+        let gate = Gate()
+        test.change { $0.gate = gate }
+        for _ in 0..<20 { #expect(try await store.accessToken(for: ada.id).secret == Secret("at-1")) }
+        try await gate.arrival()
+        gate.open()
+        await store.settle()
+        #expect(test.refreshes.count == 1)
+        #expect(try await store.accessToken(for: ada.id).secret == Secret("at-2"))
+        #expect(test.refreshes.count == 1)
+    }
+
+    @Test(arguments: [503, 400])
+    func `refresh_in's failure is no error, and is not tried again at once`(status: Int) async throws {
+        let (test, store, ada) = try await begin()
+        test.provider.advance(1800)
+        test.change {
+            $0.refusal = ["error": status == 400 ? "invalid_grant" : "temporarily_unavailable"]
+            $0.refusalStatus = status
+        }
+        let events = store.events()
+        for _ in 0..<5 {
+            #expect(try await store.accessToken(for: ada.id).secret == Secret("at-1"))
+            await store.settle()
+        }
+        #expect(test.refreshes.count == 1)
+        #expect(try await store.account(ada.id)?.signInNeeded == nil)
+        test.provider.advance(300)
+        #expect(try await store.accessToken(for: ada.id).secret == Secret("at-1"))
+        await store.settle()
+        #expect(test.refreshes.count == 2)
+        // At its end the token has to be renewed, and the refusal counts.
+        test.provider.advance(1500)
+        let error = try await grantFailure { try await store.accessToken(for: ada.id) }
+        #expect(error?.kind == (status == 400 ? .signInNeeded(.grantGone) : .unavailable))
+        // The first thing that anybody hears of is that.
+        var iterator = events.makeAsyncIterator()
+        switch (status, await iterator.next()) {
+        case (400, .accessTokenLost?), (503, .accessTokenFailed?): break
+        case (_, let event): Issue.record("\(String(describing: event)) was told")
+        }
+    }
+
+    @Test(arguments: ["-1", "0", "\"x\"", "3600", "99999999999999999999", "null", "[]", "1e400"])
+    func `refresh_in that makes no sense is not heeded`(text: String) throws {
+        let body = #"{"access_token":"a","token_type":"bearer","expires_in":3600,"refresh_in":\#(text)}"#
+        let response = HTTPResponse(
+            status: 200, fields: ["Content-Type": "application/json"], body: Data(body.utf8))
+        guard let answer = try? TokenResponse.read(response) else { return }
+        #expect(Tokens(answer, asked: [], received: Date(timeIntervalSince1970: 0)).refreshIn == nil)
+    }
+
+    @Test func `refresh_in of a second is no reason for a storm`() throws {
+        let body = #"{"access_token":"a","token_type":"bearer","expires_in":3600,"refresh_in":1}"#
+        let response = HTTPResponse(
+            status: 200, fields: ["Content-Type": "application/json"], body: Data(body.utf8))
+        let tokens = Tokens(try TokenResponse.read(response), asked: [], received: Date(timeIntervalSince1970: 0))
+        #expect(!tokens.isDueEarly(at: Date(timeIntervalSince1970: 59)))
+        #expect(tokens.isDueEarly(at: Date(timeIntervalSince1970: 60)))
+    }
+}

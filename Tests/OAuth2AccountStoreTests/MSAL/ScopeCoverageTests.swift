@@ -1,0 +1,54 @@
+import Foundation
+import OAuth2
+import Testing
+
+@testable import OAuth2AccountStore
+
+@Suite struct ScopeCoverageTests {
+    private func missing(
+        _ asked: Scope, in granted: Scope, at provider: AccountType.Provider
+    ) throws -> [String] {
+        var type = try TestStore.type()
+        type.provider = provider
+        return ScopeCoverage(type).missing(asked, in: granted)
+    }
+
+    @Test(
+        arguments: [
+            (["User.Read"], ["https://graph.microsoft.com/User.Read"], []),
+            (["https://graph.microsoft.com/User.Read"], ["User.Read", "profile"], []),
+            (["user.read"], ["User.Read"], []),
+            (["https://graph.microsoft.us/User.Read"], ["User.Read"], []),
+            (["https://vault.azure.net/User.Read"], ["User.Read"], ["https://vault.azure.net/User.Read"]),
+            (["api://1/access"], ["access"], ["api://1/access"]),
+            (["offline_access", "OpenID", "profile"], [], []),
+            (["Mail.Read", "User.Read"], ["User.Read"], ["Mail.Read"]),
+        ] as [([String], [String], [String])])
+    func `Microsoft's scope tokens are compared as its answers spell them`(
+        asked: [String], granted: [String], expected: [String]
+    ) throws {
+        for provider in [
+            AccountType.Provider.authority("https://login.microsoftonline.com/common"),
+            .issuer("https://login.microsoftonline.com/t/v2.0"), .issuer("https://x.ciamlogin.com/t/v2.0"),
+        ] {
+            #expect(try missing(Scope(asked), in: Scope(granted), at: provider) == expected)
+        }
+    }
+
+    @Test(
+        arguments: [
+            (["Read"], ["read"], ["Read"]),
+            (["User.Read"], ["https://graph.microsoft.com/User.Read"], ["User.Read"]),
+            (["openid", "profile", "offline_access"], [], []),
+            (["email"], ["openid", "https://www.googleapis.com/auth/userinfo.email"], []),
+            (["https://www.googleapis.com/auth/userinfo.profile"], [], []),
+            (["address"], ["openid"], ["address"]),
+        ] as [([String], [String], [String])])
+    func `other providers' scope tokens are compared as they are, but for Google's`(
+        asked: [String], granted: [String], expected: [String]
+    ) throws {
+        #expect(
+            try missing(Scope(asked), in: Scope(granted), at: .issuer("https://login.microsoftonline.com.evil.example"))
+                == expected)
+    }
+}
