@@ -243,6 +243,8 @@ extension AccountStore {
             throw AccountStoreError(
                 .accountRemoved, what: "no access token", reason: "the account was removed meanwhile", remedy: .nothing)
         }
+        // The main tokens may be the same as before, and the mark with them.
+        if !wish.isMain, let attempt { try? await storage.setValue(nil, for: attempt.name) }
         guard renewed.unmet.isEmpty else { throw try refusal(of: wish, record, unmet: renewed.unmet) }
         return renewed.wished
     }

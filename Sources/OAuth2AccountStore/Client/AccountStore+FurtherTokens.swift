@@ -30,7 +30,7 @@ extension AccountStore {
             }
             if record.signInNeeded == nil, wish.claims == nil,
                 let (tokens, key) = coverage.tokens(for: wish, in: record),
-                let key, demand.accepts(tokens, at: now(judging: tokens, of: id), renewable: record.canRenew)
+                let key, demand.accepts(tokens, at: surroundings.now(), renewable: record.canRenew)
             {
                 further.used(key, of: id)
                 return AccessToken(tokens)
