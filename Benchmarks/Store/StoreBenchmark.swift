@@ -133,9 +133,9 @@ enum StoreBenchmark {
             },
             peer: {
                 let id = try some(scene).rawValue
+                let records = (0..<changes).map { _ in (0..<scene.recordSize).map { _ in UInt8.random(in: 0...255) } }
                 return try await milliseconds {
-                    for _ in 0..<changes {
-                        let bytes = (0..<scene.recordSize).map { _ in UInt8.random(in: 0...255) }
+                    for bytes in records {
                         try peer.execute("BEGIN IMMEDIATE")
                         try peer.run("UPDATE records SET record = ? WHERE id = ?", .blob(bytes), .text(id))
                         try peer.execute("COMMIT")
