@@ -47,6 +47,8 @@ public actor AccountStore {
     private var told: Int64?
     private var telling: Task<Void, Never>?
     private var hasNotice = false
+    /// Whether the log could not be read when it was looked at last.
+    private var isBehind = false
     private var watch: (any StorageLock)?
 
     /// Opens a store.
@@ -311,7 +313,15 @@ public actor AccountStore {
         // What is saved from here on gives a notice of its own.
         hasNotice = false
         await tellChanges(upTo: .max)
+        // Another process may hold the file for longer than is waited for. Without another change nobody would look again.
+        for _ in 0..<Self.maximumLooks where isBehind {
+            guard (try? await surroundings.sleep(.seconds(1))) != nil else { return }
+            await tellChanges(upTo: .max)
+        }
     }
+
+    /// How often the log is looked at again that could not be read, once a second.
+    private static let maximumLooks = 10
 
     /// Tells what the log has since the last time, in its order. One at a time, so that nothing is told twice; in a task of its
     /// own, so that nobody's cancellation ends it half-way.
@@ -322,7 +332,7 @@ public actor AccountStore {
         }
         let task = Task {
             // A change that is saved is saved: if the log cannot be read now, it is read with the next change.
-            try? await tellLog()
+            isBehind = (try? await tellLog()) == nil
             telling = nil
         }
         telling = task

@@ -16,7 +16,7 @@ struct StoreProcess {
         let words = CommandLine.arguments.dropFirst()
         if words.count >= 3, words[1] == "soak" { await soak(Array(words)) }
         guard words.count >= 3, let port = UInt16(words[3]) else {
-            say("usage: store-process tokens|look|change|churn|live DIRECTORY PORT [NUMBER]")
+            say("usage: store-process tokens|look|change|churn|edit|live DIRECTORY PORT [NUMBER]")
             say("       store-process soak DIRECTORY KILLS [SEED]")
             exit(64)
         }
@@ -28,6 +28,7 @@ struct StoreProcess {
             case "look": try await process.look()
             case "change": try await process.change(fileLimit: number)
             case "churn": try await process.churn(seed: number)
+            case "edit": try await process.edit(number)
             case "live": try await SoakWorker(directory: process.directory, port: port).run(seed: UInt64(number))
             default: say("unknown word")
             }
@@ -103,6 +104,15 @@ struct StoreProcess {
         #endif
         try await store.setUserData(String(repeating: "x", count: 300_000), for: account.id)
         Self.say("saved")
+    }
+
+    /// Numbers the first account's data from 1 to this number, and then removes the account.
+    private func edit(_ count: Int) async throws {
+        let store = try await store()
+        guard let account = try await store.accounts().first else { return Self.say("no account") }
+        for number in 1...max(count, 1) { try await store.setUserData(number, for: account.id) }
+        try await store.remove(account.id)
+        Self.say("done")
     }
 
     /// Changes the store for ever, and says before and after each change what it is, until somebody kills it.

@@ -53,7 +53,7 @@ final class FailingStorage: AccountStorage {
         return await inner.changes(after: sequence)
     }
     func lastSequence() async throws -> Int64 { await inner.lastSequence() }
-    func watch(_ handler: @escaping @Sendable () -> Void) throws -> (any StorageLock)? { nil }
+    func watch(_ handler: @escaping @Sendable () -> Void) throws -> (any StorageLock)? { inner.watch(handler) }
     func checkWritable() async throws {
         if faults.withLock({ $0.isReadOnly }) { throw Self.fault }
     }

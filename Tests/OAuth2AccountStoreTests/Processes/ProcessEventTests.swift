@@ -1,0 +1,84 @@
+import Foundation
+import Testing
+
+@testable import OAuth2AccountStore
+
+/// Events of what other processes do.
+@Suite(.serialized, .timeLimit(.minutes(1)))
+struct ProcessEventTests {
+    @Test func `every change of another process arrives, in order, when it is saved`() async throws {
+        let directory = try TemporaryDirectory()
+        let server = try TokenServer()
+        let id = try await server.makeStore(in: directory.store)
+        let test = try await TestStore(
+            storage: SQLiteStorage(directory: directory.store), custody: KeyFile(directory: directory.store))
+        let events = test.store.events()
+        let process = try ChildProcess(["edit", directory.store.path, "\(server.port)", "30"])
+        var seen: [Int] = []
+        for await event in events {
+            switch event {
+            case .userDataChanged(let account):
+                #expect(account.id == id)
+                seen.append(try account.userData(as: Int.self) ?? 0)
+            case .removed(id, "graph"): break
+            default: Issue.record("another event: \(event.word)")
+            }
+            if case .removed = event { break }
+        }
+        #expect(await process.rest() == ["done"])
+        // An event has the account as it is when it is told, so a number may come again, and what came after the removal of the
+        // account is told by the removal alone.
+        #expect(seen == seen.sorted() && seen.count <= 30)
+        #expect(try await test.store.account(id) == nil)
+    }
+
+    @Test func `of two processes each change is told once`() async throws {
+        let directory = try TemporaryDirectory()
+        let server = try TokenServer()
+        let id = try await server.makeStore(in: directory.store)
+        let test = try await TestStore(
+            storage: SQLiteStorage(directory: directory.store), custody: KeyFile(directory: directory.store))
+        let events = test.store.events()
+        let process = try ChildProcess(["change", directory.store.path, "\(server.port)", "1000000000"])
+        for number in 0..<20 { try await test.store.setUserData(number, for: id) }
+        #expect(await process.rest() == ["saved"])
+        var count = 0
+        for await event in events {
+            guard case .userDataChanged = event else {
+                Issue.record("another event: \(event.word)")
+                break
+            }
+            count += 1
+            if count == 21 { break }
+        }
+        try await test.store.remove(id)
+        // Nothing more comes of the data: the next event is the removal.
+        for await event in events {
+            #expect(event.word == "removed \(id)")
+            break
+        }
+    }
+
+    @Test func `a log that cannot be read when a change comes is looked at again without another change`() async throws
+    {
+        let storage = FailingStorage()
+        let provider = try FakeProvider(clock: FakeClock())
+        var surroundings = Surroundings(transport: provider, environment: [:])
+        surroundings.now = { provider.clock.now }
+        let waits = Log<Duration>()
+        surroundings.sleep = { waits.append($0) }
+        let store = try await AccountStore(
+            settings: try Settings(types: [try TestStore.type()]), storage: storage, custody: try TestStore.key(),
+            surroundings: surroundings)
+        let prepared = try await store.prepareSignIn(to: "graph")
+        let ada = try await store.handleRedirect(provider.approve(prepared, as: "ada"))
+        let events = store.events()
+        storage.change { $0.looks = 4 }
+        try await store.setUserData(1, for: ada.id)
+        for await event in events {
+            #expect(event.word == "data ada")
+            break
+        }
+        #expect(waits.all.contains(.seconds(1)))
+    }
+}
