@@ -146,6 +146,8 @@ extension AccountStore {
             let saved = try await update(known.id, .profile) { record in
                 record.tokens = tokens
                 record.signInNeeded = nil
+                // They were validated with other tokens, and nobody knows yet whose these are.
+                record.claims = nil
                 fill(&record, entry, mark, type)
             }
             guard let saved else { throw unknown(known.id) }

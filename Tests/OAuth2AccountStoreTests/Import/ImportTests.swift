@@ -85,6 +85,20 @@ struct ImportTests {
         #expect(try await test.store.accounts().count == 1)
     }
 
+    @Test func `tokens of a file take the validated claims of an account away`() async throws {
+        let test = try await TestStore()
+        let ada = try await test.signIn()
+        #expect(ada.claims != nil)
+        let token = ImportSamples.idToken("ada", issuer: "https://op.example.com")
+        let file = #"""
+            [{"accountType": "graph", "accessToken": {"accessToken": "AT", "responseBody": "{\"id_token\":\"TOKEN\"}"}}]
+            """#
+        let report = try await take(file.replacing("TOKEN", with: token), test)
+        #expect(words(report) == ["updated"])
+        let account = try #require(try await test.store.accounts().first)
+        #expect(account.id == ada.id && account.claims == nil)
+    }
+
     @Test func `an archive of NXOAuth2 keeps its data, and says what was left and why`() async throws {
         let test = try await world()
         let report = try await take(ImportSamples.archive, test)
