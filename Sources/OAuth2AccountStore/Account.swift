@@ -57,6 +57,8 @@ public struct Account: Sendable, Identifiable, Equatable {
     public let userName: String?
     /// The person's name, when known.
     public let displayName: String?
+    /// The name that the user gave the account with ``AccountStore/rename(_:to:)``; nil when they gave none.
+    public let nickname: String?
     /// The scope that was granted.
     public let scope: Scope
     /// The validated claims of the last ID token, of a sign-in or a refresh, and those of the provider's user info that it lacks.
@@ -89,6 +91,7 @@ public struct Account: Sendable, Identifiable, Equatable {
         subject = record.subject
         userName = record.userName
         displayName = record.displayName
+        nickname = record.nickname
         scope = record.tokens.scope
         claims = record.claims
         homeAccountID = record.homeAccountID
@@ -102,9 +105,9 @@ public struct Account: Sendable, Identifiable, Equatable {
         userDataBytes = record.userData
     }
 
-    /// The best name there is, for people. Like ``userName``, ``displayName`` and ``claims`` it is the provider's text: make
+    /// The best name there is, for people: the user's own, else the provider's. Like ``userName``, ``displayName`` and ``claims`` it is the provider's text: make
     /// control characters visible before showing it.
-    public var label: String { userName ?? displayName ?? subject ?? id.rawValue }
+    public var label: String { nickname ?? userName ?? displayName ?? subject ?? id.rawValue }
 
     /// The app's own data, as it was saved with ``AccountStore/setUserData(_:for:)``; nil when there is none.
     ///

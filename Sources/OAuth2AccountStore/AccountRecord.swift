@@ -106,6 +106,10 @@ struct AccountRecord: Codable, Sendable, Equatable {
     var senderKey: Secret?
     /// How tokens are had again without a refresh token.
     var renewal: Renewal?
+    /// The name that the user gave it.
+    var nickname: String?
+    /// Where it came from, when it was imported.
+    var imported: ImportMark?
 
     // What follows came later: records without it are read too.
 

@@ -139,7 +139,7 @@ struct CommandContext {
         if let account = accounts.first(where: { $0.id.rawValue == name }) { return account }
         let wanted = name.lowercased()
         let found = accounts.filter {
-            [$0.userName, $0.displayName, $0.subject].contains { $0?.lowercased() == wanted }
+            [$0.nickname, $0.userName, $0.displayName, $0.subject].contains { $0?.lowercased() == wanted }
         }
         if found.count > 1 {
             throw CommandError(

@@ -81,6 +81,7 @@ struct AccountRecord: OutputRecord {
     var detail: Detail {
         var detail = Detail()
         detail.add("Account", account.label)
+        if account.nickname != nil { detail.add("Signs in as", account.userName) }
         detail.add("Name", account.displayName)
         detail.add("Type", account.type)
         detail.add("State", state)
@@ -98,6 +99,7 @@ struct AccountRecord: OutputRecord {
     var json: JSONValue {
         var object: JSONObject = [
             "id": .string(account.id.rawValue), "type": .string(account.type), "active": .bool(isCurrent),
+            "label": account.nickname.map { .string($0) } ?? .null,
             "userName": account.userName.map { .string($0) } ?? .null,
             "displayName": account.displayName.map { .string($0) } ?? .null,
             "issuer": account.issuer.map { .string($0) } ?? .null,

@@ -8,7 +8,7 @@ let commandSyntax = CommandSyntax(
         options: [.flag("version", "show the version and stop", environment: .none)],
         subcommands: [
             signInSpec, signOutSpec, accountsSpec, statusSpec, tokenSpec, headerSpec, execSpec, meSpec, searchSpec,
-            showSpec, gitCredentialSpec, providersSpec, configSpec, serveSpec, demoSpec, completionSpec,
+            showSpec, gitCredentialSpec, providersSpec, configSpec, doctorSpec, serveSpec, demoSpec, completionSpec,
         ]))
 
 private let signInSpec = CommandSpec(
@@ -61,6 +61,34 @@ private let accountsSpec = CommandSpec(
             "use", "Choose the account that is used where none is named.",
             examples: ["directory accounts use ada@contoso.com"],
             arguments: [ArgumentSpec("ACCOUNT", "name or identifier", completion: .account)]),
+        CommandSpec(
+            "rename", "Give an account a name of your own; an empty one takes it away.",
+            examples: ["directory accounts rename ada@contoso.com work"],
+            arguments: [
+                ArgumentSpec("ACCOUNT", "name or identifier", completion: .account),
+                ArgumentSpec("NAME", "name of your own, good for --account"),
+            ]),
+        CommandSpec(
+            "import", "Take accounts from a file of another program, or of an export.",
+            discussion: """
+                The file is a token answer, a token cache of MSAL, an archive of NXOAuth2 accounts or an export, all JSON; \
+                without FILE it is read from standard input. Importing it again changes nothing, and newer tokens are kept. \
+                Whom the accounts belong to is as the file says, and is not verified.
+                """,
+            examples: [
+                "directory accounts import msal_cache.json", "directory accounts import --type work < answer.json",
+            ],
+            arguments: [ArgumentSpec("FILE", "file to read", optional: true, completion: .file)]),
+        CommandSpec(
+            "export", "Write accounts with their tokens, for moving to another machine.",
+            discussion:
+                "Whoever reads the file can act as these accounts. It is made with mode 0600 and replaces no other.",
+            examples: ["directory accounts export --reveal-secrets --output-file accounts.json"],
+            arguments: [ArgumentSpec("ACCOUNT", "account to export; else all", optional: true, completion: .account)],
+            options: [
+                .flag("reveal-secrets", "write tokens in the clear", environment: .none),
+                .value("output-file", "FILE", "file to make", completion: .file, environment: .none),
+            ]),
         CommandSpec(
             "remove", "Remove an account here, without telling the provider.",
             examples: ["directory accounts remove ada@contoso.com"],
@@ -164,6 +192,15 @@ private let providersSpec = CommandSpec(
             arguments: [ArgumentSpec("NAME", "account type", completion: .type)],
             options: [.flag("local", "only remove it here, without the network", environment: .none)]),
     ], defaultSubcommand: "list")
+
+private let doctorSpec = CommandSpec(
+    "doctor", "Look for what keeps sign-ins from working, and say what mends it.",
+    discussion: """
+        Settings, store, key, locks, sign-ins, clock, network, discovery and the redirect's port are looked at. Nothing is \
+        changed and nothing secret is sent. The exit status is 0 when only warnings are found, else that of the worst finding.
+        """,
+    examples: ["directory doctor", "directory doctor --output json"],
+    options: [.flag("offline", "leave the network alone", environment: .none)])
 
 private let serveSpec = CommandSpec(
     "serve", "Run a local provider and directory on loopback, for trying things out.",

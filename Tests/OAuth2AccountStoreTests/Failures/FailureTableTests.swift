@@ -40,6 +40,7 @@ struct FailureTableTests {
         ) async throws -> AccountStore {
             var surroundings = Surroundings(transport: provider, environment: [:])
             surroundings.now = { clock.now }
+            surroundings.uptime = { 0 }
             return try await AccountStore(
                 settings: Settings(types: [type]), storage: storage, custody: try custody ?? TestStore.key(),
                 surroundings: surroundings, watchesOtherProcesses: false)

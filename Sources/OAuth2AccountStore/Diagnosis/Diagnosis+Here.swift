@@ -1,0 +1,157 @@
+import OAuth2
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+// What is looked at on this machine.
+extension Diagnosis {
+    mutating func look(at types: [AccountType], _ settings: Settings, _ surroundings: Surroundings) {
+        add(Finding(.settings, .ok, "\(settings.types.count) account types in \(settings.source)"))
+        for type in types {
+            let credentials = ClientCredentials(type: type, environment: surroundings.environment)
+            do {
+                _ = try credentials.secret()
+                if type.clientKey != nil { _ = try credentials.signingKey() }
+            } catch {
+                add(Finding(.settings, of: type.name, failing: error))
+            }
+            guard let path = type.caFile else { continue }
+            if case .failure(let failure) = PrivateFile.read(path, maximumSize: 8 << 20) {
+                let error = SettingsError(
+                    file: path, key: nil, expected: "the certificates of caFile, readable", found: failure.explanation,
+                    hint: "correct caFile of \(type.name), or the mode of the file")
+                add(Finding(.settings, of: type.name, failing: error))
+            }
+        }
+    }
+
+    /// A proxy is no fault, but it is often why something fails. Its password is not shown.
+    mutating func lookAtProxy(_ environment: [String: String]) {
+        let names = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+        guard let name = names.first(where: { !(environment[$0] ?? "").isEmpty }), let value = environment[name] else {
+            return add(Finding(.proxy, .ok, "none"))
+        }
+        let url = URL(string: value.contains("://") ? value : "http://" + value)
+        guard let host = url?.host(percentEncoded: true), !host.isEmpty else {
+            let error = SettingsError(
+                file: "environment", key: name, expected: "the address of a proxy", found: "something else",
+                hint: "unset \(name), or set it to http://HOST:PORT")
+            return add(Finding(.proxy, of: name, failing: error))
+        }
+        let place = host + (url?.port.map { ":\($0)" } ?? "")
+        add(Finding(.proxy, .ok, of: name, "requests to other machines go through \(place)"))
+    }
+
+    mutating func look(
+        at storage: any AccountStorage, _ custody: any KeyCustody, _ settings: Settings, _ surroundings: Surroundings,
+        type: String?
+    ) async throws {
+        do {
+            let count = try await storage.records(ofType: nil).count
+            try await storage.checkWritable()
+            add(Finding(.store, .ok, "\(count) accounts in \(storage.place), which can be written"))
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            return add(Finding(.store, failing: error))
+        }
+        let store: AccountStore
+        do {
+            store = try await AccountStore(
+                settings: settings, storage: storage, custody: custody, surroundings: surroundings,
+                watchesOtherProcesses: false)
+            add(Finding(.key, .ok, custody.place))
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            let isStore = if case .storage? = (error as? AccountStoreError)?.kind { true } else { false }
+            return add(Finding(isStore ? .store : .key, failing: error))
+        }
+        do {
+            let accounts = try await store.accounts(ofType: type)
+            try await lookAtLocks(storage, accounts)
+            try await look(at: accounts, store, type)
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            add(Finding(.accounts, failing: error))
+        }
+    }
+
+    private mutating func lookAtLocks(_ storage: any AccountStorage, _ accounts: [Account]) async throws {
+        var isFree = true
+        for account in accounts {
+            do {
+                try await storage.lock("account:\(account.id)", timeout: .zero).release()
+            } catch let error as StorageError where error.kind == .busy {
+                isFree = false
+                add(
+                    Finding(
+                        .locks, .warning, of: account.label, "another process is renewing its tokens",
+                        remedy: "look again in a minute; if it stays so, end that process: its lock ends with it"))
+            } catch let error as StorageError {
+                return add(Finding(.locks, failing: error))
+            }
+        }
+        if isFree { add(Finding(.locks, .ok, "none is held")) }
+    }
+
+    private mutating func look(at accounts: [Account], _ store: AccountStore, _ type: String?) async throws {
+        for damaged in try await store.damagedRecords() where type == nil || damaged.type == type {
+            let failure = AccountStoreError(
+                .damagedRecord, what: "cannot read account \(damaged.id)",
+                reason: "its record is damaged or sealed with another key", remedy: .signInAgain,
+                hint: "restore a copy of \(store.storagePlace), or directory sign-in \(damaged.type)")
+            add(Finding(.accounts, .problem, of: "\(damaged.id)", failure.reason, failure: failure))
+        }
+        let now = store.surroundings.now()
+        for account in accounts {
+            guard store.settings[account.type] != nil else {
+                add(
+                    Finding(
+                        .accounts, .warning, of: account.label,
+                        "the settings have no account type \(account.type.debugDescription) any more",
+                        remedy: "directory accounts remove \(account.id), or put the type back"))
+                continue
+            }
+            let hasEnded = !account.canRefresh && (account.accessTokenExpiry.map { $0 <= now } ?? false)
+            guard let reason = account.signInNeeded ?? (hasEnded ? .noRefreshToken : nil) else {
+                add(Finding(.accounts, .ok, of: account.label, "signed in"))
+                continue
+            }
+            let failure = AccountStoreError(
+                .signInNeeded(reason), what: "sign-in needed", reason: reason.explanation, remedy: .signInAgain)
+            add(
+                Finding(
+                    .accounts, .problem, of: account.label, reason.explanation,
+                    remedy: "directory sign-in \(account.type)", failure: failure))
+        }
+        if accounts.isEmpty {
+            add(Finding(.accounts, .warning, "nobody is signed in", remedy: "directory sign-in"))
+        }
+    }
+
+    /// Opens the port that the browser comes back to, and closes it again.
+    mutating func lookAtRedirect(of type: AccountType) {
+        let redirect = type.redirectURI
+        guard redirect.isLoopback, let port = redirect.port, port != 0 else {
+            let detail = redirect.isLoopback ? "a free port is taken" : "the browser comes back elsewhere"
+            return add(Finding(.redirect, .ok, of: type.name, detail))
+        }
+        do throws(LoopbackError) {
+            let listener = try LoopbackListener(
+                host: redirect.host.filter { $0 != "[" && $0 != "]" }, port: port
+            ) { _ in LoopbackResponse(status: 503) }
+            listener.close()
+            add(Finding(.redirect, .ok, of: type.name, "port \(port) is free"))
+        } catch {
+            let failure = AccountStoreError(
+                .settings, what: "cannot wait for the browser", reason: "\(error)", remedy: .changeSettings,
+                hint: "close the program that uses the port, or name another port in redirectUri of \(type.name)")
+            add(Finding(.redirect, .problem, of: type.name, failure.reason, failure: failure))
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import HTTPTransport
+import OAuth2
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+// What is looked at over the network.
+extension Diagnosis {
+    /// Asks a provider what it says of itself, and what time it is.
+    static func ask(_ type: AccountType, _ surroundings: Surroundings) async throws -> [Finding] {
+        guard type.provider != .endpoints else { return try await reach(type, surroundings) }
+        let report = try await ProviderReport.check(type, surroundings: surroundings)
+        if let failure = report.failure {
+            let check: Check = failure.kind == .network ? .network : .discovery
+            return [Finding(check, .problem, of: type.name, failure.reason, remedy: mending(failure), failure: failure)]
+        }
+        var findings = [Finding(.network, .ok, of: type.name, "the provider answers")]
+        // The clock has a finding of its own: it keeps nobody out.
+        let problems = report.problems.filter { $0.subject != "clock" }
+        for problem in problems {
+            let reason = problem.detail.isEmpty ? problem.subject : "\(problem.subject): \(problem.detail)"
+            let failure = AccountStoreError(
+                .refused, what: "the provider does not fit", reason: reason, remedy: .changeSettings,
+                hint: "directory providers check \(type.name)")
+            findings.append(Finding(.discovery, .problem, of: type.name, reason, failure: failure))
+        }
+        if problems.isEmpty {
+            findings.append(Finding(.discovery, .ok, of: type.name, report.server?.issuer ?? "as it should be"))
+        }
+        findings.append(clock(report.clockSkew, of: type))
+        return findings
+    }
+
+    /// A provider without discovery only has to answer: whatever it says, it tells the time.
+    private static func reach(_ type: AccountType, _ surroundings: Surroundings) async throws -> [Finding] {
+        guard let endpoint = type.endpoints["token_endpoint"], let origin = endpoint.origin,
+            let url = URL(string: origin + "/")
+        else {
+            let failure = AccountStoreError(
+                .settings, what: "there is no token endpoint", reason: "the settings name no token endpoint",
+                remedy: .changeSettings, hint: "name tokenEndpoint or issuer in the settings of \(type.name)")
+            return [Finding(.discovery, .problem, of: type.name, failure.reason, failure: failure)]
+        }
+        do {
+            let response = try await surroundings.transport(type.caFile).send(HTTPRequest(.get, url))
+            let date = response.fields["Date"].flatMap(HTTPDate.parse)
+            return [
+                Finding(.network, .ok, of: type.name, "the provider answers"),
+                Finding(.discovery, .ok, of: type.name, "the settings name the endpoints"),
+                clock(date?.timeIntervalSince(surroundings.now()), of: type),
+            ]
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            var finding = Finding(.network, of: type.name, failing: error)
+            finding.remedy = finding.failure.flatMap(mending)
+            return [finding]
+        }
+    }
+
+    private static func clock(_ seconds: Double?, of type: AccountType) -> Finding {
+        guard let seconds else { return Finding(.clock, .ok, of: type.name, "the provider does not tell the time") }
+        // Whole seconds, and the answer took its time.
+        let skew = ClockSkew(seconds: abs(seconds) < 5 ? 0 : seconds)
+        guard skew.isNotable else { return Finding(.clock, .ok, of: type.name, skew.explanation) }
+        return Finding(
+            .clock, .warning, of: type.name, skew.explanation + "; sign-ins work all the same",
+            remedy: "set this machine's clock: timedatectl set-ntp true")
+    }
+
+    private static func mending(_ failure: AccountStoreError) -> String? {
+        failure.hint ?? (failure.kind == .network ? "check the network, and the address in the settings" : nil)
+    }
+}

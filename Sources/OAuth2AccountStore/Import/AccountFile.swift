@@ -1,0 +1,151 @@
+import JOSE
+import OAuth2
+import StrictJSON
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Accounts in a file of another program, or of ``AccountStore/export(_:)``, read whole before anything is taken.
+///
+/// Four forms are known, by what stands in them:
+/// - a token answer, as a token endpoint gives it: `{"access_token": …, "refresh_token": …}`;
+/// - the token cache of MSAL: `{"AccessToken": {…}, "RefreshToken": {…}, "IdToken": {…}, "Account": {…}, "AppMetadata": {…}}`;
+/// - an archive of NXOAuth2Client's accounts as JSON: `{"accounts": [{"identifier": …, "accountType": …, "userData": …,
+///   "accessToken": {"accessToken": …, "refreshToken": …, "expiresAt": …, "scope": […], "responseBody": …}}]}`, or that list
+///   alone, or an object of accounts by identifier; `expiresAt` is in seconds since 1970 or RFC 3339 text;
+/// - what ``AccountStore/export(_:)`` wrote.
+public struct AccountFile: Sendable {
+    /// The largest file that is read, in bytes.
+    public static let maximumSize = 8 << 20
+    /// The most accounts of one file.
+    public static let maximumCount = 10_000
+
+    /// The forms.
+    public enum Format: String, Sendable {
+        /// A token answer.
+        case tokenAnswer = "token answer"
+        /// The token cache of MSAL.
+        case msalCache = "MSAL token cache"
+        /// An archive of NXOAuth2Client's accounts.
+        case archive = "NXOAuth2 archive"
+        /// An export.
+        case export = "export"
+    }
+
+    /// The form.
+    public let format: Format
+    /// Where it came from, for messages.
+    public let source: String
+    let entries: [Entry]
+    /// What is in the file and cannot be an account.
+    let left: [(place: String, name: String?, reason: String)]
+
+    /// Reads a file.
+    ///
+    /// - Throws: ``AccountFileError`` naming the place in the file. It never quotes what stands there.
+    public init(parsing bytes: [UInt8], source: String) throws(AccountFileError) {
+        self.source = source
+        let value: JSONValue
+        do throws(JSONError) {
+            value = try JSONValue(parsing: bytes)
+        } catch {
+            let line = bytes.prefix(error.offset).count { $0 == 0x0A } + 1
+            throw AccountFileError(
+                source: source, place: "line \(line)", expected: "JSON", found: error.reason)
+        }
+        let reader = AccountFileReader(source: source)
+        format = try Self.format(of: value, reader)
+        let contents: AccountFileReader.Contents
+        switch format {
+        case .tokenAnswer: contents = try reader.tokenAnswer(reader.object(value, ""))
+        case .msalCache: contents = try reader.msalCache(reader.object(value, ""))
+        case .archive: contents = try reader.archive(value)
+        case .export: contents = try reader.export(reader.object(value, ""))
+        }
+        guard contents.entries.count <= Self.maximumCount else {
+            throw AccountFileError(
+                source: source, place: nil, expected: "at most \(Self.maximumCount) accounts",
+                found: "\(contents.entries.count)")
+        }
+        (entries, left) = (contents.entries, contents.left)
+    }
+
+    static let exportFormat = "directory-accounts"
+    private static let msalSections = ["AccessToken", "RefreshToken", "IdToken", "Account", "AppMetadata"]
+
+    private static func format(of value: JSONValue, _ reader: AccountFileReader) throws(AccountFileError) -> Format {
+        if value.array != nil { return .archive }
+        let object = try reader.object(value, "")
+        if object["format"]?.string == exportFormat { return .export }
+        if msalSections.contains(where: { object[$0]?.object != nil }) { return .msalCache }
+        if object["access_token"] != nil || object["refresh_token"] != nil { return .tokenAnswer }
+        if object["accounts"] != nil { return .archive }
+        let members = object.members
+        if !members.isEmpty, members.allSatisfy({ $0.value.object?["accountType"] != nil }) { return .archive }
+        throw AccountFileError(
+            source: reader.source, place: nil,
+            expected: "a token answer, a token cache of MSAL, an archive of NXOAuth2 accounts or an export",
+            found: "an object of another kind")
+    }
+
+    /// One account, as far as the file tells. Nothing of it is verified.
+    struct Entry: Sendable {
+        /// Where it stands.
+        var place: String
+        /// By what it is known again when the file is read again.
+        var key: String?
+        /// The type that the file names.
+        var type: String?
+        var clientID: String?
+        /// The host of the provider.
+        var host: String?
+        var issuer: String?
+        var subject: String?
+        var userName: String?
+        var displayName: String?
+        var nickname: String?
+        var tokens: Tokens
+        /// Whether ``Tokens/received`` is what the file says, and not when it was read.
+        var hasTime = false
+        var userData: Data?
+        var senderKey: Secret?
+        var tokenOrigin: String?
+        var created: Date?
+        /// The token answer itself, when that is what the file is and an ID token is in it.
+        var answer: JSONObject?
+
+        /// By what these very tokens are known again.
+        var digest: String {
+            let text = "\(tokens.accessToken.value)\n\(tokens.refreshToken?.value ?? "")"
+            return Base64URL.encode(SHA2.sha256.digest(Array(text.utf8)))
+        }
+    }
+}
+
+/// What is wrong with a file of accounts: where, what was expected and what stood there. Never holds what stood there itself.
+public struct AccountFileError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The file.
+    public var source: String
+    /// The place in it: `RefreshToken[2].secret`, `line 7`; nil for the file as a whole.
+    public var place: String?
+    /// What was expected.
+    public var expected: String
+    /// What stood there, by its kind.
+    public var found: String
+
+    /// File, place, expected and found, in a line.
+    public var description: String {
+        "\(source)\(place.map { ", \($0)" } ?? ""): expected \(expected), found \(found)"
+    }
+}
+
+/// Where an account came from, so that the same file does not bring it twice. Sealed with the record.
+struct ImportMark: Codable, Sendable, Equatable {
+    /// By what the file names it.
+    var key: String?
+    /// By what its tokens are known again.
+    var digest: String
+}

@@ -1,0 +1,131 @@
+import OAuth2
+import StrictJSON
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+// The token cache of MSAL, as its libraries for Python, Java and .NET write it: sections of credentials, each under a key of
+// its own. What belongs together has the same home account, client and cloud.
+extension AccountFileReader {
+    /// One credential of a section.
+    private struct Credential {
+        let place: String
+        let object: JSONObject
+        /// `uid.utid`; nil for the client's own.
+        let home: String?
+        let host: String
+        let client: String?
+
+        func isOf(_ other: Credential) -> Bool {
+            home == other.home && host == other.host && (client == other.client || client == nil)
+        }
+    }
+
+    /// The names that one cloud has had.
+    static func cloud(_ host: String) -> String {
+        let host = host.lowercased()
+        let aliases = ["login.windows.net", "login.microsoft.com", "sts.windows.net"]
+        return aliases.contains(host) ? "login.microsoftonline.com" : host
+    }
+
+    private func section(_ cache: JSONObject, _ name: String) throws(AccountFileError) -> [Credential] {
+        guard let value = cache[name], !value.isNull else { return [] }
+        var credentials: [Credential] = []
+        // The keys hold names of people: places are told by number.
+        for (number, member) in try object(value, name).members.enumerated() {
+            let place = "\(name)[\(number)]"
+            let credential = try object(member.value, place)
+            credentials.append(
+                Credential(
+                    place: place, object: credential, home: try text(credential, "home_account_id", place),
+                    host: Self.cloud(try text(credential, "environment", place) ?? ""),
+                    client: try text(credential, "client_id", place)))
+        }
+        return credentials
+    }
+
+    func msalCache(_ cache: JSONObject) throws(AccountFileError) -> Contents {
+        let access = try section(cache, "AccessToken"), refresh = try section(cache, "RefreshToken")
+        let identities = try section(cache, "IdToken"), people = try section(cache, "Account")
+        var contents = Contents()
+        var used: [Credential] = []
+        for credential in refresh + access {
+            guard credential.home != nil else {
+                let reason = "it is the client's own token: directory sign-in --client-credentials gets a new one"
+                contents.left.append((credential.place, credential.client, reason))
+                continue
+            }
+            guard !used.contains(where: { credential.isOf($0) && $0.client == credential.client }) else { continue }
+            used.append(credential)
+            let person = people.first { $0.home == credential.home && $0.host == credential.host }
+            let name = try person.flatMap { (person) throws(AccountFileError) in
+                try text(person.object, "username", person.place)
+            }
+            let (tokens, further) = try newest(access.filter { $0.isOf(credential) })
+            let renewing = refresh.first { $0.isOf(credential) }
+            let refreshToken = try renewing.flatMap { (renewing) throws(AccountFileError) in
+                try required(renewing)
+            }
+            guard tokens != nil || refreshToken != nil else {
+                contents.left.append((credential.place, name, "its tokens are bound to a key that is not in the file"))
+                continue
+            }
+            var scope: Scope = []
+            if let renewing { scope = try self.scope(renewing.object, "target", renewing.place) }
+            let usedUp = Tokens(
+                access: nil, refresh: nil, idToken: nil, scope: scope, type: nil, received: nil, lifetime: nil)
+            var entry = AccountFile.Entry(
+                place: credential.place, key: credential.home.map { "home:\($0)" }, tokens: tokens ?? usedUp)
+            entry.hasTime = tokens != nil && !entry.tokens.isUndated
+            entry.tokens.refreshToken = refreshToken
+            let identity = identities.first { $0.isOf(credential) }
+            entry.tokens.idToken = try identity.flatMap { (identity) throws(AccountFileError) in
+                try required(identity)
+            }
+            entry.clientID = credential.client
+            entry.host = credential.host
+            entry.userName = name
+            entry.displayName = try person.flatMap { (person) throws(AccountFileError) in
+                try text(person.object, "name", person.place)
+            }
+            entry.fill(unverified: entry.tokens.idToken)
+            contents.entries.append(entry)
+            if further > 0 {
+                contents.left.append(
+                    (credential.place, name, "\(further) further access tokens: they are asked for again when needed"))
+            }
+        }
+        return contents
+    }
+
+    private func required(_ credential: Credential) throws(AccountFileError) -> Secret {
+        guard let secret = try secret(credential.object, "secret", credential.place) else {
+            throw fault(credential.place + ".secret", expected: "a token", found: "nothing")
+        }
+        return secret
+    }
+
+    /// Of the access tokens of an account the one that ends last, and how many others there are. Those that are bound to a key
+    /// are of no use without it.
+    private func newest(_ credentials: [Credential]) throws(AccountFileError) -> (Tokens?, further: Int) {
+        var all: [Tokens] = []
+        for credential in credentials {
+            let object = credential.object, place = credential.place
+            let type = try text(object, "token_type", place)?.lowercased()
+            let secret = try required(credential)
+            guard type == nil || type == "bearer" else { continue }
+            let cached = try seconds(object, "cached_at", place), end = try seconds(object, "expires_on", place)
+            let start = cached.map(Date.init(timeIntervalSince1970:))
+            var tokens = Tokens(
+                access: secret, refresh: nil, idToken: nil, scope: try scope(object, "target", place), type: type,
+                received: start, lifetime: cached.flatMap { cached in end.map { $0 - cached } })
+            if cached == nil { tokens.end(at: end.map(Date.init(timeIntervalSince1970:))) }
+            all.append(tokens)
+        }
+        let newest = all.max { ($0.expiry ?? .distantPast) < ($1.expiry ?? .distantPast) }
+        return (newest, max(0, all.count - 1))
+    }
+}
