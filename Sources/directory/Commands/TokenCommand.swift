@@ -33,12 +33,4 @@ struct TokenCommand {
         try context.console.writeLine(TimeText.rfc3339(expiry))
         return .done
     }
-
-    /// The sign-in that asks for what is missing, and for what there was before.
-    private static func hint(_ error: AccountStoreError, _ account: Account, _ scopes: Scope?) -> String? {
-        guard error.kind == .signInNeeded(.scopeNotGranted), error.provider?.claims == nil, let scopes,
-            scopes.firstInvalidToken == nil, !scopes.text.contains("'"), !account.scope.text.contains("'")
-        else { return nil }
-        return "directory sign-in \(account.type) --scope '\(account.scope.union(scopes).text)'"
-    }
 }
