@@ -33,13 +33,13 @@
             // As if there had been as many changes.
             try schema.ask(
                 """
-                INSERT INTO SCHEMA.changes SELECT number, 'a', 'graph', 'tokens', decode(md5(number::text), 'hex')
+                INSERT INTO ~.changes SELECT number, 'a', 'graph', 'tokens', decode(md5(number::text), 'hex')
                 FROM generate_series(2, 10239) AS number
                 """)
-            try schema.ask("UPDATE SCHEMA.state SET sequence = 10239")
+            try schema.ask("UPDATE ~.state SET sequence = 10239")
             #expect(try await storage.changes(after: 0)?.count == 10_239)
             #expect(try await storage.replace(record("a", revision: 2), kind: .userData) == 10_240)
-            #expect(try schema.ask("SELECT count(*) FROM SCHEMA.changes") == .integer(10_000))
+            #expect(try schema.ask("SELECT count(*) FROM ~.changes") == .integer(10_000))
             #expect(try await storage.changes(after: 0) == nil)
             #expect(try await storage.changes(after: 239) == nil)
             #expect(try await storage.changes(after: 240)?.count == 10_000)
@@ -78,23 +78,23 @@
         @Test func `a store of a later version is refused unharmed`() async throws {
             let schema = TestSchema()
             _ = try await schema.storage().insert(record("a"))
-            try schema.ask("UPDATE SCHEMA.state SET version = 2")
+            try schema.ask("UPDATE ~.state SET version = 2")
             let error = await failure(try schema.storage())
             #expect(error?.kind == .laterVersion)
             #expect(error?.reason == "it was written by a later version (schema 2, this one knows 1)")
-            #expect(try schema.ask("SELECT version FROM SCHEMA.state") == .integer(2))
-            #expect(try schema.ask("SELECT count(*) FROM SCHEMA.accounts") == .integer(1))
+            #expect(try schema.ask("SELECT version FROM ~.state") == .integer(2))
+            #expect(try schema.ask("SELECT count(*) FROM ~.accounts") == .integer(1))
         }
 
-        @Test(arguments: ["CREATE TABLE SCHEMA.people (name text)", "CREATE TABLE SCHEMA.state (place text)"])
+        @Test(arguments: ["CREATE TABLE ~.people (name text)", "CREATE TABLE ~.state (place text)"])
         func `the tables of another program are left alone`(table: String) async throws {
             let schema = TestSchema()
-            try schema.ask("CREATE SCHEMA SCHEMA")
+            try schema.ask("CREATE SCHEMA ~")
             try schema.ask(table)
             #expect(await failure(try schema.storage())?.kind == .notAStore)
             #expect(
                 try schema.ask(
-                    "SELECT count(*) FROM pg_class WHERE relkind = 'r' AND relnamespace = 'SCHEMA'::regnamespace")
+                    "SELECT count(*) FROM pg_class WHERE relkind = 'r' AND relnamespace = '~'::regnamespace")
                     == .integer(1))
         }
 

@@ -35,7 +35,7 @@
         /// Runs a statement as somebody else, and gives the first value.
         @discardableResult
         func ask(_ sql: String) throws -> PostgreSQLConnection.Value? {
-            try TestServer.connect().run(sql.replacing("SCHEMA", with: name)).first?.first
+            try TestServer.connect().run(sql.replacing("~", with: name)).first?.first
         }
 
         /// Ends the connections that did this last, as a restart of the server does. Gives how many.
