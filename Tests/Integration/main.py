@@ -12,6 +12,7 @@ import demo
 import grants
 import local_directory
 import parallel
+import postgresql
 import refusals
 import registration
 import settings
@@ -22,7 +23,7 @@ from checks import Checks
 from world import World
 
 # The topics that need nothing but the program, and those that need real software.
-ALONE = [settings, damage, demo, local_directory, terminal]
+ALONE = [settings, damage, demo, local_directory, terminal, postgresql]
 WITH_PEERS = [browser_sign_in, grants, parallel, refusals, registration, signatures, tls]
 
 

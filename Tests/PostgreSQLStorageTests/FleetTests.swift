@@ -7,61 +7,61 @@
 
     @testable import PostgreSQLStorage
 
+    /// A store with one account whose token has expired, and the word by which `store-process` finds it.
+    struct Fleet {
+        let schema = TestSchema()
+        let provider: RotatingProvider
+        let directory: StoreDirectory
+        let id: Account.ID
+        var word: String { "\(TestServer.url ?? "")#\(schema.name)#\(directory.path)" }
+
+        init() async throws {
+            provider = try RotatingProvider()
+            let path = FileManager.default.temporaryDirectory.path + "/fleet-test-" + UUID().uuidString
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            directory = StoreDirectory(path)
+            var surroundings = Surroundings(transport: CurlTransport())
+            surroundings.now = { Date().addingTimeInterval(-7200) }
+            let answer = HTTPResponse(
+                status: 200, fields: ["Content-Type": "application/json"],
+                body: Data(
+                    #"{"access_token":"AT-0","refresh_token":"RT-0","token_type":"Bearer","expires_in":3600}"#.utf8)
+            )
+            let store = try await Self.store(schema, directory, provider, surroundings)
+            id = try await store.add(try TokenResponse.read(answer), toType: "graph").id
+        }
+
+        static func store(
+            _ schema: TestSchema, _ directory: StoreDirectory, _ provider: RotatingProvider,
+            _ surroundings: Surroundings
+        ) async throws -> AccountStore {
+            var type = AccountType(
+                name: "graph", provider: .endpoints, clientID: "client",
+                redirectURI: try RedirectURI("http://127.0.0.1/callback"), scope: ["read"])
+            type.endpoints = ["token_endpoint": URL(string: "http://127.0.0.1:\(provider.port)/token")]
+                .compactMapValues { $0 }
+            return try await AccountStore(
+                settings: try Settings(types: [type]), storage: try schema.storage(),
+                custody: KeyFile(directory: directory), surroundings: surroundings)
+        }
+
+        func open() async throws -> AccountStore {
+            try await Self.store(schema, directory, provider, Surroundings(transport: CurlTransport()))
+        }
+
+        func worker(_ word: String, _ number: Int) throws -> Worker {
+            try Worker([word, self.word, "\(provider.port)", "\(number)"])
+        }
+
+        func end() {
+            try? FileManager.default.removeItem(atPath: directory.path)
+        }
+    }
+
     /// Workers that share one store, each a real process with a connection of its own.
     @Suite(.enabled(if: TestServer.url != nil), .serialized, .timeLimit(.minutes(3)))
     struct FleetTests {
-        /// A store with one account whose token has expired, and the word by which `store-process` finds it.
-        private struct Fleet {
-            let schema = TestSchema()
-            let provider: RotatingProvider
-            let directory: StoreDirectory
-            let id: Account.ID
-            var word: String { "\(TestServer.url ?? "")#\(schema.name)#\(directory.path)" }
-
-            init() async throws {
-                provider = try RotatingProvider()
-                let path = FileManager.default.temporaryDirectory.path + "/fleet-test-" + UUID().uuidString
-                try FileManager.default.createDirectory(
-                    atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-                directory = StoreDirectory(path)
-                var surroundings = Surroundings(transport: CurlTransport())
-                surroundings.now = { Date().addingTimeInterval(-7200) }
-                let answer = HTTPResponse(
-                    status: 200, fields: ["Content-Type": "application/json"],
-                    body: Data(
-                        #"{"access_token":"AT-0","refresh_token":"RT-0","token_type":"Bearer","expires_in":3600}"#.utf8)
-                )
-                let store = try await Self.store(schema, directory, provider, surroundings)
-                id = try await store.add(try TokenResponse.read(answer), toType: "graph").id
-            }
-
-            static func store(
-                _ schema: TestSchema, _ directory: StoreDirectory, _ provider: RotatingProvider,
-                _ surroundings: Surroundings
-            ) async throws -> AccountStore {
-                var type = AccountType(
-                    name: "graph", provider: .endpoints, clientID: "client",
-                    redirectURI: try RedirectURI("http://127.0.0.1/callback"), scope: ["read"])
-                type.endpoints = ["token_endpoint": URL(string: "http://127.0.0.1:\(provider.port)/token")]
-                    .compactMapValues { $0 }
-                return try await AccountStore(
-                    settings: try Settings(types: [type]), storage: try schema.storage(),
-                    custody: KeyFile(directory: directory), surroundings: surroundings)
-            }
-
-            func open() async throws -> AccountStore {
-                try await Self.store(schema, directory, provider, Surroundings(transport: CurlTransport()))
-            }
-
-            func worker(_ word: String, _ number: Int) throws -> Worker {
-                try Worker([word, self.word, "\(provider.port)", "\(number)"])
-            }
-
-            func end() {
-                try? FileManager.default.removeItem(atPath: directory.path)
-            }
-        }
-
         @Test func `eight workers with 125 callers each share one refresh`() async throws {
             let fleet = try await Fleet()
             defer { fleet.end() }
