@@ -1,4 +1,4 @@
-// swift-tools-version: 6.0
+// swift-tools-version: 6.1
 import PackageDescription
 
 let package = Package(
@@ -11,7 +11,11 @@ let package = Package(
         .library(name: "JOSE", targets: ["JOSE"]),
         .library(name: "HTTPTransport", targets: ["HTTPTransport"]),
         .library(name: "LocalProvider", targets: ["LocalProvider"]),
+        .library(name: "PostgreSQLStorage", targets: ["PostgreSQLStorage"]),
         .executable(name: "directory", targets: ["directory"]),
+    ],
+    traits: [
+        .trait(name: "PostgreSQL", description: "Accounts in PostgreSQL, for a fleet of workers. Needs libpq.")
     ],
     targets: [
         // What the system has.
@@ -21,6 +25,8 @@ let package = Package(
             name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
         .systemLibrary(
             name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
+        .systemLibrary(
+            name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
 
         // The house, from the cellar up.
         .target(name: "StrictJSON"),
@@ -29,6 +35,11 @@ let package = Package(
         .target(name: "OAuth2", dependencies: ["HTTPTransport", "JOSE", "StrictJSON"]),
         .target(
             name: "OAuth2AccountStore", dependencies: ["CSQLite", "HTTPTransport", "JOSE", "OAuth2", "StrictJSON"]),
+        .target(
+            name: "PostgreSQLStorage",
+            dependencies: [
+                "JOSE", "OAuth2AccountStore", .target(name: "CPostgreSQL", condition: .when(traits: ["PostgreSQL"])),
+            ]),
         .target(
             name: "DirectorySearch", dependencies: ["HTTPTransport", "OAuth2", "OAuth2AccountStore", "StrictJSON"]),
         .target(
@@ -49,15 +60,18 @@ let package = Package(
         // Figures, as ratios against a named peer.
         .executableTarget(
             name: "benchmarks",
-            dependencies: ["HTTPTransport", "JOSE", "OAuth2", "OAuth2AccountStore", "StrictJSON"], path: "Benchmarks"),
+            dependencies: ["CSQLite", "HTTPTransport", "JOSE", "OAuth2", "OAuth2AccountStore", "StrictJSON"],
+            path: "Benchmarks"),
 
         // Tests, what they share, and another process for the store's.
         .executableTarget(
-            name: "store-process", dependencies: ["HTTPTransport", "OAuth2", "OAuth2AccountStore"],
+            name: "store-process",
+            dependencies: ["HTTPTransport", "OAuth2", "OAuth2AccountStore", "PostgreSQLStorage"],
             path: "Tests/StoreProcess"),
         .target(
             name: "TestSupport", dependencies: ["HTTPTransport", "StrictJSON"], path: "Tests/TestSupport",
             resources: [.copy("Vectors")]),
+        .target(name: "StorageSuite", dependencies: ["OAuth2AccountStore"], path: "Tests/StorageSuite"),
         .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"]),
         .testTarget(name: "HTTPTransportTests", dependencies: ["HTTPTransport", "StrictJSON", "TestSupport"]),
         .testTarget(name: "JOSETests", dependencies: ["JOSE", "StrictJSON", "TestSupport"]),
@@ -70,6 +84,11 @@ let package = Package(
                 "store-process",
             ],
             exclude: ["Databases"]),
+        .testTarget(
+            name: "PostgreSQLStorageTests",
+            dependencies: [
+                "HTTPTransport", "OAuth2", "OAuth2AccountStore", "PostgreSQLStorage", "StorageSuite", "store-process",
+            ]),
         .testTarget(
             name: "DirectorySearchTests",
             dependencies: ["DirectorySearch", "HTTPTransport", "OAuth2", "StrictJSON", "TestSupport"]),
@@ -86,3 +105,14 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// `make integration` sets it, to build for the trait PostgreSQL only what is tested with it.
+if Context.environment["DIRECTORY_ONLY"] == "PostgreSQL" {
+    let needed: Set = [
+        "COpenSSL", "CCurl", "CSQLite", "CPostgreSQL", "StrictJSON", "HTTPTransport", "JOSE", "OAuth2",
+        "OAuth2AccountStore",
+        "PostgreSQLStorage", "StorageSuite", "store-process", "PostgreSQLStorageTests",
+    ]
+    package.targets.removeAll { !needed.contains($0.name) }
+    package.products.removeAll { $0.name != "PostgreSQLStorage" }
+}

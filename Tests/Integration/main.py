@@ -14,6 +14,7 @@ import keyring
 import local_directory
 import package
 import parallel
+import postgresql
 import refusals
 import registration
 import settings
@@ -25,7 +26,7 @@ from checks import Checks
 from world import World
 
 # The topics that need nothing but the program, and those that need real software.
-ALONE = [settings, damage, demo, local_directory, package, shells, terminal]
+ALONE = [settings, damage, demo, local_directory, package, postgresql, shells, terminal]
 WITH_PEERS = [browser_sign_in, grants, keyring, parallel, refusals, registration, signatures, tls]
 
 

@@ -7,8 +7,9 @@ import OAuth2AccountStore
 /// can be killed at any time.
 @main
 struct StoreProcess {
-    let directory: StoreDirectory
+    let place: StorePlace
     let port: UInt16
+    var directory: StoreDirectory { place.directory }
 
     static func main() async {
         // A limit on the size of files is to be an error, as a full disk is, not the end of the process.
@@ -20,7 +21,7 @@ struct StoreProcess {
             say("       store-process soak DIRECTORY KILLS [SEED]")
             exit(64)
         }
-        let process = StoreProcess(directory: StoreDirectory(words[2]), port: port)
+        let process = StoreProcess(place: StorePlace(words[2]), port: port)
         let number = words.count > 3 ? Int(words[4]) ?? 1 : 1
         do {
             switch words[1] {
@@ -66,7 +67,7 @@ struct StoreProcess {
             redirectURI: try RedirectURI("http://127.0.0.1/callback"), scope: ["read"])
         type.endpoints = ["token_endpoint": URL(string: "http://127.0.0.1:\(port)/token")].compactMapValues { $0 }
         return try await AccountStore(
-            settings: try Settings(types: [type]), storage: SQLiteStorage(directory: directory),
+            settings: try Settings(types: [type]), storage: try place.storage(),
             custody: KeyFile(directory: directory), surroundings: Surroundings(transport: CurlTransport()))
     }
 

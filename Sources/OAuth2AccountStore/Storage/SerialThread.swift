@@ -10,10 +10,12 @@ import Synchronization
 #endif
 
 /// Runs something at most once.
-final class Once: Sendable {
+package final class Once: Sendable {
     private let done = Mutex(false)
 
-    func run(_ body: () -> Void) {
+    package init() {}
+
+    package func run(_ body: () -> Void) {
         let isFirst = done.withLock { done in
             defer { done = true }
             return !done
@@ -25,7 +27,7 @@ final class Once: Sendable {
 /// A thread of its own for an actor whose work blocks, so that no thread of Swift's pool waits for a disk.
 ///
 /// The thread ends when the executor goes away and its last job is done.
-final class SerialThread: SerialExecutor {
+package final class SerialThread: SerialExecutor {
     /// The queue, shared with the thread. Sendable is sound: `jobs` and `isClosed` are only touched with the mutex held.
     private final class Queue: @unchecked Sendable {
         private let mutex: UnsafeMutablePointer<pthread_mutex_t>
@@ -86,7 +88,9 @@ final class SerialThread: SerialExecutor {
     private let queue = Queue()
     private let started = Once()
 
-    func enqueue(_ job: consuming ExecutorJob) {
+    package init() {}
+
+    package func enqueue(_ job: consuming ExecutorJob) {
         started.run(start)
         queue.add(UnownedJob(job))
     }

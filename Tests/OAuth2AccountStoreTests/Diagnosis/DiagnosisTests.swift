@@ -34,13 +34,13 @@ struct DiagnosisTests {
     @Test func `all is well, and everything was looked at`() async throws {
         let test = try await TestStore(types: [try type()])
         try await test.signIn()
-        let before = await (test.store.storage as? MemoryStorage)?.records(ofType: nil)
+        let before = try await (test.store.storage as? MemoryStorage)?.records(ofType: nil)
         let diagnosis = try await examine(test)
         #expect(diagnosis.problems.isEmpty, "\(diagnosis.problems)")
         #expect(Set(diagnosis.findings.map(\.check)) == Set(Diagnosis.Check.allCases))
         #expect(diagnosis.findings.allSatisfy { $0.state == .ok })
         #expect(test.provider.refreshes == 0)
-        #expect(await (test.store.storage as? MemoryStorage)?.records(ofType: nil) == before)
+        #expect(try await (test.store.storage as? MemoryStorage)?.records(ofType: nil) == before)
     }
 
     @Test func `without the network nobody is asked`() async throws {

@@ -89,10 +89,9 @@ final class FailingProvider: HTTPTransport {
 }
 
 /// A storage whose next replacement or reading fails.
-final class FaultyStorage: AccountStorage {
-    private let inner = MemoryStorage()
+final class FaultyStorage: WrappedStorage {
+    let inner = MemoryStorage()
     private let fault = Mutex<StorageError?>(nil)
-    var place: String { inner.place }
 
     func fail(with error: StorageError) { fault.withLock { $0 = error } }
     private func check() throws {
@@ -103,24 +102,8 @@ final class FaultyStorage: AccountStorage {
         if let error { throw error }
     }
 
-    func records(ofType type: String?) async throws -> [SealedRecord] { await inner.records(ofType: type) }
-    func record(_ id: String) async throws -> SealedRecord? { await inner.record(id) }
-    func insert(_ record: SealedRecord) async throws -> (position: Int64, sequence: Int64) {
-        try await inner.insert(record)
-    }
-    func replace(_ record: SealedRecord, kind: StorageChange.Kind) async throws -> Int64? {
-        await inner.replace(record, kind: kind)
-    }
-    func remove(_ id: String) async throws -> Int64? { await inner.remove(id) }
-    func value(_ name: String) async throws -> [UInt8]? { await inner.value(name) }
-    func setValue(_ value: [UInt8]?, for name: String) async throws { await inner.setValue(value, for: name) }
-    func changes(after sequence: Int64) async throws -> [StorageChange]? { await inner.changes(after: sequence) }
-    func lastSequence() async throws -> Int64 { await inner.lastSequence() }
     func watch(_ handler: @escaping @Sendable () -> Void) throws -> (any StorageLock)? { nil }
     func checkWritable() async throws { try check() }
-    func lock(_ name: String, timeout: Duration) async throws -> any StorageLock {
-        try await inner.lock(name, timeout: timeout)
-    }
 }
 
 /// A keyring that does not give its key.

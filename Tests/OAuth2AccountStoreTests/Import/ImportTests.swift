@@ -236,32 +236,17 @@ struct ImportTests {
 }
 
 /// A storage that fails at one of its insertions.
-final class StumblingStorage: AccountStorage {
-    private let inner = MemoryStorage()
+final class StumblingStorage: WrappedStorage {
+    let inner = MemoryStorage()
     private let count = Counter()
-    var place: String { inner.place }
 
     func stumble(atInsertion number: Int) { count.set(number) }
 
-    func records(ofType type: String?) async throws -> [SealedRecord] { await inner.records(ofType: type) }
-    func record(_ id: String) async throws -> SealedRecord? { await inner.record(id) }
     func insert(_ record: SealedRecord) async throws -> (position: Int64, sequence: Int64) {
         if count.reachesZero() {
             throw StorageError(.full, place: place, reason: "no space", hint: "free some space")
         }
         return try await inner.insert(record)
     }
-    func replace(_ record: SealedRecord, kind: StorageChange.Kind) async throws -> Int64? {
-        await inner.replace(record, kind: kind)
-    }
-    func remove(_ id: String) async throws -> Int64? { await inner.remove(id) }
-    func value(_ name: String) async throws -> [UInt8]? { await inner.value(name) }
-    func setValue(_ value: [UInt8]?, for name: String) async throws { await inner.setValue(value, for: name) }
-    func changes(after sequence: Int64) async throws -> [StorageChange]? { await inner.changes(after: sequence) }
-    func lastSequence() async throws -> Int64 { await inner.lastSequence() }
     func watch(_ handler: @escaping @Sendable () -> Void) throws -> (any StorageLock)? { nil }
-    func checkWritable() async throws {}
-    func lock(_ name: String, timeout: Duration) async throws -> any StorageLock {
-        try await inner.lock(name, timeout: timeout)
-    }
 }

@@ -98,20 +98,10 @@ struct ScriptedKey: KeyCustody {
 }
 
 /// A storage in memory whose changes a fuse may end.
-struct FusedStorage: AccountStorage {
+struct FusedStorage: WrappedStorage {
     let inner: MemoryStorage
     let fuse: Fuse
-    var place: String { inner.place }
 
-    func records(ofType type: String?) async throws -> [SealedRecord] { await inner.records(ofType: type) }
-    func record(_ id: String) async throws -> SealedRecord? { await inner.record(id) }
-    func insert(_ record: SealedRecord) async throws -> (position: Int64, sequence: Int64) {
-        try await inner.insert(record)
-    }
-    func replace(_ record: SealedRecord, kind: StorageChange.Kind) async throws -> Int64? {
-        await inner.replace(record, kind: kind)
-    }
-    func remove(_ id: String) async throws -> Int64? { await inner.remove(id) }
     func value(_ name: String) async throws -> [UInt8]? {
         try fuse.check()
         return await inner.value(name)
@@ -119,10 +109,7 @@ struct FusedStorage: AccountStorage {
     func setValue(_ value: [UInt8]?, for name: String) async throws {
         try await fuse.step { await inner.setValue(value, for: name) }
     }
-    func changes(after sequence: Int64) async throws -> [StorageChange]? { await inner.changes(after: sequence) }
-    func lastSequence() async throws -> Int64 { await inner.lastSequence() }
     func watch(_ handler: @escaping @Sendable () -> Void) throws -> (any StorageLock)? { nil }
-    func checkWritable() async throws {}
     func lock(_ name: String, timeout: Duration) async throws -> any StorageLock {
         try fuse.check()
         return try await inner.lock(name, timeout: timeout)

@@ -1,0 +1,95 @@
+"""The PostgreSQL storage on a real server of its own: what every storage does, broken connections, killed workers."""
+
+import glob
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import tempfile
+
+# The tests are built here, beside the build without the trait, which stays as it is.
+SCRATCH = ".build/postgresql"
+LIMIT = 1500
+
+
+def programs():
+    """The folder of the server's programs; Debian keeps them out of the path."""
+    initdb = shutil.which("initdb")
+    folders = [os.path.dirname(path) for path in glob.glob("/usr/lib/postgresql/*/bin/initdb")]
+    return max(folders, key=lambda path: int(path.split("/")[4]), default=initdb and os.path.dirname(initdb))
+
+
+class Server:
+    """A server on a free port of loopback, with a password, in a folder that goes away."""
+
+    def __init__(self, world):
+        self.folder = tempfile.mkdtemp(prefix="directory-postgresql-")
+        self.environment = world.environment
+        world.closers.append(self.stop)
+        # It refuses to run as root.
+        self.prefix = []
+        if os.geteuid() == 0:
+            shutil.chown(self.folder, "postgres", "postgres")
+            self.prefix = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
+        password = secrets.token_hex(16)
+        words = os.path.join(self.folder, "password")
+        with open(words, "w", encoding="utf-8") as file:
+            file.write(password)
+        if self.prefix:
+            shutil.chown(words, "postgres")
+        self.pass_file = world.path("pgpass")
+        with open(self.pass_file, "w", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+            file.write(f"127.0.0.1:*:*:worker:{password}\n")
+        self.data = os.path.join(self.folder, "data")
+        self.call("initdb", "-D", self.data, "-U", "worker", f"--pwfile={words}", "--auth=scram-sha-256", "-E", "UTF8",
+                  "--locale=C", "-N")
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        # Only the machine's own crash would need what fsync gives.
+        self.call("pg_ctl", "-D", self.data, "-w", "-l", os.path.join(self.folder, "log"), "-o",
+                  f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off", "start")
+        self.url = f"postgresql://worker@127.0.0.1:{port}/postgres"
+
+    def call(self, name, *words):
+        command = self.prefix + [os.path.join(programs(), name), *words]
+        with open(os.path.join(self.folder, "output"), "a+", encoding="utf-8") as output:
+            status = subprocess.run(command, env=self.environment, cwd="/", stdin=subprocess.DEVNULL, stdout=output,
+                                    stderr=output, timeout=60, check=False).returncode
+            if status != 0:
+                output.seek(0)
+                raise RuntimeError(f"{name} ended with {status}: {output.read()}")
+
+    def stop(self):
+        try:
+            if os.path.exists(os.path.join(self.data, "postmaster.pid")):
+                self.call("pg_ctl", "-D", self.data, "-w", "-m", "immediate", "stop")
+        finally:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def run(checks, world):
+    if not programs():
+        print("skipped: PostgreSQL, which is not installed", flush=True)
+        return
+    server = Server(world)
+    package = os.path.abspath(os.path.join(world.here, "..", ".."))
+    # The manifest then leaves out what these tests do not need.
+    environment = dict(os.environ, DIRECTORY_ONLY="PostgreSQL", PGPASSFILE=server.pass_file,
+                       DIRECTORY_TEST_POSTGRESQL=server.url)
+    swift = ["--package-path", package, "--scratch-path", os.path.join(package, SCRATCH), "--traits", "PostgreSQL",
+             "-debug-info-format", "none"]
+
+    def test(sentence, words):
+        done = subprocess.run(["swift", *words], env=environment, cwd=package, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=LIMIT, text=True, check=False)
+        lines = [line for line in done.stdout.splitlines() if "error:" in line or "✘" in line] or done.stdout.splitlines()
+        return checks.check(sentence, done.returncode == 0, "\n".join(lines[-40:])) and done.stdout
+
+    if not test("the tests are built", ["build", *swift, "--build-tests", "-Xswiftc", "-warnings-as-errors"]):
+        return
+    tests = ["test", *swift, "--skip-build", "--disable-xctest", "-Xswiftc", "-warnings-as-errors", "--filter"]
+    done = test("the tests pass on a real server", [*tests, "PostgreSQLStorageTests"])
+    if done:
+        checks.check("the tests found the server", '"PostgreSQL does what every storage does" with' in done, done[-2000:])

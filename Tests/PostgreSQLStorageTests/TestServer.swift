@@ -1,0 +1,55 @@
+#if PostgreSQL
+    import Foundation
+    import OAuth2AccountStore
+
+    @testable import PostgreSQLStorage
+
+    /// The server to test against: the URL in `DIRECTORY_TEST_POSTGRESQL`, whose password is in the file that `PGPASSFILE` names.
+    /// Each test has a schema of its own in its database.
+    enum TestServer {
+        static let url = ProcessInfo.processInfo.environment["DIRECTORY_TEST_POSTGRESQL"]
+
+        /// A connection with everything allowed.
+        static func connect() throws -> PostgreSQLConnection {
+            try PostgreSQLConnection(ConnectionTarget(url ?? "", schema: "none"))
+        }
+
+        /// The same server, with parts of the URL replaced.
+        static func url(_ change: (inout URLComponents) -> Void) -> String {
+            var parts = URLComponents(string: url ?? "") ?? URLComponents()
+            change(&parts)
+            return parts.string ?? ""
+        }
+    }
+
+    /// A schema that goes away with the value.
+    final class TestSchema: Sendable {
+        let name = "test_" + UUID().uuidString.replacing("-", with: "").lowercased()
+
+        deinit { try? TestServer.connect().execute("DROP SCHEMA IF EXISTS \(name) CASCADE") }
+
+        func storage(_ connection: String? = nil) throws -> PostgreSQLStorage {
+            try PostgreSQLStorage(connection: connection ?? TestServer.url ?? "", schema: name)
+        }
+
+        /// Runs a statement as somebody else, and gives the first value.
+        @discardableResult
+        func ask(_ sql: String) throws -> PostgreSQLConnection.Value? {
+            try TestServer.connect().run(sql.replacing("~", with: name)).first?.first
+        }
+
+        /// Ends the connections that did this last, as a restart of the server does. Gives how many.
+        @discardableResult
+        func terminate(_ query: String) throws -> PostgreSQLConnection.Value? {
+            try ask(
+                """
+                SELECT count(pg_terminate_backend(pid, 10000)) FROM pg_stat_activity
+                WHERE pid <> pg_backend_pid() AND query LIKE '%\(query)%'
+                """)
+        }
+    }
+
+    func record(_ id: String, revision: Int64 = 1, _ bytes: [UInt8] = [1, 2, 0, 3]) -> SealedRecord {
+        SealedRecord(id: id, type: "graph", revision: revision, sealed: bytes)
+    }
+#endif

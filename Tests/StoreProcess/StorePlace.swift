@@ -1,0 +1,35 @@
+import OAuth2AccountStore
+
+#if PostgreSQL
+    import PostgreSQLStorage
+#endif
+
+/// Where the store is: a directory, or `postgresql://...#SCHEMA#DIRECTORY`, where the directory is that of the key.
+struct StorePlace {
+    /// The directory of the key.
+    let directory: StoreDirectory
+    /// Connection and schema; nil for SQLite.
+    private let server: (connection: String, schema: String)?
+
+    init(_ word: String) {
+        let parts = word.split(separator: "#", maxSplits: 2).map(String.init)
+        guard word.hasPrefix("postgresql://"), parts.count == 3 else {
+            directory = StoreDirectory(word)
+            server = nil
+            return
+        }
+        directory = StoreDirectory(parts[2])
+        server = (parts[0], parts[1])
+    }
+
+    func storage() throws -> any AccountStorage {
+        guard let server else { return SQLiteStorage(directory: directory) }
+        #if PostgreSQL
+            return try PostgreSQLStorage(connection: server.connection, schema: server.schema)
+        #else
+            throw StorageError(
+                .other, place: "postgresql", reason: "this program was built without \(server.schema)'s storage",
+                hint: "build it with --traits PostgreSQL")
+        #endif
+    }
+}
