@@ -3,6 +3,15 @@ struct ODataSearch: Sendable, Equatable {
     struct Clause: Sendable, Equatable {
         var property: UserProperty
         var text: String
+
+        /// Display names by the beginnings of their words, everything else by its own beginning.
+        func matches(_ value: String) -> Bool {
+            guard property == .displayName else { return Folding.starts(value, with: text) }
+            let words = ODataSearch.tokens(value)
+            return ODataSearch.tokens(text).allSatisfy { wanted in
+                words.contains { Folding.starts($0, with: wanted) }
+            }
+        }
     }
 
     /// Any of these, each of which is all of its clauses: AND binds closer than OR.
@@ -61,15 +70,12 @@ struct ODataSearch: Sendable, Equatable {
         return nil
     }
 
-    func matches(_ person: Person) -> Bool {
+    func matches(_ person: some PersonProperties) -> Bool {
         alternatives.contains { clauses in
             clauses.allSatisfy { clause in
-                guard let value = person.text(clause.property) else { return false }
-                guard clause.property == .displayName else { return Folding.starts(value, with: clause.text) }
-                let words = Self.tokens(value)
-                return Self.tokens(clause.text).allSatisfy { wanted in
-                    words.contains { Folding.starts($0, with: wanted) }
-                }
+                clause.property.kind == .texts
+                    ? person.texts(clause.property).contains { clause.matches($0) }
+                    : person.text(clause.property).map { clause.matches($0) } ?? false
             }
         }
     }

@@ -48,7 +48,7 @@ struct ServeCommand {
         try context.console.writeLine("\(provider.issuer.absoluteString)")
         try context.console.flush()
         context.console.note(
-            "A provider and a directory of \(provider.people.count) invented people, until Ctrl-C. Settings for it:")
+            "A provider and a directory of \(provider.peopleCount) invented people, until Ctrl-C. Settings for it:")
         context.console.note(settings(provider).text())
         // Until a signal cancels the command.
         while !Task.isCancelled { try? await Task.sleep(for: .seconds(3600)) }
