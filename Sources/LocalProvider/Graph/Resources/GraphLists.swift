@@ -33,7 +33,7 @@ extension GraphResources {
         let selection = PeopleSelection(contents, filter: query.filter, search: query.search)
         let page = selection.page(from: query.position, count: query.top, order: query.order)
         return envelope(
-            page.found.map { .object(json(contents[$0], query, caller)) }, query, request, context: "users",
+            page.found.map { .object(json(at: $0, query, caller)) }, query, request, context: "users",
             count: query.countsTotal ? selection.count() : nil, next: page.next)
     }
 
@@ -98,6 +98,14 @@ extension GraphResources {
 
     // MARK: One user
 
+    /// A person of a list. Of the invented ones only what is asked for is made.
+    private func json(at index: Int, _ query: GraphQuery, _ caller: GraphCaller) -> JSONObject {
+        guard query.expand == nil, contents.pairs[index] != People.irregular else {
+            return json(contents[index], query, caller)
+        }
+        return json(InventedRow(people: contents.invented, index: index), query.select, caller)
+    }
+
     func json(_ person: Person, _ query: GraphQuery, _ caller: GraphCaller) -> JSONObject {
         var object = json(person, query.select, caller)
         guard let expansion = query.expand, let index = contents.index(of: person.id) else { return object }
@@ -140,10 +148,10 @@ extension GraphResources {
         return object
     }
 
-    func json(_ person: Person, _ select: [UserProperty], _ caller: GraphCaller) -> JSONObject {
+    func json(_ person: some PersonProperties, _ select: [UserProperty], _ caller: GraphCaller) -> JSONObject {
         let hides =
             withholdsNonBasicProperties && caller.readsBasicOnly
-            && caller.person.map { contents[$0].id } != person.id
+            && caller.person.map { contents[$0].id } != person.text(.id)
         return JSONObject(
             select.map { property in
                 let isHidden = hides && !UserProperty.basic.contains(property)
