@@ -25,7 +25,7 @@ private func fingerprint(_ people: [Person]) -> UInt64 {
 }
 
 @Test func `everybody is found by identifier, by user principal name and by mail address`() {
-    let people = People(count: 3_000, seed: 5)
+    let people = People(count: 800, seed: 5)
     for index in 0..<people.count {
         let person = people[index]
         #expect(people.index(of: person.id.uppercased()) == index)
@@ -42,7 +42,7 @@ private func fingerprint(_ people: [Person]) -> UInt64 {
 }
 
 @Test func `what is made of one property is what the whole person has`() {
-    let people = People(count: 500, seed: 2)
+    let people = People(count: 120, seed: 2)
     for index in people.pairs.indices where people.pairs[index] != People.irregular {
         let row = InventedRow(people: people, index: index)
         for property in UserProperty.allCases {
@@ -53,19 +53,19 @@ private func fingerprint(_ people: [Person]) -> UInt64 {
 
 @Test(arguments: [UserProperty.displayName, .userPrincipalName, .createdDateTime])
 func `the sorted places are sorted as the texts are`(property: UserProperty) throws {
-    let people = People(count: 2_000, seed: 4)
+    let people = People(count: 1_200, seed: 4)
     let order = try #require(people.order(by: property)).map { Int($0) }
     let wanted = people.pairs.indices.filter { people.pairs[$0] != People.irregular }
         .map { (people[$0].text(property)?.lowercased() ?? "", $0) }.sorted { $0 < $1 }
     #expect(order == wanted.map(\.1))
 }
 
-private let large = People(count: 4_500, seed: 1)
+private let large = People(count: 900, seed: 1)
 private let everybody = large.all
 
 @Test(arguments: [
-    "startswith(givenName,'a')", "startswith(displayName,'Ada')", "startswith(displayName,'Adam B')",
-    "startswith(mail,'adam.b')", "startswith(userPrincipalName,'zara.z')", "startswith(mail,'adam.s')",
+    "startswith(givenName,'a')", "startswith(displayName,'Ada')", "startswith(displayName,'Adam ')",
+    "startswith(mail,'adam.')", "startswith(userPrincipalName,'zara.')", "startswith(mail,'adam.s')",
     "givenName eq 'Zara' and startswith(surname,'S')", "givenName eq 'Zara' or surname eq 'Tan'", "surname ne 'Tan'",
     "not(startswith(surname,'T')) and userType eq 'Guest'", "surname in ('Tan','Kim') and accountEnabled eq false",
     "mail eq null and startswith(surname,'S')", "endswith(mail,'@partner.example')", "jobTitle eq 'Engineer'",
@@ -74,7 +74,7 @@ private let everybody = large.all
 ])
 func `a large directory finds whom a look at everybody finds`(filter: String) throws {
     let read = try ODataFilter(parsing: filter)
-    let selection = PeopleSelection(DirectoryContents(large), filter: read, search: nil)
+    let selection = PeopleSelection(DirectoryContents(large), filter: read, search: nil, fewPeople: 0)
     let wanted = everybody.indices.filter { read.matches(everybody[$0]) }
     #expect(selection.count() == wanted.count)
     #expect(selection.page(from: .init(), count: 6_000, order: []).found == wanted)
@@ -83,7 +83,7 @@ func `a large directory finds whom a look at everybody finds`(filter: String) th
     var met: [Int] = []
     var position: PeopleSelection.Position? = .init()
     while let here = position, met.count <= wanted.count {
-        let page = selection.page(from: here, count: 700, order: [(.displayName, true)])
+        let page = selection.page(from: here, count: 200, order: [(.displayName, true)])
         met += page.found
         position = page.next
     }
@@ -94,24 +94,24 @@ func `a large directory finds whom a look at everybody finds`(filter: String) th
 
 @Test func `a search in a large directory finds whom a look at everybody finds`() throws {
     for text in [
-        "\"displayName:adam\" OR \"mail:zara\"", "\"displayName:a br\"", "\"surname:van\" AND \"displayName:w\"",
+        "\"displayName:adam\" OR \"mail:zara\"", "\"displayName:a s\"", "\"surname:s\" AND \"displayName:w\"",
     ] {
         let search = try #require(ODataSearch(parsing: text))
-        let selection = PeopleSelection(DirectoryContents(large), filter: nil, search: search)
+        let selection = PeopleSelection(DirectoryContents(large), filter: nil, search: search, fewPeople: 0)
         let wanted = everybody.indices.filter { search.matches(everybody[$0]) }
         #expect(selection.page(from: .init(), count: 6_000, order: []).found == wanted)
         #expect(!wanted.isEmpty)
     }
 }
 
-@Test func `a million people take little memory and are found`() throws {
-    let people = People(count: 1_000_000, seed: 1)
+@Test func `a great many people take little memory and are found`() throws {
+    let people = People(count: 200_000, seed: 1)
     let contents = DirectoryContents(people)
-    #expect(contents.count == 1_000_000)
+    #expect(contents.count == 200_000)
     let read = try ODataFilter(parsing: "startswith(displayName,'Zara Zi')")
     let page = PeopleSelection(contents, filter: read, search: nil).page(from: .init(), count: 999, order: [])
     #expect(!page.found.isEmpty)
     #expect(page.found.allSatisfy { people[$0].displayName?.hasPrefix("Zara Zi") == true })
-    let last = people[999_999]
-    #expect(contents.index(of: last.userPrincipalName) == 999_999)
+    let last = people[199_999]
+    #expect(contents.index(of: last.userPrincipalName) == 199_999)
 }

@@ -113,6 +113,9 @@ struct GraphCaller: Sendable {
         ])
     }
 
+    /// Whether the other protocols' lists may be read.
+    var readsOtherLists: Bool { readsEverybody || permissions.contains("admin.directory.user.readonly") }
+
     /// Whether groups may be read, and not only their identifiers.
     var readsGroups: Bool {
         !permissions.isDisjoint(with: ["GroupMember.Read.All", "Group.Read.All", "Directory.Read.All"])

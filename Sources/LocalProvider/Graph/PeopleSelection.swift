@@ -15,13 +15,15 @@ struct PeopleSelection: Sendable {
     private let verdicts: [Verdict]?
 
     /// Below this many people each is asked for himself.
-    private static let fewPeople = 4_000
+    static let fewPeople = 4_000
 
-    init(_ contents: DirectoryContents, filter: ODataFilter?, search: ODataSearch?) {
+    init(
+        _ contents: DirectoryContents, filter: ODataFilter?, search: ODataSearch?, fewPeople: Int = Self.fewPeople
+    ) {
         self.contents = contents
         self.filter = filter
         self.search = search
-        guard filter != nil || search != nil, contents.places > Self.fewPeople else {
+        guard filter != nil || search != nil, contents.places > fewPeople else {
             verdicts = nil
             return
         }
@@ -52,6 +54,15 @@ struct PeopleSelection: Sendable {
     func count() -> Int {
         if isUnconditional { return contents.count }
         return (0..<contents.places).count { matches($0) }
+    }
+
+    /// So many after so many others, in the order.
+    func found(
+        skipping skipped: Int, count: Int, order: [(property: UserProperty, descending: Bool)]
+    ) -> [Int] {
+        guard count > 0, skipped < contents.places else { return [] }
+        let wanted = min(contents.places, skipped + min(count, contents.places))
+        return Array(page(from: .init(), count: wanted, order: order).found.dropFirst(skipped))
     }
 
     /// The next page in the order, and where the one after it begins; nil at the end.

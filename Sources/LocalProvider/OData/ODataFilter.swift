@@ -12,6 +12,8 @@ indirect enum ODataFilter: Equatable, Sendable {
     case oneOf(Operand, [ODataLiteral])
     case startsWith(Operand, String)
     case endsWith(Operand, String)
+    /// For other protocols: Graph's filters do not have it for users.
+    case contains(Operand, String)
     /// Whether a list has an element, or one that the condition holds for.
     case any(UserProperty, ODataFilter?)
 
@@ -70,6 +72,7 @@ extension ODataFilter {
             _ = try inner.advancedReason()
             return Self.reason("not")
         case .startsWith(let operand, _): return try Self.check(operand, operand.startsWith, "startsWith")
+        case .contains: throw .unsupported("Function 'contains' is not supported for resource 'User'.")
         case .endsWith(let operand, _): return try Self.check(operand, operand.property.endsWith, "endsWith")
         case .oneOf(let operand, _): return try Self.check(operand, operand.property.equality, "in")
         case .any(let property, let inner):
@@ -101,7 +104,7 @@ extension ODataFilter {
         case .compare(_, .eq, .string(let text)): text.count
         case .oneOf(_, let literals):
             literals.map { if case .string(let text) = $0 { text.count } else { 0 } }.max() ?? 0
-        case .compare, .startsWith, .endsWith: 0
+        case .compare, .startsWith, .endsWith, .contains: 0
         }
     }
 
@@ -112,7 +115,7 @@ extension ODataFilter {
         case .not(let inner): inner.clauseCount
         case .oneOf(_, let literals): literals.count
         case .any(_, let inner): inner?.clauseCount ?? 1
-        case .compare, .startsWith, .endsWith: 1
+        case .compare, .startsWith, .endsWith, .contains: 1
         }
     }
 
@@ -157,6 +160,8 @@ extension ODataFilter {
             return operand.text(person, element).map { Folding.starts($0, with: prefix) } ?? false
         case .endsWith(let operand, let suffix):
             return operand.text(person, element)?.lowercased().hasSuffix(suffix.lowercased()) ?? false
+        case .contains(let operand, let part):
+            return part.isEmpty || operand.text(person, element)?.lowercased().contains(part.lowercased()) ?? false
         case .oneOf(let operand, let literals):
             return literals.contains { Self.isEqual(operand, person, element, $0) }
         case .compare(let operand, let comparison, let literal):

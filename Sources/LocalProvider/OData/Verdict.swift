@@ -59,7 +59,7 @@ extension ODataFilter {
         case .and(let left, let right): return .and(left.verdict(pair), right.verdict(pair))
         case .or(let left, let right): return .or(left.verdict(pair), right.verdict(pair))
         case .not(let inner): return .not(inner.verdict(pair))
-        case .any, .endsWith: return .maybe
+        case .any, .endsWith, .contains: return .maybe
         case .startsWith(let operand, let prefix):
             if let text = pair.text(operand.property) { return Verdict(Folding.starts(text, with: prefix)) }
             return operand.isAnyElement ? .maybe : pair.addressBegins(prefix, operand.property)

@@ -76,7 +76,9 @@ final class ProviderCore: Sendable {
     func answer(_ request: LoopbackRequest) async -> LoopbackResponse {
         var note = Note()
         let response = await route(request, &note)
-        let isDirectory = request.path.hasPrefix("/v1.0/") || request.path.hasPrefix("/beta/")
+        let isDirectory = ["/v1.0/", "/beta/", "/scim/v2/", "/admin/directory/v1/"].contains {
+            request.path.hasPrefix($0)
+        }
         let gaveNothing = response.fault == .closeWithoutAnswer || response.fault == .stall
         let entry = LoggedRequest(
             method: request.method.rawValue, path: request.path, query: isDirectory ? request.query : nil,
@@ -96,6 +98,8 @@ final class ProviderCore: Sendable {
         if request.path.hasPrefix("/v1.0/") || request.path.hasPrefix("/beta/") {
             return directory(request, &note)
         }
+        if request.path.hasPrefix("/scim/v2/") { return scim(request, &note) }
+        if request.path.hasPrefix("/admin/directory/v1/") { return google(request, &note) }
         let method = request.method == .head ? .get : request.method
         switch (request.path, method) {
         case ("/", .get): return welcomePage()

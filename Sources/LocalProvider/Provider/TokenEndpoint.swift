@@ -290,6 +290,7 @@ enum Scopes {
     static let directory = [
         "User.Read", "User.ReadBasic.All", "User.Read.All", "User.ReadWrite.All", "Directory.Read.All",
         "Directory.ReadWrite.All", "GroupMember.Read.All", "Group.Read.All", "AuditLog.Read.All",
+        "admin.directory.user.readonly",
     ]
 
     /// The scopes of a request, each once, in order.
