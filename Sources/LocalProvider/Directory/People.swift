@@ -37,15 +37,15 @@ final class People: Sendable {
         let isAlwaysNumbered: Bool
     }
 
-    init(count: Int, seed: UInt64) {
-        let count = min(max(0, count), Int(Int32.max))
-        self.count = count
-        numbers = SplitMix64(seed: seed)
+    /// The pairs of names are the same for every directory: they are made once.
+    private static let table: (names: [NamePair], texts: [String: Int]) = {
         var texts: [String: Int] = [:]
         var names: [NamePair] = []
+        names.reserveCapacity(Invention.givenNames.count * Invention.surnames.count)
+        let surnames = Invention.surnames.map { ($0, Invention.letters($0)) }
         for given in Invention.givenNames {
-            for sur in Invention.surnames {
-                let (left, right) = (Invention.letters(given), Invention.letters(sur))
+            let left = Invention.letters(given)
+            for (sur, right) in surnames {
                 let isNumbered = right.utf8.count < 2
                 let address = isNumbered ? "\(left)." : "\(left).\(right)"
                 let name = texts[address] ?? texts.count
@@ -56,6 +56,14 @@ final class People: Sendable {
                         isAlwaysNumbered: isNumbered))
             }
         }
+        return (names, texts)
+    }()
+
+    init(count: Int, seed: UInt64) {
+        let count = min(max(0, count), Int(Int32.max))
+        self.count = count
+        numbers = SplitMix64(seed: seed)
+        let (names, texts) = Self.table
         var pairs = [UInt16](repeating: Self.irregular, count: count)
         var first = [Int32](repeating: .max, count: texts.count)
         for special in Invention.special { if let name = texts[special.name] { first[name] = -1 } }

@@ -1,16 +1,22 @@
 /// A `$search` value: clauses such as `"displayName:ada"`, joined by AND and OR.
 struct ODataSearch: Sendable, Equatable {
     struct Clause: Sendable, Equatable {
-        var property: UserProperty
-        var text: String
+        let property: UserProperty
+        let text: String
+        /// The words of the text.
+        private let wanted: [String]
+
+        init(property: UserProperty, text: String) {
+            self.property = property
+            self.text = text
+            wanted = ODataSearch.tokens(text)
+        }
 
         /// Display names by the beginnings of their words, everything else by its own beginning.
         func matches(_ value: String) -> Bool {
             guard property == .displayName else { return Folding.starts(value, with: text) }
             let words = ODataSearch.tokens(value)
-            return ODataSearch.tokens(text).allSatisfy { wanted in
-                words.contains { Folding.starts($0, with: wanted) }
-            }
+            return wanted.allSatisfy { word in words.contains { Folding.starts($0, with: word) } }
         }
     }
 
