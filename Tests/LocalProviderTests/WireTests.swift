@@ -293,3 +293,22 @@ func `Retry-After is what the fault says`(value: String?, expected: String?) asy
         #expect(throws: FaultError.self) { try faults.add(parsing: text) }
     }
 }
+
+@Test func `forged page tokens end in a page or an error`() throws {
+    let bench = GraphBench(people: 300)
+    for path in ["/users?$top=5", "/users?$top=5&$orderby=displayName", "/me/directReports?$top=5"] {
+        let request = GraphRequest(
+            method: "GET", path: String(path.prefix { $0 != "?" }),
+            query: String(path.drop { $0 != "?" }.dropFirst()), base: GraphBench.base)
+        for numbers in [[Int.max, Int.max], [Int.min, Int.min], [299, 0], [0]] {
+            let token = PageToken(kind: .page, numbers: numbers).encoded(for: RawQuery.identity(request, 0))
+            let answer = bench.ask("\(path)&$skiptoken=\(token)")
+            #expect(answer.error?.code == "Directory_ExpiredPageToken" || answer.rows.count <= 5)
+        }
+    }
+    for numbers in [[0, Int.max, Int.max, Int.max], [Int.min, Int.min, Int.min, Int.min], [5, 0, 0, 0]] {
+        let token = PageToken(kind: .deltaPage, numbers: numbers, names: ["", ""]).encoded(for: "delta")
+        let answer = bench.ask("/users/delta?$skiptoken=\(token)")
+        #expect(answer.error?.status == 410 || answer.rows.count <= 200)
+    }
+}

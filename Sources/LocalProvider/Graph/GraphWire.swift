@@ -125,7 +125,7 @@ struct GraphWire {
         switch fault?.name {
         case .directoryCut: response.fault = .cut(bodyBytes: response.body.count / 2)
         case .directorySlow:
-            let seconds = fault?.value.flatMap { Double($0) } ?? 2
+            let seconds = fault?.value.flatMap { Double($0) }.flatMap { $0.isFinite ? $0 : nil } ?? 2
             let pieces = 20.0
             response.fault = .drip(
                 bytes: max(1, (response.body.count + 19) / 20),

@@ -34,7 +34,8 @@ struct PageToken: Equatable, Sendable {
         else { return nil }
         let parts = text.split(separator: "|", omittingEmptySubsequences: false).map { String($0) }
         guard parts.count >= 2, let kind = Kind(rawValue: parts[0]) else { return nil }
-        let numbers = parts[1].split(separator: ",").compactMap { Int($0) }
+        // Whoever forges a token gets no number that cannot be reckoned with.
+        let numbers = parts[1].split(separator: ",").compactMap { Int($0) }.map { min(max($0, -1), 1_000_000_000_000) }
         self.init(kind: kind, numbers: numbers, names: Array(parts.dropFirst(2)))
     }
 

@@ -76,9 +76,10 @@ struct PeopleSelection: Sendable {
         // Rare: several properties, or one that has no order of its own.
         var found = (0..<contents.places).filter { matches($0) }
         Self.sort(&found, by: order, contents)
-        let end = min(found.count, start.invented + count)
+        let begin = min(max(0, start.invented), found.count)
+        let end = min(found.count, begin + count)
         return (
-            start.invented < end ? Array(found[start.invented..<end]) : [],
+            Array(found[begin..<end]),
             end < found.count ? Position(invented: end) : nil
         )
     }
