@@ -1,184 +1,316 @@
+import Synchronization
+
 /// The invented people: the same ones for the same number and seed.
-struct People: Sendable {
-    let all: [Person]
-    private let byID: [String: Int]
-    private let byPrincipalName: [String: Int]
-    private let reports: [Int: [Int]]
+///
+/// Nobody is stored but the few special people: everybody else is made from a place in the sequence of random numbers when
+/// asked for, so that a million people take a few megabytes. What is kept is the pair of names of each.
+final class People: Sendable {
+    /// How many there are.
+    let count: Int
+    /// The place of each person's names in ``names``; ``irregular`` for the special people.
+    let pairs: [UInt16]
+    /// Every pair of a given name and a surname.
+    let names: [NamePair]
+    private let numbers: SplitMix64
+    private let specials: [Person]
+    private let specialNames: [String: Int]
+    /// Pairs whose letters are the same share one of these.
+    private let firstOfName: [Int32]
+    private let nameByText: [String: Int]
+    /// Made when first needed: places by identifier, and sorted places.
+    private let identifiers = Mutex<[Int32]?>(nil)
+    private let orders = Mutex<[UserProperty: [Int32]]>([:])
+
+    /// Stands in ``pairs`` for whoever is not made of a pair of names.
+    static let irregular = UInt16.max
+
+    /// A given name with a surname.
+    struct NamePair: Sendable {
+        let givenName: String
+        let surname: String
+        let displayName: String
+        /// What addresses begin with, before a number.
+        let address: String
+        /// Which of the address names this is.
+        let name: Int
+        /// Whether every address has a number.
+        let isAlwaysNumbered: Bool
+    }
+
+    /// The pairs of names are the same for every directory: they are made once.
+    private static let table: (names: [NamePair], texts: [String: Int]) = {
+        var texts: [String: Int] = [:]
+        var names: [NamePair] = []
+        names.reserveCapacity(Invention.givenNames.count * Invention.surnames.count)
+        let surnames = Invention.surnames.map { ($0, Invention.letters($0)) }
+        for given in Invention.givenNames {
+            let left = Invention.letters(given)
+            for (sur, right) in surnames {
+                let isNumbered = right.utf8.count < 2
+                let address = isNumbered ? "\(left)." : "\(left).\(right)"
+                let name = texts[address] ?? texts.count
+                texts[address] = name
+                names.append(
+                    NamePair(
+                        givenName: given, surname: sur, displayName: "\(given) \(sur)", address: address, name: name,
+                        isAlwaysNumbered: isNumbered))
+            }
+        }
+        return (names, texts)
+    }()
 
     init(count: Int, seed: UInt64) {
-        var numbers = SplitMix64(state: seed)
-        var taken = Set<String>()
-        var people: [Person] = []
-        people.reserveCapacity(max(0, count))
-        for index in 0..<max(0, count) {
-            people.append(
-                index < Invention.special.count
-                    ? Invention.person(Invention.special[index], at: index, &numbers, &taken)
-                    : Invention.person(at: index, &numbers, &taken))
+        let count = min(max(0, count), Int(Int32.max))
+        self.count = count
+        numbers = SplitMix64(seed: seed)
+        let (names, texts) = Self.table
+        var pairs = [UInt16](repeating: Self.irregular, count: count)
+        var first = [Int32](repeating: .max, count: texts.count)
+        for special in Invention.special { if let name = texts[special.name] { first[name] = -1 } }
+        let specialCount = Invention.special.count
+        if count > specialCount {
+            let (givens, surs) = (UInt64(Invention.givenNames.count), UInt64(Invention.surnames.count))
+            for index in specialCount..<count {
+                let start = Self.start(index)
+                let pair = Int(numbers[start] % givens * surs + numbers[start + 1] % surs)
+                pairs[index] = UInt16(pair)
+                let name = names[pair].name
+                if first[name] == .max { first[name] = Int32(index) }
+            }
         }
-        all = people
-        byID = Dictionary(people.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { first, _ in first })
-        byPrincipalName = Dictionary(
-            people.enumerated().map { ($1.userPrincipalName.lowercased(), $0) }, uniquingKeysWith: { first, _ in first }
-        )
-        reports = Dictionary(
-            grouping: people.indices.filter { people[$0].manager != nil }, by: { people[$0].manager ?? 0 })
+        self.names = names
+        self.pairs = pairs
+        firstOfName = first
+        nameByText = texts
+        let numbers = numbers
+        specials = (0..<min(count, specialCount)).map { Self.special(at: $0, numbers) }
+        specialNames = Dictionary(
+            Invention.special.prefix(count).enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// Everybody. Of a large directory this takes much memory.
+    var all: [Person] { (0..<count).map { self[$0] } }
+
+    /// Where a person's numbers begin. The special people use eleven each, but the one without a department ten; the others
+    /// fourteen.
+    private static func start(_ index: Int) -> Int {
+        let specials = Invention.special.count
+        let special = { (index: Int) in index * 11 - (index > 9 ? 1 : 0) }
+        return index < specials ? special(index) : special(specials) + (index - specials) * 14
+    }
+
+    // MARK: One person
+
+    /// The person at this place, which must be in the directory.
+    subscript(index: Int) -> Person {
+        if index < specials.count { return specials[index] }
+        let row = InventedRow(people: self, index: index)
+        return Person(
+            id: row.id, displayName: row.pair.displayName, givenName: row.pair.givenName, surname: row.pair.surname,
+            mail: row.mail, userPrincipalName: row.userPrincipalName, jobTitle: row.jobTitle,
+            department: row.department, officeLocation: row.officeLocation, mobilePhone: row.mobilePhone,
+            businessPhones: row.businessPhones, preferredLanguage: row.place.language, city: row.place.city,
+            country: row.place.country, companyName: row.companyName, employeeID: row.employeeID,
+            accountEnabled: row.accountEnabled, isGuest: row.isGuest, createdDateTime: row.createdDateTime,
+            manager: manager(of: index))
+    }
+
+    /// The number of the person's sequence at this place.
+    func number(_ index: Int, _ place: Int) -> UInt64 { numbers[Self.start(index) + place] }
+
+    /// The name before the `@` of the person at this place, who is none of the special ones.
+    func addressName(_ index: Int) -> String {
+        let pair = names[Int(pairs[index])]
+        return firstOfName[pair.name] == Int32(index) && !pair.isAlwaysNumbered
+            ? pair.address : pair.address + String(index)
+    }
+
+    /// The place of the manager; nil for the head and for guests.
+    func manager(of index: Int) -> Int? {
+        if index < specials.count { return specials[index].manager }
+        return index % 23 == 0 ? nil : (index - 1) / 7
+    }
+
+    /// The places of the people who report to this one.
+    func reports(to index: Int) -> [Int] {
+        let first = index * 7 + 1
+        guard first < count else { return [] }
+        return (first..<min(count, first + 7)).filter { manager(of: $0) == index }
+    }
+
+    private static func special(at index: Int, _ numbers: SplitMix64) -> Person {
+        let special = Invention.special[index]
+        var next = start(index)
+        func draw() -> UInt64 {
+            defer { next += 1 }
+            return numbers[next]
+        }
+        let place = Invention.places[Int(draw() % UInt64(Invention.places.count))]
+        let address = special.isGuest ? "\(special.name)@partner.example" : "\(special.name)@contoso.example"
+        let digits = Invention.padded(draw() % 1000, to: 3)
+        let id = identifier(draw(), draw())
+        let department =
+            index == 9 ? nil : Invention.departments[Int(draw() % UInt64(Invention.departments.count))]
+        let office = "\(10 + draw() % 30)/\(1000 + draw() % 3000)"
+        return Person(
+            id: id, displayName: special.display, givenName: special.given, surname: special.sur,
+            mail: special.hasMail ? address : nil,
+            userPrincipalName: special.isGuest ? "\(special.name)_partner.example#EXT#@contoso.example" : address,
+            jobTitle: special.title, department: department, officeLocation: office,
+            mobilePhone: special.hasPhones && index % 3 != 0 ? "\(place.prefix)1\(digits)" : nil,
+            businessPhones: special.hasPhones ? ["\(place.prefix)2\(digits)"] : [], preferredLanguage: place.language,
+            city: place.city, country: place.country, companyName: special.isGuest ? nil : "Contoso",
+            employeeID: special.isGuest ? nil : "E\(Invention.padded(UInt64(index), to: 6))",
+            accountEnabled: index % 29 != 28, isGuest: special.isGuest,
+            createdDateTime: date(draw(), draw(), draw(), draw()),
+            manager: index == 0 || special.isGuest ? nil : (index - 1) / 7)
+    }
+
+    static func date(_ year: UInt64, _ month: UInt64, _ day: UInt64, _ minute: UInt64) -> String {
+        "\(2012 + year % 13)-\(Invention.padded(1 + month % 12, to: 2))-\(Invention.padded(1 + day % 28, to: 2))"
+            + "T08:\(Invention.padded(minute % 60, to: 2)):00Z"
+    }
+
+    // MARK: Identifiers
+
+    private static func high(_ number: UInt64) -> UInt64 { number & 0xFFFF_FFFF_FFFF_0FFF | 0x4000 }
+    private static func low(_ number: UInt64) -> UInt64 { number & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000 }
+
+    /// A UUID of these two numbers.
+    static func identifier(_ first: UInt64, _ second: UInt64) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        let (high, low) = (high(first), low(second))
+        return String(unsafeUninitializedCapacity: 36) { buffer in
+            var place = 0
+            for nibble in 0..<32 {
+                if nibble == 8 || nibble == 12 || nibble == 16 || nibble == 20 {
+                    buffer[place] = UInt8(ascii: "-")
+                    place += 1
+                }
+                let word = nibble < 16 ? high : low
+                buffer[place] = digits[Int(word >> UInt64(60 - nibble % 16 * 4) & 15)]
+                place += 1
+            }
+            return place
+        }
     }
 
     /// The place of the person with this identifier or user principal name, whatever its case.
-    func index(of key: String) -> Int? { byID[key.lowercased()] ?? byPrincipalName[key.lowercased()] }
+    func index(of key: String) -> Int? {
+        let folded = key.lowercased()
+        return index(identifier: folded) ?? index(principalName: folded)
+    }
 
     /// The place of the person with this user principal name or mail address.
     func index(signingInAs name: String) -> Int? {
         let folded = name.lowercased()
-        return byPrincipalName[folded] ?? all.firstIndex { $0.mail?.lowercased() == folded }
-    }
-
-    /// The places of the people who report to this one.
-    func reports(to index: Int) -> [Int] { reports[index] ?? [] }
-}
-
-/// Sebastiano Vigna's SplitMix64: numbers that look random and are the same for the same seed. Not for secrets.
-struct SplitMix64: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-}
-
-/// Where the people's names, titles and numbers come from.
-private enum Invention {
-    struct Special {
-        var display: String?
-        var given: String?
-        var sur: String?
-        var name: String
-        var title: String?
-        var isGuest = false
-        var hasMail = true
-        var hasPhones = true
-    }
-
-    /// The people who are always there: the first to sign in as, and the names that break careless programs.
-    static let special: [Special] = [
-        Special(display: "Ada Lovelace", given: "Ada", sur: "Lovelace", name: "ada", title: "Engineer"),
-        Special(
-            display: "Aoife O'Brien", given: "Aoife", sur: "O'Brien", name: "aoife.o'brien", title: "Head of Research"),
-        Special(display: "Ayşe Ünal", given: "Ayşe", sur: "Ünal", name: "ayse.unal", title: "Architect"),
-        Special(display: "李 明", given: "明", sur: "李", name: "li.ming", title: "产品经理"),
-        Special(display: "Alex 🎉 Party", given: "Alex 🎉", sur: "Party", name: "alex.party", title: "Event Planner"),
-        Special(
-            display: "Astrid d''Aubigné", given: "Astrid", sur: "d''Aubigné", name: "astrid.daubigne",
-            title: "C# Developer"),
-        Special(display: "Anna & Co. 50%", given: "Anna", sur: "& Co. 50%", name: "anna.co", title: "a+b / x%27y"),
-        Special(
-            display: "Amal Haddad", given: "Amal", sur: "Haddad", name: "amal.haddad", title: "Buyer", isGuest: true),
-        Special(display: "Anouk Nomail", given: "Anouk", sur: "Nomail", name: "anouk", title: nil, hasMail: false),
-        Special(display: nil, given: nil, sur: nil, name: "nameless", title: nil, hasMail: false, hasPhones: false),
-        Special(display: "Conf Room Adams", given: nil, sur: nil, name: "adams", title: nil, hasPhones: false),
-        Special(
-            display: "$ystem Account", given: "$ystem", sur: "Account", name: "$system", title: nil, hasPhones: false),
-        Special(display: "👩‍👩‍👧‍👦 Family Office", given: nil, sur: nil, name: "family.office", title: nil),
-        Special(
-            display: "Zoë Ångström-Æsir", given: "Zoë", sur: "Ångström-Æsir", name: "zoe.aesir", title: "Physicist"),
-    ]
-
-    static let givenNames = [
-        "Aaron", "Abigail", "Adam", "Adele", "Adriana", "Agnes", "Ahmed", "Aiko", "Alba", "Albert", "Alejandra",
-        "Alice",
-        "Amara", "Amelia", "Amir", "Ana", "Andrea", "Anton", "Arjun", "Arthur", "Ava", "Ayumi", "Beatriz", "Benjamin",
-        "Björn", "Carmen", "Chloé", "Daniel", "Deepa", "Elena", "Emeka", "Emma", "Fatima", "Felix", "Grace", "Hana",
-        "Hugo", "Ines", "Ivan", "Jürgen", "Kofi", "Lars", "Leila", "Mateo", "Mia", "Noor", "Olga", "Pavel", "Priya",
-        "Quentin", "Rosa", "Sofia", "Søren", "Tomás", "Uma", "Vera", "Wei", "Ximena", "Yusuf", "Zara",
-    ]
-    static let surnames = [
-        "Adeyemi", "Andersson", "Bianchi", "Brown", "Çelik", "Chen", "Costa", "D'Souza", "Dubois", "Eriksen", "Fischer",
-        "García", "Goldberg", "Haddad", "Hansen", "Ito", "Ivanova", "Jansen", "Kaya", "Khan", "Kim", "Kowalski",
-        "Laurent",
-        "López", "MacLeod", "Mbeki", "Moreau", "Müller", "Nakamura", "Nguyễn", "Novák", "O'Connor", "O'Neill", "Okafor",
-        "Patel", "Petrov", "Quinn", "Rossi", "Santos", "Schäfer", "Sharma", "Silva", "Smith", "Suzuki", "Tan", "Tanaka",
-        "Ueda", "van der Berg", "Vance", "Weber", "Wilson", "Wójcik", "Xu", "Yamamoto", "Yıldız", "Young", "Zhang",
-        "Zimmermann", "王", "김",
-    ]
-    static let departments = [
-        "Engineering", "Sales", "Marketing", "Finance", "Human Resources", "Legal", "Operations", "R&D", "Support",
-        "Facilities",
-    ]
-    static let titles = [
-        "Engineer", "Senior Engineer", "Account Manager", "Analyst", "Designer", "Accountant", "Consultant",
-        "Coordinator",
-        "Developer", "Administrator", "Technician", "Specialist",
-    ]
-    static let places: [(city: String, country: String, language: String, prefix: String)] = [
-        ("London", "United Kingdom", "en-GB", "+44 20 7946 0"), ("Dublin", "Ireland", "en-IE", "+353 1 555 0"),
-        ("Seattle", "United States", "en-US", "+1 206 555 0"), ("München", "Germany", "de-DE", "+49 89 5550 0"),
-        ("İstanbul", "Türkiye", "tr-TR", "+90 212 555 0"), ("São Paulo", "Brazil", "pt-BR", "+55 11 5550 0"),
-        ("上海", "China", "zh-CN", "+86 21 5550 0"), ("Malmö", "Sweden", "sv-SE", "+46 40 555 0"),
-    ]
-
-    static func person(at index: Int, _ numbers: inout SplitMix64, _ taken: inout Set<String>) -> Person {
-        let given = pick(givenNames, &numbers)
-        let sur = pick(surnames, &numbers)
-        let letters = { (text: String) in text.lowercased().filter { $0.isASCII && $0.isLetter } }
-        let (left, right) = (letters(given), letters(sur))
-        let special = Special(
-            display: "\(given) \(sur)", given: given, sur: sur,
-            name: right.count < 2 ? "\(left).\(index)" : "\(left).\(right)", title: pick(titles, &numbers),
-            isGuest: index % 23 == 0, hasMail: index % 17 != 0, hasPhones: index % 5 != 0)
-        return person(special, at: index, &numbers, &taken)
-    }
-
-    static func person(
-        _ special: Special, at index: Int, _ numbers: inout SplitMix64, _ taken: inout Set<String>
-    ) -> Person {
-        let place = pick(places, &numbers)
-        var name = special.name
-        if !taken.insert(name).inserted {
-            name = "\(special.name)\(index)"
-            taken.insert(name)
+        if let index = index(principalName: folded) { return index }
+        guard folded.hasSuffix("@partner.example") else { return nil }
+        return index(addressName: String(folded.dropLast("@partner.example".count))).flatMap {
+            self[$0].mail?.lowercased() == folded ? $0 : nil
         }
-        let address = special.isGuest ? "\(name)@partner.example" : "\(name)@contoso.example"
-        let digits = padded(numbers.next() % 1000, to: 3)
-        return Person(
-            id: identifier(&numbers), displayName: special.display, givenName: special.given, surname: special.sur,
-            mail: special.hasMail ? address : nil,
-            userPrincipalName: special.isGuest ? "\(name)_partner.example#EXT#@contoso.example" : address,
-            jobTitle: special.title, department: index == 9 ? nil : pick(departments, &numbers),
-            officeLocation: "\(10 + numbers.next() % 30)/\(1000 + numbers.next() % 3000)",
-            mobilePhone: special.hasPhones && index % 3 != 0 ? "\(place.prefix)1\(digits)" : nil,
-            businessPhones: special.hasPhones ? ["\(place.prefix)2\(digits)"] : [], preferredLanguage: place.language,
-            city: place.city, country: place.country, companyName: special.isGuest ? nil : "Contoso",
-            employeeID: special.isGuest ? nil : "E\(padded(UInt64(index), to: 6))", accountEnabled: index % 29 != 28,
-            isGuest: special.isGuest,
-            createdDateTime: "\(2012 + numbers.next() % 13)-\(padded(1 + numbers.next() % 12, to: 2))"
-                + "-\(padded(1 + numbers.next() % 28, to: 2))T08:\(padded(numbers.next() % 60, to: 2)):00Z",
-            manager: index == 0 || special.isGuest ? nil : (index - 1) / 7)
     }
 
-    private static func pick<Element>(_ list: [Element], _ numbers: inout SplitMix64) -> Element {
-        list[Int(numbers.next() % UInt64(list.count))]
+    private func index(principalName folded: String) -> Int? {
+        for ending in ["_partner.example#ext#@contoso.example", "@contoso.example"] where folded.hasSuffix(ending) {
+            let found = index(addressName: String(folded.dropLast(ending.count)))
+            return found.flatMap { self[$0].userPrincipalName.lowercased() == folded ? $0 : nil }
+        }
+        return nil
     }
 
-    private static func padded(_ number: UInt64, to width: Int) -> String {
-        let digits = String(number)
-        return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
+    private func index(addressName name: String) -> Int? {
+        if let index = specialNames[name] { return index }
+        let digits = String(name.reversed().prefix { $0.isASCII && $0.isNumber }.reversed())
+        if let index = Int(digits) {
+            return index >= specials.count && index < count && addressName(index) == name ? index : nil
+        }
+        guard let place = nameByText[name] else { return nil }
+        let index = Int(firstOfName[place])
+        return index >= 0 && index < count ? index : nil
     }
 
-    private static func identifier(_ numbers: inout SplitMix64) -> String {
-        let high = numbers.next() & 0xFFFF_FFFF_FFFF_0FFF | 0x4000
-        let low = numbers.next() & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
-        let digits = Array((hexadecimal(high) + hexadecimal(low)).utf8)
-        let parts = [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(decoding: digits[$0], as: UTF8.self) }
-        return parts.joined(separator: "-")
+    private func index(identifier folded: String) -> Int? {
+        guard folded.utf8.count == 36, let low = UInt64(folded.filter { $0 != "-" }.suffix(16), radix: 16) else {
+            return nil
+        }
+        if let special = specials.firstIndex(where: { $0.id == folded }) { return special }
+        return identifiers.withLock { table in
+            let slots = table ?? identifierTable()
+            table = slots
+            let mask = slots.count - 1
+            var slot = Int(truncatingIfNeeded: low) & mask
+            while slots[slot] >= 0 {
+                let index = Int(slots[slot])
+                if InventedRow(people: self, index: index).id == folded { return index }
+                slot = (slot + 1) & mask
+            }
+            return nil
+        }
     }
 
-    private static func hexadecimal(_ number: UInt64) -> String {
-        let digits = String(number, radix: 16)
-        return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+    /// A hash table with open addressing, half full at most: identifiers are random, so their bits are the hash.
+    private func identifierTable() -> [Int32] {
+        var size = 16
+        while size < count * 2 { size *= 2 }
+        var slots = [Int32](repeating: -1, count: size)
+        guard specials.count < count else { return slots }
+        for index in specials.count..<count {
+            var slot = Int(truncatingIfNeeded: Self.low(number(index, 6))) & (size - 1)
+            while slots[slot] >= 0 { slot = (slot + 1) & (size - 1) }
+            slots[slot] = Int32(index)
+        }
+        return slots
+    }
+
+    // MARK: Orders
+
+    /// The places of all but the special people in the order of a property: displayName, userPrincipalName or
+    /// createdDateTime. Made once; nil for other properties.
+    func order(by property: UserProperty) -> [Int32]? {
+        guard [.displayName, .userPrincipalName, .createdDateTime].contains(property) else { return nil }
+        return orders.withLock { orders in
+            if let order = orders[property] { return order }
+            let order = makeOrder(by: property)
+            orders[property] = order
+            return order
+        }
+    }
+
+    private func makeOrder(by property: UserProperty) -> [Int32] {
+        guard specials.count < count else { return [] }
+        var groups = [UInt64](repeating: 0, count: names.count)
+        if property != .createdDateTime {
+            let texts = names.map { (property == .displayName ? $0.displayName : $0.address).lowercased() }
+            let sorted = Array(Set(texts)).sorted()
+            let ranks = Dictionary(uniqueKeysWithValues: sorted.enumerated().map { ($1, UInt64($0)) })
+            groups = texts.map { ranks[$0] ?? 0 }
+        }
+        var keys: [(UInt64, UInt64)] = []
+        keys.reserveCapacity(count - specials.count)
+        for index in specials.count..<count {
+            switch property {
+            case .displayName: keys.append((groups[Int(pairs[index])], UInt64(index)))
+            case .createdDateTime:
+                let row = InventedRow(people: self, index: index)
+                keys.append((row.createdKey << 32 | UInt64(index), UInt64(index)))
+            default:
+                let row = InventedRow(people: self, index: index)
+                // The rest of the address as bytes, left aligned, so that numbers compare as texts do.
+                let pair = names[Int(pairs[index])]
+                let isPlain = firstOfName[pair.name] == Int32(index) && !pair.isAlwaysNumbered
+                var rest: UInt64 = 0
+                var shift: UInt64 = 28
+                for byte in (isPlain ? "" : String(index)).utf8.prefix(7) {
+                    rest = rest << 4 | UInt64(byte - 0x30 + 1)
+                    shift -= 4
+                }
+                rest = rest << 4 | (row.isGuest ? 13 : 12)
+                rest <<= shift
+                keys.append((groups[Int(pairs[index])] << 32 | rest, UInt64(index)))
+            }
+        }
+        keys.sort { $0 < $1 }
+        return keys.map { Int32($0.1) }
     }
 }

@@ -5,115 +5,94 @@ public struct Person: Sendable, Equatable, Identifiable {
     /// The object identifier, a UUID.
     public let id: String
     /// The name shown; nil for a few.
-    public let displayName: String?
+    public var displayName: String?
     /// The given name; nil for rooms and a few others.
-    public let givenName: String?
+    public var givenName: String?
     /// The surname; nil for rooms and a few others.
-    public let surname: String?
+    public var surname: String?
     /// The mail address; nil for a few.
-    public let mail: String?
+    public var mail: String?
     /// The name for signing in. Contains `#EXT#` for guests.
-    public let userPrincipalName: String
+    public var userPrincipalName: String
     /// The job title.
-    public let jobTitle: String?
+    public var jobTitle: String?
     /// The department.
-    public let department: String?
+    public var department: String?
     /// The office.
-    public let officeLocation: String?
+    public var officeLocation: String?
     /// The mobile telephone number.
-    public let mobilePhone: String?
+    public var mobilePhone: String?
     /// The office telephone numbers; may be empty.
-    public let businessPhones: [String]
+    public var businessPhones: [String]
     /// The language, such as `en-GB`.
-    public let preferredLanguage: String?
+    public var preferredLanguage: String?
     /// The city.
-    public let city: String?
+    public var city: String?
     /// The country.
-    public let country: String?
+    public var country: String?
     /// The company; nil for guests.
-    public let companyName: String?
+    public var companyName: String?
     /// The number in personnel's files.
-    public let employeeID: String?
+    public var employeeID: String?
     /// Whether the account may sign in.
-    public let accountEnabled: Bool
+    public var accountEnabled: Bool
     /// Whether the person belongs to another organisation.
-    public let isGuest: Bool
+    public var isGuest: Bool
     /// When the account was made, as `2021-03-04T05:06:07Z`.
-    public let createdDateTime: String
+    public var createdDateTime: String
     /// The place of the manager in the directory.
-    let manager: Int?
+    var manager: Int?
+    /// When the account was deleted.
+    var deletedDateTime: String?
+
+    init(
+        id: String, displayName: String?, givenName: String?, surname: String?, mail: String?,
+        userPrincipalName: String, jobTitle: String?, department: String?, officeLocation: String?,
+        mobilePhone: String?, businessPhones: [String], preferredLanguage: String?, city: String?, country: String?,
+        companyName: String?, employeeID: String?, accountEnabled: Bool, isGuest: Bool, createdDateTime: String,
+        manager: Int?
+    ) {
+        self.id = id
+        self.displayName = displayName
+        self.givenName = givenName
+        self.surname = surname
+        self.mail = mail
+        self.userPrincipalName = userPrincipalName
+        self.jobTitle = jobTitle
+        self.department = department
+        self.officeLocation = officeLocation
+        self.mobilePhone = mobilePhone
+        self.businessPhones = businessPhones
+        self.preferredLanguage = preferredLanguage
+        self.city = city
+        self.country = country
+        self.companyName = companyName
+        self.employeeID = employeeID
+        self.accountEnabled = accountEnabled
+        self.isGuest = isGuest
+        self.createdDateTime = createdDateTime
+        self.manager = manager
+    }
+
+    /// A person of the organisation with a mail address like the user principal name, and nothing else set.
+    ///
+    /// - Parameters:
+    ///   - id: The object identifier, a UUID in small letters; no other person may have it.
+    ///   - userPrincipalName: The name for signing in; no other person may have it.
+    ///   - createdDateTime: As `2021-03-04T05:06:07Z`.
+    public init(
+        id: String, userPrincipalName: String, displayName: String?, givenName: String? = nil, surname: String? = nil,
+        createdDateTime: String = "2024-01-01T08:00:00Z"
+    ) {
+        self.init(
+            id: id, displayName: displayName, givenName: givenName, surname: surname, mail: userPrincipalName,
+            userPrincipalName: userPrincipalName, jobTitle: nil, department: nil, officeLocation: nil,
+            mobilePhone: nil, businessPhones: [], preferredLanguage: nil, city: nil, country: nil, companyName: nil,
+            employeeID: nil, accountEnabled: true, isGuest: false, createdDateTime: createdDateTime, manager: nil)
+    }
 }
 
-/// A property of a user that the directory knows.
-enum UserProperty: String, CaseIterable {
-    case businessPhones, displayName, givenName, jobTitle, mail, mobilePhone, officeLocation, preferredLanguage,
-        surname,
-        userPrincipalName, id
-    case accountEnabled, city, companyName, country, createdDateTime, department, employeeId, mailNickname, userType
-
-    /// What comes without `$select`, in Graph's order.
-    static let defaults: [UserProperty] = [
-        .businessPhones, .displayName, .givenName, .jobTitle, .mail, .mobilePhone, .officeLocation, .preferredLanguage,
-        .surname, .userPrincipalName, .id,
-    ]
-
-    /// What the permission User.ReadBasic.All lets see.
-    static let basic: Set<UserProperty> = [.displayName, .givenName, .surname, .mail, .userPrincipalName, .id]
-
-    /// What exists only when one user is asked for; on a list, Graph answers 501.
-    static let singleOnly: Set<String> = [
-        "aboutme", "birthday", "hiredate", "interests", "mysite", "pastprojects", "preferredname", "responsibilities",
-        "schools", "skills", "mailboxsettings",
-    ]
-
-    private static let byName = Dictionary(uniqueKeysWithValues: allCases.map { ($0.rawValue.lowercased(), $0) })
-
-    /// The property of this name, whatever its case.
-    init?(name: some StringProtocol) {
-        guard let property = Self.byName[name.lowercased()] else { return nil }
-        self = property
-    }
-
-    /// How well the service can look for a property in one way.
-    enum Support {
-        case always
-        case advanced
-        case never
-    }
-
-    /// `eq` and `in`.
-    var equality: Support {
-        switch self {
-        case .companyName, .mobilePhone, .officeLocation, .preferredLanguage, .businessPhones: .advanced
-        default: .always
-        }
-    }
-
-    var startsWith: Support {
-        switch self {
-        case .city, .country, .department, .displayName, .givenName, .jobTitle, .mail, .mailNickname, .surname,
-            .userPrincipalName:
-            .always
-        case .companyName, .mobilePhone, .officeLocation, .preferredLanguage, .businessPhones: .advanced
-        case .accountEnabled, .createdDateTime, .employeeId, .id, .userType: .never
-        }
-    }
-
-    var endsWith: Support { self == .mail || self == .userPrincipalName ? .advanced : .never }
-
-    /// Comparison with `null`.
-    var nullTest: Support {
-        switch self {
-        case .accountEnabled, .userPrincipalName, .id, .businessPhones: .never
-        default: .advanced
-        }
-    }
-
-    /// `ge`, `le`, `gt`, `lt`.
-    var order: Support { self == .createdDateTime ? .always : .never }
-}
-
-extension Person {
+extension Person: PersonProperties {
     /// The text of a property; nil when it is not set or is no text.
     func text(_ property: UserProperty) -> String? {
         switch property {
@@ -133,18 +112,134 @@ extension Person {
         case .companyName: companyName
         case .employeeId: employeeID
         case .createdDateTime: createdDateTime
-        case .userType: isGuest ? "Guest" : "Member"
-        case .mailNickname: String(userPrincipalName.prefix { $0 != "@" && $0 != "#" })
-        case .accountEnabled, .businessPhones: nil
+        case .deletedDateTime: deletedDateTime
+        default: derivedText(property)
         }
+    }
+
+    func texts(_ property: UserProperty) -> [String] {
+        property == .businessPhones ? businessPhones : derivedTexts(property)
+    }
+}
+
+// MARK: What follows from the rest
+
+extension PersonProperties {
+    /// The properties that follow from others.
+    func derivedText(_ property: UserProperty) -> String? {
+        switch property {
+        case .userType: isGuest ? "Guest" : "Member"
+        case .mailNickname: text(.userPrincipalName).map { String($0.prefix { $0 != "@" && $0 != "#" }) }
+        case .usageLocation: country?.code
+        case .state: country?.state
+        case .postalCode: country?.postalCode
+        case .streetAddress: text(.city).map { "1 Main Street, \($0)" }
+        case .employeeType: isGuest ? nil : "Employee"
+        case .employeeHireDate: isGuest ? nil : text(.createdDateTime)
+        case .externalUserState: isGuest ? "Accepted" : nil
+        case .creationType: isGuest ? "Invitation" : nil
+        case .onPremisesSamAccountName: isGuest ? nil : derivedText(.mailNickname).map { String($0.prefix(20)) }
+        case .lastPasswordChangeDateTime: text(.createdDateTime)
+        case .birthday, .hireDate: "0001-01-01T00:00:00Z"
+        case .preferredName: ""
+        default: nil
+        }
+    }
+
+    func derivedTexts(_ property: UserProperty) -> [String] {
+        switch property {
+        case .imAddresses: text(.mail).map { [$0] } ?? []
+        case .proxyAddresses: text(.mail).map { ["SMTP:\($0)"] } ?? []
+        case .otherMails: isGuest ? text(.mail).map { [$0] } ?? [] : []
+        default: []
+        }
+    }
+
+    private var country: (code: String, state: String?, postalCode: String)? {
+        text(.country).flatMap { Self.countries[$0] }
+    }
+
+    private static var countries: [String: (code: String, state: String?, postalCode: String)] {
+        [
+            "United Kingdom": ("GB", nil, "SW1A 1AA"), "Ireland": ("IE", nil, "D02 AF30"),
+            "United States": ("US", "WA", "98101"), "Germany": ("DE", "Bayern", "80331"),
+            "Türkiye": ("TR", nil, "34110"), "Brazil": ("BR", "SP", "01000-000"), "China": ("CN", nil, "200000"),
+            "Sweden": ("SE", nil, "211 22"),
+        ]
     }
 
     /// A property as Graph writes it.
     func json(_ property: UserProperty) -> JSONValue {
-        switch property {
-        case .accountEnabled: .bool(accountEnabled)
-        case .businessPhones: .array(businessPhones.map { .string($0) })
-        default: text(property).map { .string($0) } ?? .null
+        switch property.kind {
+        case .text, .date: text(property).map { .string($0) } ?? .null
+        case .texts: .array(texts(property).map { .string($0) })
+        case .flag: flag(property).map { .bool($0) } ?? .null
+        case .objects: .array(objects(property).map { .object($0) })
+        case .object: object(property).map { .object($0) } ?? .null
         }
+    }
+
+    /// The truth value of a property; nil when it is not set or is none.
+    func flag(_ property: UserProperty) -> Bool? {
+        switch property {
+        case .accountEnabled: accountEnabled
+        case .showInAddressList: !isGuest
+        case .isResourceAccount: false
+        default: nil
+        }
+    }
+
+    /// The elements of a list of objects.
+    func objects(_ property: UserProperty) -> [JSONObject] {
+        switch property {
+        case .identities:
+            [
+                [
+                    "signInType": "userPrincipalName", "issuer": "contoso.example",
+                    "issuerAssignedId": text(.userPrincipalName).map { .string($0) } ?? .null,
+                ]
+            ]
+        case .assignedLicenses:
+            accountEnabled && !isGuest
+                ? [["disabledPlans": [], "skuId": "c7df2760-2c81-4ef7-b578-5b5392b571df"]] : []
+        case .assignedPlans:
+            accountEnabled && !isGuest
+                ? [
+                    [
+                        "assignedDateTime": text(.createdDateTime).map { .string($0) } ?? .null,
+                        "capabilityStatus": "Enabled", "service": "exchange",
+                        "servicePlanId": "efb87545-963c-4e0d-99df-69c6916d9eb0",
+                    ]
+                ] : []
+        case .provisionedPlans:
+            accountEnabled && !isGuest
+                ? [["capabilityStatus": "Enabled", "provisioningStatus": "Success", "service": "exchange"]] : []
+        default: []
+        }
+    }
+
+    private func object(_ property: UserProperty) -> JSONObject? {
+        switch property {
+        case .onPremisesExtensionAttributes:
+            JSONObject((1...15).map { .init(name: "extensionAttribute\($0)", value: .null) })
+        case .employeeOrgData:
+            isGuest ? nil : ["division": text(.department).map { .string($0) } ?? .null, "costCenter": "1000"]
+        case .mailboxSettings:
+            text(.mail) == nil
+                ? [:]
+                : ["timeZone": "UTC", "language": ["locale": text(.preferredLanguage).map { .string($0) } ?? .null]]
+        case .signInActivity:
+            accountEnabled
+                ? [
+                    "lastSignInDateTime": text(.createdDateTime).map { .string($0) } ?? .null,
+                    "lastSignInRequestId": text(.id).map { .string($0) } ?? .null,
+                ] : nil
+        default: nil
+        }
+    }
+
+    /// A member of a property that is an object.
+    func text(_ property: UserProperty, member: String) -> String? {
+        object(property)?.members.first { $0.name.lowercased() == member.lowercased() }?.value.string
     }
 }

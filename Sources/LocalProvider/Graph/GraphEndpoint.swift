@@ -4,39 +4,70 @@
     import Foundation
 #endif
 import HTTPTransport
+import JOSE
 import OAuth2AccountStore
 import StrictJSON
 
-// Graph on the wire: tokens, identifiers, batches, faults.
+// Graph on the wire: faults first, then the token, the quota and the directory.
 extension ProviderCore {
     func directory(_ request: LoopbackRequest, _ note: inout Note) -> LoopbackResponse {
         let version = request.path.hasPrefix("/beta/") ? "beta" : "v1.0"
-        let fault = state.withLock { $0.faults.take("directory-") }
-        note.fault = fault
+        let graphRequest = GraphRequest(
+            method: request.method == .head ? "GET" : request.method.rawValue,
+            path: String(request.path.dropFirst(version.count + 1)), query: request.query,
+            consistencyLevel: request.fields["ConsistencyLevel"], base: "\(issuer)/\(version)",
+            prefersMinimal: Self.prefersMinimal(request.fields["Prefer"]))
+        let fault = state.withLock { $0.faults.take("directory-") { Self.canPlay($0, graphRequest) } }
+        note.fault = fault?.name
         var wire = GraphWire(
             requestID: GraphWire.identifier(configuration.randomBytes),
             clientRequestID: request.fields["client-request-id"],
             now: now)
-        if let fault, let response = played(fault, wire) { return response }
+        wire.fault = fault
+        if let fault, let response = played(fault, graphRequest, wire) { return response }
 
         let caller: GraphCaller
         switch bearer(request.fields) {
         case .good(let authorization):
             caller = GraphCaller(
                 person: authorization.person, permissions: Set(authorization.scopes.map(Scopes.permission)))
+            wire.application = authorization.clientID
         case .missing: return unauthenticated("Access token is empty.", wire)
         case .expired: return unauthenticated("Lifetime validation failed, the token is expired.", wire)
         case .unknown: return unauthenticated("CompactToken parsing failed with error code: 80049217", wire)
         }
-
-        let graphRequest = GraphRequest(
-            method: request.method == .head ? "GET" : request.method.rawValue,
-            path: String(request.path.dropFirst(version.count + 1)), query: request.query,
-            consistencyLevel: request.fields["ConsistencyLevel"], base: "\(issuer)/\(version)")
         if graphRequest.path.lowercased() == "/$batch" { return batch(request, graphRequest, caller, wire) }
-        let answer = graph.answer(graphRequest, caller: caller)
-        wire.fault = fault
+        let charge = charge(graphRequest, to: wire.application)
+        wire.charge = charge
+        let answer = charge.retryAfter == nil ? answer(graphRequest, caller) : .failure(.throttled)
         return wire.response(to: answer, request: graphRequest)
+    }
+
+    /// The directory's answer; what it changes is changed.
+    func answer(_ request: GraphRequest, _ caller: GraphCaller) -> GraphAnswer {
+        let now = now
+        let (contents, generation) = state.withLock { ($0.directory, $0.generation) }
+        var resources = GraphResources(contents)
+        resources.withholdsNonBasicProperties = configuration.withholdsNonBasicProperties
+        resources.now = now
+        resources.generation = generation
+        let answer = resources.answer(request, caller: caller)
+        switch answer {
+        case .restoration(let index, _):
+            guard state.withLock({ $0.directory.restore(index, now: now) }) else {
+                return .failure(
+                    .badRequest("Another object with the same value for property userPrincipalName already exists."))
+            }
+        case .purge(let index): state.withLock { $0.directory.remove(index, isPermanent: true, now: now) }
+        default: break
+        }
+        return answer
+    }
+
+    /// RFC 7240 section 4.2.
+    private static func prefersMinimal(_ prefer: String?) -> Bool {
+        prefer?.lowercased().filter { $0 != " " && $0 != "\"" }.split(separator: ",").contains("return=minimal")
+            ?? false
     }
 
     private func unauthenticated(_ message: String, _ wire: GraphWire) -> LoopbackResponse {
@@ -47,163 +78,136 @@ extension ProviderCore {
         return response
     }
 
-    /// The answer to a fault that needs no directory; nil for those that change its answer.
-    private func played(_ fault: Faults.Name, _ wire: GraphWire) -> LoopbackResponse? {
+    // MARK: Faults
+
+    /// Whether a fault fits the request: some wait for a list, a page token, a delta token or a batch.
+    private static func canPlay(_ fault: Faults.Name, _ request: GraphRequest) -> Bool {
+        let path = request.path.lowercased()
         switch fault {
+        case .directoryBatchOrder, .directoryBatch429, .directoryBatchMissing: return path == "/$batch"
+        case .directoryForeignNextLink, .directoryNextLinkLoop, .directoryEmptyPage:
+            guard let last = path.split(separator: "/").last else { return false }
+            return ["users", "delta", "directreports", "memberof", "transitivememberof"].contains(last)
+                || last.hasPrefix("microsoft.graph.")
+        case .directoryExpiredPageToken, .directoryPageTokenNotFound: return has("skiptoken", request)
+        case .directory410:
+            return path == "/users/delta" && (has("skiptoken", request) || has("deltatoken", request))
+        default: return true
+        }
+    }
+
+    private static func has(_ option: String, _ request: GraphRequest) -> Bool {
+        FormFields(parsing: request.query ?? "")?.fields.contains {
+            [option, "$" + option].contains($0.name.lowercased())
+        } ?? false
+    }
+
+    /// The answer to a fault that needs no directory; nil for those that change its answer.
+    private func played(
+        _ fault: Faults.Entry, _ request: GraphRequest, _ wire: GraphWire
+    ) -> LoopbackResponse? {
+        switch fault.name {
         case .directory401: return unauthenticated("A fault that is played.", wire)
-        case .directory403: return wire.failure(.denied)
-        case .directory404: return wire.failure(.notFound("00000000-0000-0000-0000-000000000000"))
+        case .directoryClaims: return claimsChallenge(fault.value, wire)
         case .directory429, .directory503:
             var response = wire.failure(
-                fault == .directory429
-                    ? GraphFailure(status: 429, code: "TooManyRequests", message: "Please retry again later.")
+                fault.name == .directory429
+                    ? .throttled
                     : GraphFailure(status: 503, code: "serviceNotAvailable", message: "The service is not available."))
-            response.fields["Retry-After"] = "2"
+            if let text = RetryAfterText.field(fault.value, now: now) { response.fields["Retry-After"] = text }
+            return response
+        case .directoryThrottled:
+            var response = wire.failure(.throttled)
+            wire.throttle(&response, wait: RetryAfterText.field(fault.value ?? "5", now: now) ?? "5")
             return response
         case .directoryHTML:
             return .html("<html><head><title>504 Gateway Time-out</title></head><body>504</body></html>\n", status: 504)
+        case .directoryEmptyAnswer: return LoopbackResponse(status: 502)
+        case .directoryNothing: return LoopbackResponse(status: 200, fault: .closeWithoutAnswer)
+        case .directoryStall: return LoopbackResponse(status: 200, fault: .stall)
+        case .directoryMailbox:
+            return .json(
+                [
+                    "error": [
+                        "code": .string(GraphFailure.noMailbox.code),
+                        "message": .string(GraphFailure.noMailbox.message),
+                    ]
+                ],
+                status: 404)
+        case .directoryNested:
+            return wire.json(
+                [
+                    "error": [
+                        "code": "internalServerError",
+                        "message": "An internal server error occurred while processing the request.",
+                        "innerError": [
+                            "code": "internalServerErrorUncategorized", "message": "An unspecified error has occurred.",
+                            "innerError": [
+                                "code": "GenericFileOpenError", "message": "The workbook cannot be opened.",
+                            ],
+                        ],
+                    ]
+                ], status: 500)
+        case .directoryOddError:
+            return wire.json(
+                [
+                    "error": [
+                        "code": "", "message": "Invalid filter clause",
+                        "innererror": ["requestId": .string(wire.requestID), "date": .string(wire.date)],
+                    ]
+                ], status: 400)
+        default: return Self.failure(of: fault, request).map { wire.failure($0) }
+        }
+    }
+
+    /// The faults that are plain errors.
+    private static func failure(of fault: Faults.Entry, _ request: GraphRequest) -> GraphFailure? {
+        func coded(_ failure: GraphFailure) -> GraphFailure {
+            var failure = failure
+            if let code = fault.value { failure.code = code }
+            return failure
+        }
+        switch fault.name {
+        case .directory400: return coded(.badRequest("A fault that is played."))
+        case .directory403: return coded(.denied)
+        case .directoryPremium:
+            return GraphFailure(
+                status: 403, code: "Authentication_RequestFromNonPremiumTenantOrB2CTenant",
+                message: "Neither tenant is B2C or tenant doesn't have premium license")
+        case .directory404: return coded(.notFound("00000000-0000-0000-0000-000000000000"))
+        case .directory410: return coded(.resync(request.base))
+        case .directory500:
+            return GraphFailure(
+                status: 500, code: "internalServerError",
+                message: "An internal server error occurred while processing the request.")
+        case .directory501:
+            return GraphFailure(
+                status: 501, code: "NotImplemented", message: "This operation target is not yet supported.")
+        case .directory504:
+            return GraphFailure(
+                status: 504, code: "UnknownError", message: "The gateway did not receive a response in time.")
+        case .directoryExpiredPageToken: return .expiredPageToken
+        case .directoryPageTokenNotFound:
+            return GraphFailure(
+                status: 400, code: "DirectoryPageTokenNotFoundException",
+                message: "The specified page token value was not found.")
         default: return nil
         }
     }
 
-    // MARK: Batches
-
-    /// JSON batching: at most 20 requests, answered each on its own.
-    private func batch(
-        _ request: LoopbackRequest, _ outer: GraphRequest, _ caller: GraphCaller, _ wire: GraphWire
-    ) -> LoopbackResponse {
-        guard outer.method == "POST" else {
-            return wire.failure(
-                GraphFailure(status: 405, code: "Request_BadRequest", message: "Specified HTTP method is not allowed."))
-        }
-        guard let body = try? JSONValue(parsing: request.body), let items = body.object?["requests"]?.array,
-            !items.isEmpty
-        else { return wire.failure(.malformed("Unable to read JSON request payload.")) }
-        guard items.count <= 20 else {
-            return wire.failure(.malformed("Number of batch request steps exceeds the maximum value of 20."))
-        }
-        var seen = Set<String>()
-        var responses: [JSONValue] = []
-        for item in items {
-            guard let object = item.object, let id = object["id"]?.string, let url = object["url"]?.string,
-                let method = object["method"]?.string, seen.insert(id).inserted
-            else {
-                return wire.failure(.malformed("Each batch request needs a unique id, a method and a url."))
-            }
-            let headers = object["headers"]?.object
-            let level = headers?.members.first { $0.name.lowercased() == "consistencylevel" }?.value.string
-            let path = url.prefix { $0 != "?" }
-            let query = path.endIndex < url.endIndex ? String(url[url.index(after: path.endIndex)...]) : nil
-            let inner = GraphRequest(
-                method: method.uppercased(), path: path.hasPrefix("/") ? String(path) : "/\(path)", query: query,
-                consistencyLevel: level, base: outer.base)
-            responses.append(.object(wire.batchItem(id: id, graph.answer(inner, caller: caller))))
-        }
-        return wire.json(["responses": .array(responses)], status: 200)
+    /// Continuous access evaluation: the token is good no more before its time, and a new one must have these claims.
+    private func claimsChallenge(_ claims: String?, _ wire: GraphWire) -> LoopbackResponse {
+        let usual = "{\"access_token\":{\"nbf\":{\"essential\":true,\"value\":\"\(now)\"}}}"
+        let encoded = Data((claims ?? usual).utf8).base64EncodedString()
+        var response = wire.failure(
+            .unauthenticated("Continuous access evaluation resulted in challenge with result: InteractionRequired"))
+        response.fields["WWW-Authenticate"] =
+            "Bearer realm=\"\", authorization_uri=\"\(issuer)/authorize\", client_id=\"local-graph\""
+            + ", error=\"insufficient_claims\", claims=\"\(encoded)\""
+        return response
     }
 }
 
-/// The identifiers and the faults that an answer carries.
-private struct GraphWire {
-    let requestID: String
-    let clientRequestID: String
-    let now: Int
-    var fault: Faults.Name?
-
-    init(requestID: String, clientRequestID: String?, now: Int) {
-        self.requestID = requestID
-        // Without one from the client the service repeats its own.
-        self.clientRequestID = clientRequestID.map { String($0.prefix(128)) } ?? requestID
-        self.now = now
-    }
-
-    /// A random UUID; all zeros when there is no randomness, because an identifier is not worth a failure.
-    static func identifier(_ randomBytes: @Sendable (Int) throws -> [UInt8]) -> String {
-        var bytes = (try? randomBytes(16)) ?? []
-        bytes = Array(bytes.prefix(16)) + [UInt8](repeating: 0, count: max(0, 16 - bytes.count))
-        bytes[6] = bytes[6] & 0x0F | 0x40
-        bytes[8] = bytes[8] & 0x3F | 0x80
-        let digits = Array("0123456789abcdef".utf8)
-        var text: [UInt8] = []
-        for (index, byte) in bytes.enumerated() {
-            if [4, 6, 8, 10].contains(index) { text.append(UInt8(ascii: "-")) }
-            text += [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-        }
-        return String(decoding: text, as: UTF8.self)
-    }
-
-    private var date: String {
-        String(Date(timeIntervalSince1970: Double(now)).formatted(.iso8601).prefix(19))
-    }
-
-    func failure(_ failure: GraphFailure) -> LoopbackResponse { json(errorJSON(failure), status: failure.status) }
-
-    private func errorJSON(_ failure: GraphFailure) -> JSONObject {
-        failure.json(requestID: requestID, clientRequestID: clientRequestID, date: date)
-    }
-
-    func json(_ object: JSONObject, status: Int) -> LoopbackResponse {
-        var response = LoopbackResponse(status: status, body: Data(JSONValue.object(object).serialized()))
-        response.fields = [
-            "Content-Type":
-                "application/json;odata.metadata=minimal;odata.streaming=true;IEEE754Compatible=false;charset=utf-8",
-            "request-id": requestID, "client-request-id": clientRequestID, "OData-Version": "4.0",
-            "x-ms-resource-unit": "1",
-        ]
-        return response
-    }
-
-    func response(to answer: GraphAnswer, request: GraphRequest) -> LoopbackResponse {
-        var response: LoopbackResponse
-        switch answer {
-        case .failure(let failure): response = self.failure(failure)
-        case .json(let object): response = json(object, status: 200)
-        case .list(let object): response = json(disturbed(object, request), status: 200)
-        case .text(let text):
-            response = .text(200, text)
-            response.fields["request-id"] = requestID
-            response.fields["client-request-id"] = clientRequestID
-        }
-        switch fault {
-        case .directoryCut: response.fault = .cut(bodyBytes: response.body.count / 2)
-        case .directorySlow:
-            response.fault = .drip(bytes: max(64, response.body.count / 20), every: .milliseconds(100))
-        default: break
-        }
-        return response
-    }
-
-    /// A list with the fault of its link.
-    private func disturbed(_ list: JSONObject, _ request: GraphRequest) -> JSONObject {
-        var list = list
-        let here = "\(request.base)\(request.path)" + (request.query.map { "?\($0)" } ?? "")
-        switch fault {
-        case .directoryForeignNextLink:
-            list["@odata.nextLink"] = "https://graph.attacker.example/v1.0/users?$skiptoken=stolen"
-        case .directoryNextLinkLoop: list["@odata.nextLink"] = .string(here)
-        case .directoryEmptyPage:
-            // The same query again: the next request gets the page that is due, if the fault is used up by then.
-            let options = (request.query ?? "").split(separator: "&").filter { !$0.hasPrefix("again=") }
-            let query = (options.map { String($0) } + ["again=\(requestID)"]).joined(separator: "&")
-            list["value"] = []
-            list["@odata.nextLink"] = .string("\(request.base)\(request.path)?\(query)")
-        default: break
-        }
-        return list
-    }
-
-    func batchItem(id: String, _ answer: GraphAnswer) -> JSONObject {
-        let type: JSONValue = ["Content-Type": "application/json"]
-        switch answer {
-        case .json(let object), .list(let object):
-            return ["id": .string(id), "status": 200, "headers": type, "body": .object(object)]
-        case .failure(let failure):
-            return [
-                "id": .string(id), "status": .number(JSONNumber(Int64(failure.status))), "headers": type,
-                "body": .object(errorJSON(failure)),
-            ]
-        case .text(let text):
-            return ["id": .string(id), "status": 200, "headers": ["Content-Type": "text/plain"], "body": .string(text)]
-        }
-    }
+extension GraphFailure {
+    static let throttled = GraphFailure(status: 429, code: "TooManyRequests", message: "Please retry again later.")
 }

@@ -1,3 +1,8 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 import StrictJSON
 
 /// A request to the directory, from the wire or out of a batch.
@@ -11,6 +16,8 @@ struct GraphRequest: Sendable {
     var consistencyLevel: String?
     /// What is put before a path to make an absolute URL: `http://127.0.0.1:1/v1.0`.
     var base: String
+    /// Whether `Prefer: return=minimal` was sent.
+    var prefersMinimal = false
 
     var isEventual: Bool { consistencyLevel?.lowercased() == "eventual" }
 }
@@ -21,6 +28,12 @@ enum GraphAnswer: Sendable {
     /// A list and how it may be disturbed by a fault: `value` and `@odata.nextLink` stand in it.
     case list(JSONObject)
     case text(String)
+    /// A picture and its type.
+    case content(Data, type: String)
+    /// The person at this place is to be restored; the answer if that works.
+    case restoration(Int, JSONObject)
+    /// The deleted person at this place is to be deleted for good.
+    case purge(Int)
     case failure(GraphFailure)
 }
 
@@ -29,6 +42,21 @@ struct GraphFailure: Error, Sendable, Equatable {
     var status: Int
     var code: String
     var message: String
+    /// Where to begin again, for 410.
+    var location: String?
+
+    static let expiredPageToken = GraphFailure(
+        status: 400, code: "Directory_ExpiredPageToken",
+        message: "The specified page token value has expired and can not be included in your request.")
+
+    static func resync(_ base: String, code: String = "syncStateNotFound") -> GraphFailure {
+        GraphFailure(
+            status: 410, code: code,
+            message: "The sync state is not found. A full synchronization is required.",
+            location: "\(base)/users/delta?$deltatoken=")
+    }
+
+    static func segment(_ name: String) -> GraphFailure { .malformed("Resource not found for the segment '\(name)'.") }
 
     static func badRequest(_ message: String) -> GraphFailure {
         GraphFailure(status: 400, code: "Request_BadRequest", message: message)
@@ -79,11 +107,31 @@ struct GraphCaller: Sendable {
     var permissions: Set<String>
 
     var readsEverybody: Bool {
-        !permissions.isDisjoint(with: ["User.ReadBasic.All", "User.Read.All", "Directory.Read.All"])
+        !permissions.isDisjoint(with: [
+            "User.ReadBasic.All", "User.Read.All", "User.ReadWrite.All", "Directory.Read.All",
+            "Directory.ReadWrite.All",
+        ])
     }
+
+    /// Whether the other protocols' lists may be read.
+    var readsOtherLists: Bool { readsEverybody || permissions.contains("admin.directory.user.readonly") }
+
+    /// Whether groups may be read, and not only their identifiers.
+    var readsGroups: Bool {
+        !permissions.isDisjoint(with: ["GroupMember.Read.All", "Group.Read.All", "Directory.Read.All"])
+    }
+
+    /// Whether accounts may be restored and deleted.
+    var writes: Bool { !permissions.isDisjoint(with: ["User.ReadWrite.All", "Directory.ReadWrite.All"]) }
 
     var readsSelf: Bool { readsEverybody || permissions.contains("User.Read") }
 
     /// Whether only the basic properties of other people are allowed.
-    var readsBasicOnly: Bool { permissions.isDisjoint(with: ["User.Read.All", "Directory.Read.All"]) }
+    var readsBasicOnly: Bool { !readsEverything }
+
+    private var readsEverything: Bool {
+        !permissions.isDisjoint(with: [
+            "User.Read.All", "User.ReadWrite.All", "Directory.Read.All", "Directory.ReadWrite.All",
+        ])
+    }
 }

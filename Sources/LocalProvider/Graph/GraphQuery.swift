@@ -10,19 +10,24 @@ struct GraphQuery: Sendable {
     var top = 100
     var countsTotal = false
     /// Where the page begins.
-    var offset = 0
-    var expand: [Expansion] = []
+    var position = PeopleSelection.Position()
+    var expand: Expansion?
+    /// What `$deltatoken` said.
+    var deltaToken: String?
 
-    /// `manager($select=…)` or `directReports($select=…)`.
+    /// `manager($select=…)`, `manager($levels=max;$select=…)` or `directReports($select=…)`.
     struct Expansion: Sendable {
         var relation: String
         var select: [UserProperty]
+        /// How many managers above one another; nil without `$levels`.
+        var levels: Int?
     }
 
     /// The options that a resource takes, and whether it is one user or a list.
-    enum Shape { case one, list, count }
+    enum Shape { case one, list, count, delta, groups }
 
-    init(_ request: GraphRequest, _ shape: Shape) throws(GraphFailure) {
+    /// - Parameter generation: Page tokens of another generation are refused.
+    init(_ request: GraphRequest, _ shape: Shape, generation: Int = 0) throws(GraphFailure) {
         guard let fields = FormFields(parsing: request.query ?? "") else {
             throw .malformed("The query string is not percent-encoded UTF-8.")
         }
@@ -45,26 +50,41 @@ struct GraphQuery: Sendable {
         try readShape(options, shape)
         try readSearching(options)
         try checkAdvanced(request, shape)
-        countsTotal = options["$count"]?.lowercased() == "true" && request.isEventual && offset == 0
-        if let token = options["$skiptoken"] {
-            guard let place = Self.offset(of: token, for: Self.identity(request.query)) else {
-                throw GraphFailure(
-                    status: 400, code: "Directory_ExpiredPageToken",
-                    message: "The specified page token value has expired and can not be included in your request.")
-            }
-            offset = place
+        countsTotal = options["$count"]?.lowercased() == "true" && request.isEventual
+        deltaToken = options["$deltatoken"]
+        if let token = options["$skiptoken"], shape != .delta {
+            guard let read = PageToken(token, for: RawQuery.identity(request, generation)), read.kind == .page,
+                read.numbers.count == 2
+            else { throw .expiredPageToken }
+            position = .init(invented: read.numbers[0], irregular: read.numbers[1])
             countsTotal = false
         }
     }
 
+    /// The link to the page that begins at this place, with the other options as they were sent.
+    static func link(_ request: GraphRequest, _ position: PeopleSelection.Position, generation: Int) -> String {
+        let token = PageToken(kind: .page, numbers: [position.invented, position.irregular])
+            .encoded(for: RawQuery.identity(request, generation))
+        let query = RawQuery.without(["skiptoken"], request.query) + ["$skiptoken=\(token)"]
+        return "\(request.base)\(request.path)?" + query.joined(separator: "&")
+    }
+
     private static let known: Set<String> = [
         "$select", "$filter", "$search", "$orderby", "$top", "$count", "$skiptoken", "$expand", "$skip", "$format",
+        "$deltatoken",
     ]
 
     private mutating func readShape(_ options: [String: String], _ shape: Shape) throws(GraphFailure) {
-        if let text = options["$select"], !text.isEmpty {
-            select = try Self.selection(text, isList: shape == .list)
+        if shape != .groups, let text = options["$select"], !text.isEmpty {
+            select = try Self.selection(text, isList: shape == .list || shape == .delta)
             isSelected = true
+        }
+        if shape == .delta {
+            for name in ["$top", "$orderby", "$search", "$count", "$expand"] where options[name] != nil {
+                throw .badRequest("The query option '\(name)' is not supported with the delta function.")
+            }
+        } else if options["$deltatoken"] != nil {
+            throw .malformed("The query parameter '$deltatoken' is not supported.")
         }
         if let text = options["$top"] {
             guard let number = Int(text), (1...999).contains(number) else {
@@ -72,12 +92,14 @@ struct GraphQuery: Sendable {
             }
             top = number
         }
+        // A page with signInActivity is smaller than asked for.
+        if select.contains(.signInActivity) { top = min(top, 500) }
         if options["$skip"] != nil { throw .badRequest("'$skip' is not supported by the service.") }
         if let text = options["$count"], text.lowercased() != "true", text.lowercased() != "false" {
             throw .malformed(
                 "Invalid value '\(text)' for $count query option found. Valid values are 'true' and 'false'.")
         }
-        if let text = options["$expand"], !text.isEmpty { expand = [try Self.expansion(text)] }
+        if let text = options["$expand"], !text.isEmpty { expand = try Self.expansion(text) }
     }
 
     private mutating func readSearching(_ options: [String: String]) throws(GraphFailure) {
@@ -132,16 +154,28 @@ struct GraphQuery: Sendable {
                     "Too many child clauses specified in search filter expression containing 'OR' operators:"
                         + " \(filter.clauseCount). Max allowed: 15.")
             }
+            if !isAdvanced, filter.longestEqualLiteral > 120 {
+                throw .unsupported(
+                    "Invalid filter clause: a literal of \(filter.longestEqualLiteral) characters. Max allowed: 120.")
+            }
         }
         for (property, _) in order {
             switch property {
             case .displayName, .userPrincipalName: if isAdvanced || filter == nil { continue }
-            case .createdDateTime: if isAdvanced { continue }
+            case .createdDateTime, .deletedDateTime: if isAdvanced { continue }
             default: throw .unsupported("Sorting not supported for property '\(property.rawValue)' of resource 'User'.")
             }
             throw .unsupported("Sorting not supported for current query.")
         }
-        if !expand.isEmpty, shape == .list, isAdvanced {
+        if isAdvanced, let query = request.query, query.utf8.count > 2_048 {
+            throw GraphFailure(status: 414, code: "UriTooLong", message: "The request URI is too long.")
+        }
+        guard let expand else { return }
+        if expand.levels != nil, !isAdvanced {
+            throw .unsupported(
+                "The $levels option needs the $count=true query parameter and the ConsistencyLevel:eventual header.")
+        }
+        if expand.levels == nil, shape != .one, isAdvanced {
             throw .unsupported("$expand is not supported with advanced query parameters.")
         }
     }
@@ -150,78 +184,50 @@ struct GraphQuery: Sendable {
         var selected: [UserProperty] = []
         for part in text.split(separator: ",") {
             let name = part.filter { $0 != " " }
-            if UserProperty.singleOnly.contains(name.lowercased()) {
-                guard !isList else {
-                    throw GraphFailure(
-                        status: 501, code: "NotImplemented", message: "This operation target is not yet supported.")
-                }
-                continue
-            }
-            if name == "*" { return UserProperty.allCases }
+            if name == "*" { return UserProperty.allCases.filter { !$0.isSingleOnly && $0 != .signInActivity } }
             guard let property = UserProperty(name: name) else { throw unknown(name) }
+            if property.isSingleOnly, isList {
+                throw GraphFailure(
+                    status: 501, code: "NotImplemented", message: "This operation target is not yet supported.")
+            }
             if !selected.contains(property) { selected.append(property) }
         }
         return selected
     }
 
     private static func expansion(_ text: String) throws(GraphFailure) -> Expansion {
-        let name = text.prefix { $0 != "(" }
-        guard let relation = ["manager", "directReports"].first(where: { $0.lowercased() == name.lowercased() }) else {
+        let name = text.prefix { $0 != "(" && $0 != "," }
+        guard
+            let relation = ["manager", "directReports", "memberOf", "transitiveMemberOf"]
+                .first(where: { $0.lowercased() == name.lowercased() })
+        else {
             throw GraphFailure(
-                status: 400, code: "ExpandNotSupported", message: "Expand is not allowed for '\(name)' property.")
+                status: 400, code: "ExpandNotSupported",
+                message: "Expand is not allowed for property '\(name)' according to the entity schema.")
         }
-        var select = UserProperty.defaults
-        if name.endIndex < text.endIndex {
-            guard text.hasSuffix(")") else { throw .malformed("Syntax error in $expand '\(text)'.") }
-            let inner = text[text.index(after: name.endIndex)...].dropLast()
-            for option in inner.split(separator: ";") {
-                if option.lowercased().hasPrefix("$select=") {
-                    select = try selection(String(option.dropFirst(8)), isList: false)
+        var expansion = Expansion(relation: relation, select: UserProperty.defaults)
+        guard name.endIndex < text.endIndex else { return expansion }
+        guard text[name.endIndex] == "(", text.hasSuffix(")"), !text.dropLast().contains(")") else {
+            throw .badRequest("Only one property can be expanded: '\(text)'.")
+        }
+        for option in text[text.index(after: name.endIndex)...].dropLast().split(separator: ";") {
+            let folded = option.lowercased().filter { $0 != " " }
+            if folded.hasPrefix("$select=") {
+                expansion.select = try selection(String(option.drop { $0 != "=" }.dropFirst()), isList: true)
+            } else if folded.hasPrefix("$levels="), relation == "manager" {
+                let value = folded.dropFirst(8)
+                guard let levels = value == "max" ? 1_000 : Int(value), (1...1_000).contains(levels) else {
+                    throw .malformed("Invalid value '\(value)' for $levels.")
                 }
+                expansion.levels = levels
+            } else {
+                throw .badRequest("The option '\(option)' is not supported within $expand.")
             }
         }
-        return Expansion(relation: relation, select: select)
+        return expansion
     }
 
     private static func unknown(_ name: some StringProtocol) -> GraphFailure {
         .malformed("Could not find a property named '\(name)' on type 'microsoft.graph.user'.")
-    }
-
-    // MARK: Page tokens
-
-    /// What a page token belongs to: the query without the token.
-    static func identity(_ query: String?) -> String { pieces(query).joined(separator: "&") }
-
-    /// The raw options but the page token.
-    private static func pieces(_ query: String?) -> [Substring] {
-        (query ?? "").split(separator: "&").filter { piece in
-            let name = PercentCoding.decode(piece.prefix { $0 != "=" })?.lowercased() ?? ""
-            return name != "$skiptoken" && name != "skiptoken"
-        }
-    }
-
-    /// The link to the page that begins at this place, with the other options as they were sent.
-    static func link(_ request: GraphRequest, offset: Int) -> String {
-        let token = "$skiptoken=\(token(offset, for: identity(request.query)))"
-        let query = (pieces(request.query).map { String($0) } + [token]).joined(separator: "&")
-        return "\(request.base)\(request.path)?\(query)"
-    }
-
-    /// Opaque to clients: the place and a check value over place and query, in hexadecimal digits.
-    private static func token(_ offset: Int, for identity: String) -> String {
-        let place = String(UInt64(offset) ^ 0x5DEE_CE66_D1CE_4E5B, radix: 16, uppercase: true)
-        return "RFNwdAoAAQ" + String(check("\(offset)|\(identity)"), radix: 16, uppercase: true) + "-" + place
-    }
-
-    private static func offset(of token: String, for identity: String) -> Int? {
-        guard let dash = token.lastIndex(of: "-"), let masked = UInt64(token[token.index(after: dash)...], radix: 16),
-            let place = Int(exactly: masked ^ 0x5DEE_CE66_D1CE_4E5B), self.token(place, for: identity) == token
-        else { return nil }
-        return place
-    }
-
-    /// FNV-1a. Not for secrets: whoever forges a page token gets a page of the same list.
-    private static func check(_ text: String) -> UInt64 {
-        text.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
     }
 }

@@ -1,3 +1,5 @@
+import StrictJSON
+
 /// A `$filter` expression over users, read from its text.
 ///
 /// This reader is written from the OData ABNF and Graph's documentation, apart from any code that builds filters, so that
@@ -10,11 +12,20 @@ indirect enum ODataFilter: Equatable, Sendable {
     case oneOf(Operand, [ODataLiteral])
     case startsWith(Operand, String)
     case endsWith(Operand, String)
+    /// For other protocols: Graph's filters do not have it for users.
+    case contains(Operand, String)
+    /// Whether a list has an element, or one that the condition holds for.
+    case any(UserProperty, ODataFilter?)
 
-    /// What is compared: a property, or any element of a list property.
+    /// What is compared: a property, a member of one, an element of a list or the number of its elements.
     struct Operand: Equatable, Sendable {
         var property: UserProperty
+        /// The element that `any` looks at.
         var isAnyElement = false
+        /// A member of the property or of the element.
+        var member: String?
+        /// The number of the list's elements.
+        var isCount = false
     }
 
     enum Operator: String, Sendable {
@@ -54,15 +65,26 @@ extension ODataFilter {
     func advancedReason() throws(ODataError) -> String? {
         switch self {
         case .and(let left, let right), .or(let left, let right):
-            if let reason = try left.advancedReason() { return reason }
-            return try right.advancedReason()
+            let reason = try left.advancedReason()
+            let other = try right.advancedReason()
+            return reason ?? other
         case .not(let inner):
             _ = try inner.advancedReason()
             return Self.reason("not")
-        case .startsWith(let operand, _): return try Self.check(operand, operand.property.startsWith, "startsWith")
+        case .startsWith(let operand, _): return try Self.check(operand, operand.startsWith, "startsWith")
+        case .contains: throw .unsupported("Function 'contains' is not supported for resource 'User'.")
         case .endsWith(let operand, _): return try Self.check(operand, operand.property.endsWith, "endsWith")
         case .oneOf(let operand, _): return try Self.check(operand, operand.property.equality, "in")
+        case .any(let property, let inner):
+            guard let inner else { return try Self.check(Operand(property: property), property.equality, "any") }
+            return try inner.advancedReason()
         case .compare(let operand, let comparison, let literal):
+            if operand.isCount {
+                guard comparison == .eq || comparison == .ne else {
+                    throw .unsupported("Only 'eq 0' and 'ne 0' are supported for '$count' in a filter.")
+                }
+                return Self.reason("$count")
+            }
             let isOrder = comparison != .eq && comparison != .ne
             let support =
                 isOrder
@@ -72,13 +94,28 @@ extension ODataFilter {
         }
     }
 
+    /// The longest literal of an `eq`, in characters.
+    var longestEqualLiteral: Int {
+        switch self {
+        case .and(let left, let right), .or(let left, let right):
+            max(left.longestEqualLiteral, right.longestEqualLiteral)
+        case .not(let inner): inner.longestEqualLiteral
+        case .any(_, let inner): inner?.longestEqualLiteral ?? 0
+        case .compare(_, .eq, .string(let text)): text.count
+        case .oneOf(_, let literals):
+            literals.map { if case .string(let text) = $0 { text.count } else { 0 } }.max() ?? 0
+        case .compare, .startsWith, .endsWith, .contains: 0
+        }
+    }
+
     /// How many comparisons the filter has.
     var clauseCount: Int {
         switch self {
         case .and(let left, let right), .or(let left, let right): left.clauseCount + right.clauseCount
         case .not(let inner): inner.clauseCount
         case .oneOf(_, let literals): literals.count
-        case .compare, .startsWith, .endsWith: 1
+        case .any(_, let inner): inner?.clauseCount ?? 1
+        case .compare, .startsWith, .endsWith, .contains: 1
         }
     }
 
@@ -106,40 +143,64 @@ extension ODataFilter {
 
 extension ODataFilter {
     /// Whether the person matches. Text is compared without case.
-    func matches(_ person: Person) -> Bool {
+    func matches(_ person: some PersonProperties) -> Bool { holds(person, nil) }
+
+    private func holds(_ person: some PersonProperties, _ element: JSONValue?) -> Bool {
         switch self {
-        case .and(let left, let right): return left.matches(person) && right.matches(person)
-        case .or(let left, let right): return left.matches(person) || right.matches(person)
-        case .not(let inner): return !inner.matches(person)
+        case .and(let left, let right): return left.holds(person, element) && right.holds(person, element)
+        case .or(let left, let right): return left.holds(person, element) || right.holds(person, element)
+        case .not(let inner): return !inner.holds(person, element)
+        case .any(let property, let inner):
+            guard let inner else { return Self.elementCount(property, person) > 0 }
+            if property.kind == .objects {
+                return person.objects(property).contains { inner.holds(person, .object($0)) }
+            }
+            return person.texts(property).contains { inner.holds(person, .string($0)) }
         case .startsWith(let operand, let prefix):
-            return operand.texts(person).contains { Folding.starts($0, with: prefix) }
+            return operand.text(person, element).map { Folding.starts($0, with: prefix) } ?? false
         case .endsWith(let operand, let suffix):
-            return operand.texts(person).contains { $0.lowercased().hasSuffix(suffix.lowercased()) }
+            return operand.text(person, element)?.lowercased().hasSuffix(suffix.lowercased()) ?? false
+        case .contains(let operand, let part):
+            return part.isEmpty || operand.text(person, element)?.lowercased().contains(part.lowercased()) ?? false
         case .oneOf(let operand, let literals):
-            return literals.contains { Self.isEqual(operand, person, $0) }
+            return literals.contains { Self.isEqual(operand, person, element, $0) }
         case .compare(let operand, let comparison, let literal):
             switch comparison {
-            case .eq: return Self.isEqual(operand, person, literal)
-            case .ne: return !Self.isEqual(operand, person, literal)
-            case .gt, .ge, .lt, .le: return Self.isOrdered(operand, person, comparison, literal)
+            case .eq: return Self.isEqual(operand, person, element, literal)
+            case .ne: return !Self.isEqual(operand, person, element, literal)
+            case .gt, .ge, .lt, .le:
+                return Self.isOrdered(operand.text(person, element), comparison, literal)
             }
         }
     }
 
-    private static func isEqual(_ operand: Operand, _ person: Person, _ literal: ODataLiteral) -> Bool {
+    private static func elementCount(_ property: UserProperty, _ person: some PersonProperties) -> Int {
+        property.kind == .objects ? person.objects(property).count : person.texts(property).count
+    }
+
+    private static func isEqual(
+        _ operand: Operand, _ person: some PersonProperties, _ element: JSONValue?, _ literal: ODataLiteral
+    ) -> Bool {
+        if operand.isCount {
+            guard case .bare(let digits) = literal, let number = Int(digits) else { return false }
+            return elementCount(operand.property, person) == number
+        }
         switch literal {
-        case .null: return person.json(operand.property).isNull
-        case .bool(let value): return person.json(operand.property) == .bool(value)
+        case .null:
+            if operand.isAnyElement || operand.member != nil { return operand.text(person, element) == nil }
+            switch operand.property.kind {
+            case .text, .date: return person.text(operand.property) == nil
+            default: return person.json(operand.property).isNull
+            }
+        case .bool(let value): return person.flag(operand.property) == value
         case .string(let value), .bare(let value):
-            return operand.texts(person).contains { Folding.areEqual($0, value) }
+            return operand.text(person, element).map { Folding.areEqual($0, value) } ?? false
         }
     }
 
     /// Dates of one layout, so the order of the texts is the order of the times.
-    private static func isOrdered(
-        _ operand: Operand, _ person: Person, _ comparison: Operator, _ literal: ODataLiteral
-    ) -> Bool {
-        guard case .bare(let limit) = literal, let value = person.text(operand.property) else { return false }
+    private static func isOrdered(_ value: String?, _ comparison: Operator, _ literal: ODataLiteral) -> Bool {
+        guard case .bare(let limit) = literal, let value else { return false }
         let full = limit.utf8.count == 10 ? limit + "T00:00:00Z" : limit
         switch comparison {
         case .gt: return value > full
@@ -152,9 +213,15 @@ extension ODataFilter {
 }
 
 extension ODataFilter.Operand {
-    fileprivate func texts(_ person: Person) -> [String] {
-        if property == .businessPhones { return person.businessPhones }
-        return person.text(property).map { [$0] } ?? []
+    /// Members of objects are compared as a whole only.
+    fileprivate var startsWith: UserProperty.Support { member == nil ? property.startsWith : .never }
+
+    fileprivate func text(_ person: some PersonProperties, _ element: JSONValue?) -> String? {
+        guard isAnyElement else {
+            return member.map { person.text(property, member: $0) } ?? person.text(property)
+        }
+        guard let member else { return element?.string }
+        return element?.object?.members.first { $0.name.lowercased() == member.lowercased() }?.value.string
     }
 }
 

@@ -25,6 +25,8 @@ private struct ODataFilterReader {
     private var token = Token.end
     private var depth = 0
     private var clauses = 0
+    /// The variable of the `any` that is being read, and its list.
+    private var scope: (String, UserProperty)?
 
     init(_ text: String) {
         self.text = text
@@ -157,7 +159,7 @@ private struct ODataFilterReader {
         guard clauses <= Self.maximumClauses else {
             throw .unsupported("Too many child clauses specified in the filter. Max allowed: \(Self.maximumClauses).")
         }
-        return try clause(element: nil)
+        return try clause(element: scope)
     }
 
     /// A function or a comparison. Within `any`, `element` is the variable's name and the list property.
@@ -165,7 +167,7 @@ private struct ODataFilterReader {
         guard case .word(let name) = token else { throw fault("a property or a function expected") }
         try advance()
         if token == .open { return try function(name, element) }
-        if token == .slash { return try lambda(over: name) }
+        if token == .slash, element == nil, UserProperty(name: name)?.isList == true { return try lambda(over: name) }
         let operand = try operand(name, element)
         guard case .word(let word) = token else { throw fault("an operator expected") }
         if word.lowercased() == "in" {
@@ -192,8 +194,8 @@ private struct ODataFilterReader {
         }
         try advance()
         guard case .word(let property) = token else { throw fault("a property expected") }
-        let operand = try operand(property, element)
         try advance()
+        let operand = try operand(property, element)
         try expect(.comma, "a comma")
         guard case .string(let text) = token else { throw fault("a string literal expected") }
         try advance()
@@ -208,34 +210,69 @@ private struct ODataFilterReader {
         }
     }
 
-    /// `businessPhones/any(p:p eq '…')`
+    /// `businessPhones/any(p:p eq '…')`, `assignedLicenses/$count eq 0`
     private mutating func lambda(over name: String) throws(ODataError) -> ODataFilter {
         guard let property = UserProperty(name: name) else { throw unknown(name) }
-        guard property == .businessPhones else { throw fault("'\(name)' is not a list") }
         try advance()
-        guard isKeyword("any") else { throw fault("any expected") }
+        if isKeyword("$count") {
+            try advance()
+            guard case .word(let word) = token, let comparison = Operator(rawValue: word.lowercased()) else {
+                throw fault("an operator expected")
+            }
+            try advance()
+            let literal = try literal()
+            guard case .bare(let digits) = literal, Int(digits) != nil else { throw fault("a number expected") }
+            return .compare(.init(property: property, isCount: true), comparison, literal)
+        }
+        guard isKeyword("any") else {
+            throw isKeyword("all")
+                ? ODataError(kind: .syntax, message: "Invalid filter clause: 'all' is not supported.")
+                : fault("any expected")
+        }
         try advance()
         try expect(.open, "an opening parenthesis")
+        if token == .close {
+            try advance()
+            return .any(property, nil)
+        }
         guard case .word(let variable) = token else { throw fault("a variable expected") }
         try advance()
         try expect(.colon, "a colon")
-        let inner = try clause(element: (variable, property))
+        let outer = scope
+        scope = (variable, property)
+        defer { scope = outer }
+        let inner = try disjunction()
         try expect(.close, "a closing parenthesis")
-        return inner
+        return .any(property, inner)
     }
 
-    private func operand(
+    /// A property or the variable of `any`, with a member where a slash follows.
+    private mutating func operand(
         _ name: String, _ element: (String, UserProperty)?
     ) throws(ODataError) -> ODataFilter.Operand {
         if let element {
             guard name == element.0 else { throw fault("the variable '\(element.0)' expected") }
-            return .init(property: element.1, isAnyElement: true)
+            let member = try member()
+            guard (member != nil) == (element.1.kind == .objects) else {
+                throw fault(member == nil ? "a member of the element expected" : "the element has no members")
+            }
+            return .init(property: element.1, isAnyElement: true, member: member)
         }
         guard let property = UserProperty(name: name) else { throw unknown(name) }
-        guard property != .businessPhones else {
-            throw .unsupported("Use any() on the list property 'businessPhones' of resource 'User'.")
+        guard !property.isList else {
+            throw .unsupported("Use any() on the list property '\(property.rawValue)' of resource 'User'.")
         }
-        return .init(property: property)
+        let member = try member()
+        guard member == nil || property.kind == .object else { throw fault("'\(name)' has no members") }
+        return .init(property: property, member: member)
+    }
+
+    private mutating func member() throws(ODataError) -> String? {
+        guard token == .slash else { return nil }
+        try advance()
+        guard case .word(let name) = token else { throw fault("a member expected") }
+        try advance()
+        return name
     }
 
     private func unknown(_ name: String) -> ODataError {

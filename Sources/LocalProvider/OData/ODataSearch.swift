@@ -1,8 +1,23 @@
 /// A `$search` value: clauses such as `"displayName:ada"`, joined by AND and OR.
 struct ODataSearch: Sendable, Equatable {
     struct Clause: Sendable, Equatable {
-        var property: UserProperty
-        var text: String
+        let property: UserProperty
+        let text: String
+        /// The words of the text.
+        private let wanted: [String]
+
+        init(property: UserProperty, text: String) {
+            self.property = property
+            self.text = text
+            wanted = ODataSearch.tokens(text)
+        }
+
+        /// Display names by the beginnings of their words, everything else by its own beginning.
+        func matches(_ value: String) -> Bool {
+            guard property == .displayName else { return Folding.starts(value, with: text) }
+            let words = ODataSearch.tokens(value)
+            return wanted.allSatisfy { word in words.contains { Folding.starts($0, with: word) } }
+        }
     }
 
     /// Any of these, each of which is all of its clauses: AND binds closer than OR.
@@ -61,15 +76,12 @@ struct ODataSearch: Sendable, Equatable {
         return nil
     }
 
-    func matches(_ person: Person) -> Bool {
+    func matches(_ person: some PersonProperties) -> Bool {
         alternatives.contains { clauses in
             clauses.allSatisfy { clause in
-                guard let value = person.text(clause.property) else { return false }
-                guard clause.property == .displayName else { return Folding.starts(value, with: clause.text) }
-                let words = Self.tokens(value)
-                return Self.tokens(clause.text).allSatisfy { wanted in
-                    words.contains { Folding.starts($0, with: wanted) }
-                }
+                clause.property.kind == .texts
+                    ? person.texts(clause.property).contains { clause.matches($0) }
+                    : person.text(clause.property).map { clause.matches($0) } ?? false
             }
         }
     }

@@ -98,7 +98,7 @@ extension ProviderCore {
                 to: pending.redirectURI, state: pending.state,
                 [("error", "access_denied"), ("error_description", "The person said no.")])
         }
-        guard let person = people.index(signingInAs: form.personName) else {
+        guard let person = contents.index(signingInAs: form.personName) else {
             return consentPage(
                 pending, client, handle: handle, problem: "Nobody here has that name. Choose one, or type another.")
         }

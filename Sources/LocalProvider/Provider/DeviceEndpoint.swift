@@ -106,7 +106,7 @@ extension ProviderCore {
             state.withLock { $0.grants.devices[deviceCode]?.decision = .denied }
             return messagePage("Denied", "The device is told so. You can close this page.")
         }
-        guard let person = people.index(signingInAs: form.personName) else {
+        guard let person = contents.index(signingInAs: form.personName) else {
             return devicePage(
                 userCode: form["user_code"], problem: "Nobody here has that name. Choose one, or type another.")
         }

@@ -85,8 +85,8 @@ extension ProviderCore {
             guard authorization.scopes.contains("openid"), let index = authorization.person else {
                 return challenge(403, ", error=\"insufficient_scope\", scope=\"openid\"")
             }
-            var object: JSONObject = ["sub": .string(people.all[index].id)]
-            for member in userClaims(people.all[index], authorization.scopes).members {
+            var object: JSONObject = ["sub": .string(contents[index].id)]
+            for member in userClaims(contents[index], authorization.scopes).members {
                 object.append(member.name, member.value)
             }
             return .json(.object(object))

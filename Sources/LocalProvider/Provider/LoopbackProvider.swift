@@ -34,6 +34,11 @@ public final class LoopbackProvider: Sendable {
         public var devicePollingInterval: Duration = .seconds(5)
         /// Whether User.ReadBasic.All lets see only names and addresses of other people, as the real service does.
         public var withholdsNonBasicProperties = false
+        /// How many resource units an application may use in ten seconds before the directory answers 429, as the real
+        /// service counts them; nil for no limit.
+        public var quota: Int?
+        /// Is told of each request after its answer is made. It is called on any thread and must not block.
+        public var onRequest: (@Sendable (LoggedRequest) -> Void)?
         /// The faults to begin with.
         public var faults = Faults()
         /// The clients. The first one is the public client of ``LoopbackProvider/clientID``.
@@ -56,7 +61,7 @@ public final class LoopbackProvider: Sendable {
             id: "directory-confidential", name: "Directory (confidential)", secret: "not-a-secret")
     }
 
-    private let core: ProviderCore
+    let core: ProviderCore
     private let listener: LoopbackListener
 
     /// Opens the port and begins to answer. The signing key is made in the background at the first sign-in.
@@ -82,8 +87,11 @@ public final class LoopbackProvider: Sendable {
     /// The identifier of the public client.
     public var clientID: String { core.configuration.clients.first?.id ?? "" }
 
-    /// The people of the directory.
-    public var people: [Person] { core.people.all }
+    /// The people of the directory. They are made when asked for: of a large directory this takes time and memory.
+    public var people: [Person] { core.contents.all }
+
+    /// How many people the directory has.
+    public var peopleCount: Int { core.contents.count }
 
     /// Ends the provider. The port is free when this returns; calling it again does nothing.
     public func close() { listener.close() }
@@ -101,6 +109,17 @@ public final class LoopbackProvider: Sendable {
             return state.log.tokenRequests[grantType] ?? 0
         }
     }
+
+    /// How many requests of this kind there were since the start, or of every kind. See ``LoggedRequest/kind``.
+    public func requestCount(_ kind: String? = nil) -> Int {
+        core.state.withLock { state in
+            guard let kind else { return state.log.total }
+            return state.log.kinds[kind] ?? 0
+        }
+    }
+
+    /// How many requests of each kind there were since the start.
+    public var requestCounts: [String: Int] { core.state.withLock { $0.log.kinds } }
 
     /// Makes every access token of now expired. Refresh tokens stay good.
     public func expireAccessTokens() { core.state.withLock { $0.grants.accessTokens.updateAll { $0.expiresAt = 0 } } }

@@ -88,7 +88,7 @@ extension ProviderCore {
         return .html(
             Self.page(
                 "Local provider",
-                "<h1>Local provider</h1>\n<p>An OpenID Connect provider and a directory of \(people.all.count) invented"
+                "<h1>Local provider</h1>\n<p>An OpenID Connect provider and a directory of \(contents.count) invented"
                     + " people, on this machine only.</p>\n<ul>\n\(items.joined(separator: "\n"))\n</ul>"))
     }
 
@@ -131,14 +131,14 @@ extension ProviderCore {
 
     /// A few people to choose from, the one hinted at first, and a field for everybody else.
     private func personFields(hint: String?) -> String {
-        let hinted = hint.flatMap { people.index(signingInAs: $0) }
+        let hinted = hint.flatMap { contents.index(signingInAs: $0) }
         var offered = [hinted].compactMap { $0 }
-        for index in [0, 1, 2, 3, 7] where index < people.all.count && !offered.contains(index) {
+        for index in [0, 1, 2, 3, 7] where index < contents.count && !offered.contains(index) {
             offered.append(index)
         }
         var fields = "<fieldset>\n<legend>Who are you?</legend>\n"
         for (number, index) in offered.enumerated() {
-            let person = people.all[index]
+            let person = contents[index]
             let name = Self.escaped(person.displayName ?? person.userPrincipalName)
             let address = Self.escaped(person.userPrincipalName)
             let checked = number == 0 ? " checked" : ""

@@ -16,22 +16,27 @@ final class ProviderCore: Sendable {
         var grants = Grants()
         var log = RequestLog()
         var faults: Faults
+        var directory: DirectoryContents
+        /// Page tokens of another generation have expired.
+        var generation = 0
+        var quotas = Bounded<QuotaWindow>(limit: 1_000)
     }
 
     let configuration: LoopbackProvider.Configuration
-    let people: People
-    let graph: GraphResources
     let state: Mutex<State>
     /// The signing key. An RSA key takes a tenth of a second or so, which is spent while the person looks at the page.
     private let key = Mutex<Task<JWK, any Error>?>(nil)
 
     init(_ configuration: LoopbackProvider.Configuration) {
         self.configuration = configuration
-        people = People(count: configuration.people, seed: configuration.seed)
-        graph = GraphResources(
-            people: people, withholdsNonBasicProperties: configuration.withholdsNonBasicProperties)
-        state = Mutex(State(faults: configuration.faults))
+        state = Mutex(
+            State(
+                faults: configuration.faults,
+                directory: DirectoryContents(People(count: configuration.people, seed: configuration.seed))))
     }
+
+    /// The directory as it is now.
+    var contents: DirectoryContents { state.withLock { $0.directory } }
 
     func begin(port: UInt16) { state.withLock { $0.port = port } }
 
@@ -71,12 +76,15 @@ final class ProviderCore: Sendable {
     func answer(_ request: LoopbackRequest) async -> LoopbackResponse {
         var note = Note()
         let response = await route(request, &note)
-        let isDirectory = request.path.hasPrefix("/v1.0/") || request.path.hasPrefix("/beta/")
+        let isDirectory = ["/v1.0/", "/beta/", "/scim/v2/", "/admin/directory/v1/"].contains {
+            request.path.hasPrefix($0)
+        }
         let gaveNothing = response.fault == .closeWithoutAnswer || response.fault == .stall
         let entry = LoggedRequest(
             method: request.method.rawValue, path: request.path, query: isDirectory ? request.query : nil,
             grantType: note.grantType, status: gaveNothing ? nil : response.status, fault: note.fault)
         state.withLock { $0.log.add(entry) }
+        configuration.onRequest?(entry)
         return response
     }
 
@@ -90,6 +98,8 @@ final class ProviderCore: Sendable {
         if request.path.hasPrefix("/v1.0/") || request.path.hasPrefix("/beta/") {
             return directory(request, &note)
         }
+        if request.path.hasPrefix("/scim/v2/") { return scim(request, &note) }
+        if request.path.hasPrefix("/admin/directory/v1/") { return google(request, &note) }
         let method = request.method == .head ? .get : request.method
         switch (request.path, method) {
         case ("/", .get): return welcomePage()

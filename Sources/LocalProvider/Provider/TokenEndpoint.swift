@@ -17,8 +17,8 @@ extension ProviderCore {
         note.grantType = FormFields(parsing: String(decoding: request.body, as: UTF8.self))?["grant_type"]
             .flatMap { Self.grantTypes.contains($0) ? $0 : nil }
         if let fault = state.withLock({ $0.faults.take("token-") }) {
-            note.fault = fault
-            return Self.answer(to: fault)
+            note.fault = fault.name
+            return Self.answer(to: fault, now: now)
         }
         do throws(OAuthFailure) {
             let form = try form(request)
@@ -144,7 +144,7 @@ extension ProviderCore {
             throw OAuthFailure(
                 code: "unauthorized_client", description: "Only confidential clients act for themselves.")
         }
-        var scopes = try Scopes.read(form["scope"] ?? "User.Read.All")
+        var scopes = try Scopes.read(Scopes.forApplication(form["scope"]))
         scopes.removeAll { Scopes.identity.contains($0) }
         guard !scopes.isEmpty else {
             throw OAuthFailure(code: "invalid_scope", description: "No permission of the directory is asked for.")
@@ -207,7 +207,7 @@ extension ProviderCore {
         if authorization.scopes.contains("openid"), let person = authorization.person {
             answer.append(
                 "id_token",
-                .string(try await idToken(authorization, people.all[person], accessToken, isRefresh: presented != nil)))
+                .string(try await idToken(authorization, contents[person], accessToken, isRefresh: presented != nil)))
         }
         return Self.tokens(answer)
     }
@@ -253,12 +253,12 @@ extension ProviderCore {
         return claims
     }
 
-    private static func answer(to fault: Faults.Name) -> LoopbackResponse {
+    private static func answer(to fault: Faults.Entry, now: Int) -> LoopbackResponse {
         func error(_ code: String, status: Int = 400) -> LoopbackResponse {
             .json(["error": .string(code), "error_description": "A fault that is played."], status: status)
         }
         let token: JSONValue = ["access_token": "eyJ", "token_type": "Bearer", "expires_in": 3600]
-        switch fault {
+        switch fault.name {
         case .tokenHTML:
             return .html("<!DOCTYPE html><html><title>Welcome</title><p>Log in to use this network.</html>\n")
         case .tokenHalfJSON:
@@ -275,7 +275,7 @@ extension ProviderCore {
         case .token503: return .html("<html><title>503 Service Unavailable</title></html>\n", status: 503)
         case .token429:
             var response = error("slow_down", status: 429)
-            response.fields["Retry-After"] = "2"
+            if let text = RetryAfterText.field(fault.value, now: now) { response.fields["Retry-After"] = text }
             return response
         case .tokenInvalidGrant: return error("invalid_grant")
         case .tokenInvalidClient: return error("invalid_client", status: 401)
@@ -287,7 +287,11 @@ extension ProviderCore {
 /// The scopes that the provider offers.
 enum Scopes {
     static let identity = ["openid", "profile", "email", "offline_access"]
-    static let directory = ["User.Read", "User.ReadBasic.All", "User.Read.All", "Directory.Read.All"]
+    static let directory = [
+        "User.Read", "User.ReadBasic.All", "User.Read.All", "User.ReadWrite.All", "Directory.Read.All",
+        "Directory.ReadWrite.All", "GroupMember.Read.All", "Group.Read.All", "AuditLog.Read.All",
+        "admin.directory.user.readonly",
+    ]
 
     /// The scopes of a request, each once, in order.
     static func read(_ text: String) throws(OAuthFailure) -> [String] {
@@ -303,6 +307,12 @@ enum Scopes {
             if !scopes.contains(scope) { scopes.append(scope) }
         }
         return scopes
+    }
+
+    /// What an application of its own asks for. Entra's `.default` is every permission that it was given.
+    static func forApplication(_ text: String?) -> String {
+        guard let text else { return "User.Read.All" }
+        return permission(text) == ".default" ? "User.Read.All" : text
     }
 
     /// The permission that a scope names, without the resource in front of it: Entra's `https://graph.microsoft.com/User.Read`.

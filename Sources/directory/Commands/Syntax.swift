@@ -205,14 +205,21 @@ private let doctorSpec = CommandSpec(
 private let serveSpec = CommandSpec(
     "serve", "Run a local provider and directory on loopback, for trying things out.",
     discussion: "It ends with Ctrl-C. Faults: \(Faults.Name.all.map(\.rawValue).joined(separator: ", ")).",
-    examples: ["directory serve --port 8765", "directory serve --fault token-503:2"],
+    examples: [
+        "directory serve --port 8765", "directory serve --fault token-503:2",
+        "directory serve --fault directory-429=2.5:3",
+    ],
     options: [
         .value("port", "PORT", "port on 127.0.0.1 (a free one)", is: .integer(0...65_535), environment: .none),
         .value("users", "N", "people in the directory (300)", is: .integer(1...1_000_000), environment: .none),
         .value("port-file", "FILE", "write the port to this file", completion: .file, environment: .none),
         .value(
             "token-lifetime", "SECONDS", "life of an access token (3600)", is: .seconds(1...86_400), environment: .none),
-        .value("fault", "NAME[:COUNT]", "a fault to play", repeated: true, environment: .none),
+        .value("fault", "NAME[=VALUE][:COUNT]", "a fault to play", repeated: true, environment: .none),
+        .value(
+            "quota", "N", "resource units an application may use in 10 seconds (no limit)", is: .integer(1...1_000_000),
+            environment: .none),
+        .flag("log", "print each request", environment: .none),
     ])
 
 private let demoSpec = CommandSpec(

@@ -1,0 +1,133 @@
+/// A property of a user that the directory knows.
+enum UserProperty: String, CaseIterable, Sendable {
+    // What comes without `$select`, in Graph's order.
+    case businessPhones, displayName, givenName, jobTitle, mail, mobilePhone, officeLocation, preferredLanguage, surname
+    case userPrincipalName, id
+    // What has to be selected.
+    case accountEnabled, ageGroup, assignedLicenses, assignedPlans, city, companyName, consentProvidedForMinor, country
+    case createdDateTime, creationType, deletedDateTime, department, employeeHireDate, employeeId, employeeOrgData
+    case employeeType, externalUserState, faxNumber, identities, imAddresses, isResourceAccount
+    case lastPasswordChangeDateTime, mailNickname, onPremisesExtensionAttributes, onPremisesImmutableId
+    case onPremisesLastSyncDateTime, onPremisesSamAccountName, onPremisesSecurityIdentifier, onPremisesSyncEnabled
+    case onPremisesUserPrincipalName, otherMails, passwordPolicies, postalCode, provisionedPlans, proxyAddresses
+    case showInAddressList, signInActivity, state, streetAddress, usageLocation, userType
+    // What exists only when one user is asked for; on a list, Graph answers 501.
+    case aboutMe, birthday, hireDate, interests, mailboxSettings, mySite, pastProjects, preferredName, responsibilities
+    case schools, skills
+
+    /// What comes without `$select`, in Graph's order.
+    static let defaults: [UserProperty] = [
+        .businessPhones, .displayName, .givenName, .jobTitle, .mail, .mobilePhone, .officeLocation, .preferredLanguage,
+        .surname, .userPrincipalName, .id,
+    ]
+
+    /// What the permission User.ReadBasic.All lets see.
+    static let basic: Set<UserProperty> = [.displayName, .givenName, .surname, .mail, .userPrincipalName, .id]
+
+    /// Whether only a request for one user may select it.
+    var isSingleOnly: Bool {
+        switch self {
+        case .aboutMe, .birthday, .hireDate, .interests, .mailboxSettings, .mySite, .pastProjects, .preferredName,
+            .responsibilities, .schools, .skills:
+            true
+        default: false
+        }
+    }
+
+    private static let byName = Dictionary(uniqueKeysWithValues: allCases.map { ($0.rawValue.lowercased(), $0) })
+
+    /// The property of this name, whatever its case.
+    init?(name: some StringProtocol) {
+        guard let property = Self.byName[name.lowercased()] else { return nil }
+        self = property
+    }
+
+    /// What values are like.
+    enum Kind: Sendable { case text, date, texts, flag, objects, object }
+
+    var kind: Kind {
+        switch self {
+        case .businessPhones, .imAddresses, .otherMails, .proxyAddresses, .interests, .pastProjects, .responsibilities,
+            .schools, .skills:
+            .texts
+        case .accountEnabled, .isResourceAccount, .onPremisesSyncEnabled, .showInAddressList: .flag
+        case .assignedLicenses, .assignedPlans, .identities, .provisionedPlans: .objects
+        case .employeeOrgData, .mailboxSettings, .onPremisesExtensionAttributes, .signInActivity: .object
+        case .birthday, .createdDateTime, .deletedDateTime, .employeeHireDate, .hireDate, .lastPasswordChangeDateTime,
+            .onPremisesLastSyncDateTime:
+            .date
+        default: .text
+        }
+    }
+
+    /// Whether `any` and `$count` apply.
+    var isList: Bool { kind == .texts || kind == .objects }
+}
+
+// MARK: What the service can look for
+
+extension UserProperty {
+    /// How well the service can look for a property in one way.
+    enum Support: Sendable {
+        case always
+        case advanced
+        case never
+    }
+
+    /// `eq` and `in`; within `any` for lists.
+    var equality: Support {
+        switch self {
+        case .assignedPlans, .businessPhones, .companyName, .employeeHireDate, .employeeOrgData, .employeeType,
+            .faxNumber, .mobilePhone, .officeLocation, .onPremisesExtensionAttributes, .onPremisesSamAccountName,
+            .postalCode, .preferredLanguage, .provisionedPlans, .showInAddressList, .streetAddress:
+            .advanced
+        case .deletedDateTime, .lastPasswordChangeDateTime, .passwordPolicies: .never
+        case .signInActivity: .always
+        default: isSingleOnly ? .never : .always
+        }
+    }
+
+    /// `startsWith`.
+    var startsWith: Support {
+        switch self {
+        case .city, .country, .department, .displayName, .givenName, .imAddresses, .jobTitle, .mail, .mailNickname,
+            .onPremisesUserPrincipalName, .otherMails, .proxyAddresses, .state, .surname, .usageLocation,
+            .userPrincipalName:
+            .always
+        case .businessPhones, .companyName, .faxNumber, .mobilePhone, .officeLocation, .onPremisesSamAccountName,
+            .postalCode, .preferredLanguage, .streetAddress:
+            .advanced
+        default: .never
+        }
+    }
+
+    /// `endsWith`.
+    var endsWith: Support {
+        switch self {
+        case .mail, .otherMails, .proxyAddresses, .userPrincipalName: .advanced
+        default: .never
+        }
+    }
+
+    /// Comparison with `null`.
+    var nullTest: Support {
+        switch self {
+        case .city, .companyName, .country, .createdDateTime, .department, .displayName, .employeeId, .faxNumber,
+            .givenName, .jobTitle, .mail, .mailNickname, .mobilePhone, .officeLocation, .onPremisesExtensionAttributes,
+            .onPremisesSecurityIdentifier, .onPremisesSyncEnabled, .passwordPolicies, .postalCode, .preferredLanguage,
+            .state, .streetAddress, .surname, .usageLocation, .userType:
+            .advanced
+        case .identities: .always
+        default: .never
+        }
+    }
+
+    /// `ge`, `le`, `gt`, `lt`.
+    var order: Support {
+        switch self {
+        case .createdDateTime, .onPremisesLastSyncDateTime, .signInActivity: .always
+        case .employeeHireDate: .advanced
+        default: .never
+        }
+    }
+}

@@ -1,0 +1,162 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import HTTPTransport
+import OAuth2AccountStore
+import StrictJSON
+
+// The same people as the users of Google's Directory API, version 1, for reading only.
+extension ProviderCore {
+    /// Why a request is refused, in the API's words.
+    private struct GoogleFailure: Error {
+        var status: Int
+        var reason: String
+        var message: String
+
+        static func invalid(_ message: String) -> GoogleFailure {
+            GoogleFailure(status: 400, reason: "invalid", message: message)
+        }
+    }
+
+    func google(_ request: LoopbackRequest, _ note: inout Note) -> LoopbackResponse {
+        answer(
+            request, &note, error: { Self.googleError(GoogleFailure(status: $0, reason: Self.reason($0), message: $1)) }
+        ) { _ in
+            do throws(GoogleFailure) {
+                return .json(.object(try googleUsers(request)))
+            } catch {
+                return Self.googleError(error)
+            }
+        }
+    }
+
+    private static func reason(_ status: Int) -> String {
+        switch status {
+        case 401: "authError"
+        case 403: "forbidden"
+        case 404: "notFound"
+        case 429: "rateLimitExceeded"
+        default: status >= 500 ? "backendError" : "badRequest"
+        }
+    }
+
+    private static func googleError(_ failure: GoogleFailure) -> LoopbackResponse {
+        .json(
+            [
+                "error": [
+                    "code": .number(JSONNumber(Int64(failure.status))), "message": .string(failure.message),
+                    "errors": [
+                        [
+                            "message": .string(failure.message), "domain": "global", "reason": .string(failure.reason),
+                        ]
+                    ],
+                ]
+            ], status: failure.status)
+    }
+
+    private func googleUsers(_ request: LoopbackRequest) throws(GoogleFailure) -> JSONObject {
+        let parts = request.path.dropFirst("/admin/directory/v1".count).split(separator: "/")
+            .map { PercentCoding.decode($0) ?? "" }
+        guard parts.first == "users", parts.count <= 2 else {
+            throw GoogleFailure(status: 404, reason: "notFound", message: "Not Found")
+        }
+        guard request.method == .get || request.method == .head else {
+            throw GoogleFailure(status: 403, reason: "forbidden", message: "This directory is for reading only.")
+        }
+        let (contents, generation) = state.withLock { ($0.directory, $0.generation) }
+        if parts.count == 2 {
+            guard let index = Self.place(parts[1], contents) else {
+                throw GoogleFailure(status: 404, reason: "notFound", message: "Resource Not Found: userKey")
+            }
+            return Self.user(contents[index], index)
+        }
+        guard let fields = FormFields(parsing: request.query ?? "") else { throw .invalid("Invalid Input") }
+        guard fields["customer"] == "my_customer" || fields["domain"] == "contoso.example" else {
+            throw GoogleFailure(status: 400, reason: "badRequest", message: "Bad Request")
+        }
+        var filter: ODataFilter?
+        if let text = fields["query"] {
+            guard let read = GoogleQuery.filter(text) else { throw .invalid("Invalid Input: query") }
+            filter = read
+        }
+        let limit = fields["maxResults"].map { Int($0) ?? 0 } ?? 100
+        guard (1...500).contains(limit) else {
+            throw .invalid("Invalid value '\(fields["maxResults"] ?? "")'. Values must be within the range: [1, 500]")
+        }
+        let descending = fields["sortOrder"]?.uppercased() == "DESCENDING"
+        var order: [(property: UserProperty, descending: Bool)] = []
+        if let name = fields["orderBy"] {
+            let properties: [String: UserProperty] = [
+                "email": .userPrincipalName, "givenName": .givenName, "familyName": .surname,
+            ]
+            guard let property = properties[name] else { throw .invalid("Invalid value for orderBy: \(name)") }
+            order = [(property, descending)]
+        }
+        // A token belongs to its query.
+        let identity = "google \(generation) \(fields["query"] ?? "") \(fields["orderBy"] ?? "") \(descending)"
+        var position = PeopleSelection.Position()
+        if let text = fields["pageToken"] {
+            guard let token = PageToken(text, for: identity), token.kind == .page, token.numbers.count == 2 else {
+                throw .invalid("Invalid Input: pageToken")
+            }
+            position = .init(invented: token.numbers[0], irregular: token.numbers[1])
+        }
+        let page = PeopleSelection(contents, filter: filter, search: nil)
+            .page(from: position, count: limit, order: order)
+        var object: JSONObject = ["kind": "admin#directory#users", "etag": "\"local\""]
+        // Nobody is no list, not an empty one.
+        if !page.found.isEmpty {
+            object.append("users", .array(page.found.map { .object(Self.user(contents[$0], $0)) }))
+        }
+        if let next = page.next {
+            let token = PageToken(kind: .page, numbers: [next.invented, next.irregular])
+            object.append("nextPageToken", .string(token.encoded(for: identity)))
+        }
+        return object
+    }
+
+    // MARK: One user
+
+    private static let keyPrefix = "10000"
+
+    /// The place of an identifier, of the primary address or of another one.
+    private static func place(_ key: String, _ contents: DirectoryContents) -> Int? {
+        if key.utf8.count == 21, key.hasPrefix(keyPrefix), let index = Int(key.dropFirst(keyPrefix.utf8.count)) {
+            return index >= 0 && index < contents.places && contents.isPresent(index) ? index : nil
+        }
+        guard key.contains("@") else { return nil }
+        return contents.index(signingInAs: key)
+    }
+
+    private static func user(_ person: Person, _ index: Int) -> JSONObject {
+        var name = JSONObject()
+        if let text = person.givenName { name.append("givenName", .string(text)) }
+        if let text = person.surname { name.append("familyName", .string(text)) }
+        if let text = person.displayName { name.append("fullName", .string(text)) }
+        var object: JSONObject = [
+            "kind": "admin#directory#user",
+            "id": .string(keyPrefix + Invention.padded(UInt64(index), to: 16)),
+            "etag": .string("\"\(person.id.prefix(8))\""), "primaryEmail": .string(person.userPrincipalName),
+            "name": .object(name), "isAdmin": false, "isDelegatedAdmin": false,
+            "suspended": .bool(!person.accountEnabled), "archived": false, "customerId": "C0local00",
+            "orgUnitPath": "/", "isMailboxSetup": .bool(person.mail != nil),
+            "creationTime": .string(String(person.createdDateTime.dropLast()) + ".000Z"),
+        ]
+        var emails: [JSONValue] = [["address": .string(person.userPrincipalName), "primary": true]]
+        if let mail = person.mail, mail != person.userPrincipalName {
+            emails.append(["address": .string(mail), "type": "work"])
+        }
+        object.append("emails", .array(emails))
+        var phones = person.businessPhones.map { JSONValue.object(["value": .string($0), "type": "work"]) }
+        if let mobile = person.mobilePhone { phones.append(["value": .string(mobile), "type": "mobile"]) }
+        if !phones.isEmpty { object.append("phones", .array(phones)) }
+        var organization: JSONObject = ["primary": true]
+        if let text = person.companyName { organization.append("name", .string(text)) }
+        if let text = person.jobTitle { organization.append("title", .string(text)) }
+        if let text = person.department { organization.append("department", .string(text)) }
+        object.append("organizations", [.object(organization)])
+        return object
+    }
+}

@@ -1,0 +1,189 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import HTTPTransport
+import OAuth2AccountStore
+import StrictJSON
+
+/// The identifiers, the cost and the faults that an answer carries.
+struct GraphWire {
+    let requestID: String
+    let clientRequestID: String
+    let now: Int
+    /// The fault that changes the answer.
+    var fault: Faults.Entry?
+    /// The cost; nil before the request is read.
+    var charge: GraphCharge?
+    /// Who is throttled, for the field that says so.
+    var application = "00000000-0000-0000-0000-000000000000"
+
+    static let contentType =
+        "application/json;odata.metadata=minimal;odata.streaming=true;IEEE754Compatible=false;charset=utf-8"
+
+    init(requestID: String, clientRequestID: String?, now: Int) {
+        self.requestID = requestID
+        // Without one from the client the service repeats its own.
+        self.clientRequestID =
+            clientRequestID.map { String($0.prefix(128)) } ?? requestID
+        self.now = now
+    }
+
+    /// A random UUID; all zeros when there is no randomness, because an identifier is not worth a failure.
+    static func identifier(_ randomBytes: @Sendable (Int) throws -> [UInt8]) -> String {
+        var bytes = (try? randomBytes(16)) ?? []
+        bytes = Array(bytes.prefix(16)) + [UInt8](repeating: 0, count: max(0, 16 - bytes.count))
+        bytes[6] = bytes[6] & 0x0F | 0x40
+        bytes[8] = bytes[8] & 0x3F | 0x80
+        let digits = Array("0123456789abcdef".utf8)
+        var text: [UInt8] = []
+        for (index, byte) in bytes.enumerated() {
+            if [4, 6, 8, 10].contains(index) { text.append(UInt8(ascii: "-")) }
+            text += [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    var date: String {
+        String(Date(timeIntervalSince1970: Double(now)).formatted(.iso8601).prefix(19))
+    }
+
+    // MARK: Answers
+
+    func failure(_ failure: GraphFailure) -> LoopbackResponse {
+        var response = json(errorJSON(failure), status: failure.status)
+        response.fields["Content-Type"] = "application/json"
+        if let location = failure.location { response.fields["Location"] = location }
+        if failure.status == 429, let wait = charge?.retryAfter { throttle(&response, wait: String(wait)) }
+        return response
+    }
+
+    func errorJSON(_ failure: GraphFailure) -> JSONObject {
+        failure.json(requestID: requestID, clientRequestID: clientRequestID, date: date)
+    }
+
+    /// The fields of a used-up quota.
+    func throttle(_ response: inout LoopbackResponse, wait: String) {
+        response.fields["Retry-After"] = wait
+        response.fields["x-ms-throttle-scope"] =
+            "Tenant_Application/ReadWrite/\(application)/00000000-0000-4000-8000-000000000000"
+        response.fields["x-ms-throttle-information"] = "ResourceUnitLimitExceeded"
+    }
+
+    func json(_ object: JSONObject, status: Int) -> LoopbackResponse {
+        var response = LoopbackResponse(status: status, body: Data(JSONValue.object(object).serialized()))
+        response.fields = [
+            "Content-Type": Self.contentType, "request-id": requestID, "client-request-id": clientRequestID,
+            "OData-Version": "4.0", "Cache-Control": "no-cache",
+        ]
+        identify(&response)
+        return response
+    }
+
+    private func identify(_ response: inout LoopbackResponse) {
+        response.fields["request-id"] = requestID
+        response.fields["client-request-id"] = clientRequestID
+        response.fields["x-ms-resource-unit"] = String(charge?.units ?? 1)
+        if let percentage = charge?.percentage, percentage >= 80 {
+            let digits = String(percentage % 100)
+            response.fields["x-ms-throttle-limit-percentage"] =
+                "\(percentage / 100)." + (digits.utf8.count < 2 ? "0" : "") + digits
+        }
+    }
+
+    func response(to answer: GraphAnswer, request: GraphRequest) -> LoopbackResponse {
+        var response: LoopbackResponse
+        switch answer {
+        case .failure(let failure): response = self.failure(failure)
+        case .json(let object), .restoration(_, let object): response = json(object, status: 200)
+        case .list(let object):
+            response = json(disturbed(object, request), status: 200)
+            if request.prefersMinimal, object["@odata.deltaLink"] != nil || request.path.lowercased() == "/users/delta"
+            {
+                response.fields["Preference-Applied"] = "return=minimal"
+            }
+        case .text(let text):
+            response = .text(200, text)
+            response.fields["Content-Type"] = "text/plain"
+            identify(&response)
+        case .content(let data, let type):
+            response = LoopbackResponse(status: 200, fields: ["Content-Type": type], body: data)
+            identify(&response)
+        case .purge:
+            response = LoopbackResponse(status: 204)
+            identify(&response)
+        }
+        disturb(&response)
+        return response
+    }
+
+    // MARK: Faults
+
+    /// The faults of the bytes.
+    func disturb(_ response: inout LoopbackResponse) {
+        switch fault?.name {
+        case .directoryCut: response.fault = .cut(bodyBytes: response.body.count / 2)
+        case .directorySlow:
+            let seconds = fault?.value.flatMap { Double($0) }.flatMap { $0.isFinite ? $0 : nil } ?? 2
+            let pieces = 20.0
+            response.fault = .drip(
+                bytes: max(1, (response.body.count + 19) / 20),
+                every: .milliseconds(Int(min(max(seconds, 0), 3_600) * 1_000 / pieces)))
+        case .directoryHalfJSON: response.body = Data(response.body.prefix(response.body.count / 2))
+        case .directoryHuge: response.fault = .endless(bytes: 10_000_000_000)
+        default: break
+        }
+    }
+
+    /// A list with the fault of its link.
+    private func disturbed(_ list: JSONObject, _ request: GraphRequest) -> JSONObject {
+        var list = list
+        let here = "\(request.base)\(request.path)" + (request.query.map { "?\($0)" } ?? "")
+        switch fault?.name {
+        case .directoryForeignNextLink:
+            list["@odata.nextLink"] = .string(
+                fault?.value ?? "https://graph.attacker.example/v1.0/users?$skiptoken=stolen")
+        case .directoryNextLinkLoop: list["@odata.nextLink"] = .string(here)
+        case .directoryEmptyPage:
+            // The same query again: the next request gets the page that is due, if the fault is used up by then.
+            let query = RawQuery.without(["again"], request.query) + ["again=\(requestID)"]
+            list["value"] = []
+            list["@odata.deltaLink"] = nil
+            list["@odata.nextLink"] = .string("\(request.base)\(request.path)?\(query.joined(separator: "&"))")
+        default: break
+        }
+        return list
+    }
+
+    /// One answer within a batch.
+    func batchItem(id: String, _ answer: GraphAnswer, _ charge: GraphCharge?) -> JSONObject {
+        var headers: JSONObject = ["Cache-Control": "no-cache", "OData-Version": "4.0"]
+        if let charge { headers.append("x-ms-resource-unit", .string(String(charge.units))) }
+        var status = 200
+        var body: JSONValue?
+        switch answer {
+        case .json(let object), .list(let object), .restoration(_, let object):
+            headers.append("Content-Type", .string(Self.contentType))
+            body = .object(object)
+        case .failure(let failure):
+            status = failure.status
+            headers.append("Content-Type", "application/json")
+            if let location = failure.location { headers.append("Location", .string(location)) }
+            if status == 429, let wait = charge?.retryAfter { headers.append("Retry-After", .string(String(wait))) }
+            body = .object(errorJSON(failure))
+        case .text(let text):
+            headers.append("Content-Type", "text/plain")
+            body = .string(text)
+        case .content(let data, let type):
+            headers.append("Content-Type", .string(type))
+            body = .string(data.base64EncodedString())
+        case .purge: status = 204
+        }
+        var item: JSONObject = [
+            "id": .string(id), "status": .number(JSONNumber(Int64(status))), "headers": .object(headers),
+        ]
+        if let body { item.append("body", body) }
+        return item
+    }
+}

@@ -1,0 +1,70 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import StrictJSON
+
+// Accounts that were deleted in the last 30 days.
+extension GraphResources {
+    func deletedItems(
+        _ segments: [String], _ request: GraphRequest, _ caller: GraphCaller
+    ) throws(GraphFailure) -> GraphAnswer {
+        guard segments.count >= 2, segments[1].lowercased() == "deleteditems" else {
+            throw .segment(segments.count > 1 ? segments[1] : segments[0])
+        }
+        guard segments.count > 2 else {
+            throw .badRequest("A type is needed, such as /directory/deletedItems/microsoft.graph.user.")
+        }
+        guard !caller.readsBasicOnly else { throw .denied }
+        if segments[2].lowercased() == "microsoft.graph.user" { return try deletedUsers(segments, request, caller) }
+        guard let index = contents.restorable(id: segments[2], now: now) else { throw .notFound(segments[2]) }
+        switch (request.method, segments.dropFirst(3).map { $0.lowercased() }) {
+        case ("GET", []):
+            let query = try GraphQuery(request, .one)
+            var object: JSONObject = [
+                "@odata.context": .string("\(request.base)/$metadata#directoryObjects/$entity"),
+                "@odata.type": "#microsoft.graph.user",
+            ]
+            let select = query.isSelected ? query.select : query.select + [.deletedDateTime]
+            for member in json(deleted(index), select, caller).members { object.append(member.name, member.value) }
+            return .json(object)
+        case ("DELETE", []):
+            guard caller.writes else { throw .denied }
+            return .purge(index)
+        case ("POST", ["restore"]):
+            guard caller.writes else { throw .denied }
+            var object: JSONObject = [
+                "@odata.context": .string("\(request.base)/$metadata#directoryObjects/$entity"),
+                "@odata.type": "#microsoft.graph.user",
+            ]
+            for member in json(contents[index], UserProperty.defaults, caller).members {
+                object.append(member.name, member.value)
+            }
+            return .restoration(index, object)
+        case (_, []), (_, ["restore"]): throw .wrongMethod
+        default: throw .segment(segments[3])
+        }
+    }
+
+    private func deletedUsers(
+        _ segments: [String], _ request: GraphRequest, _ caller: GraphCaller
+    ) throws(GraphFailure) -> GraphAnswer {
+        guard request.method == "GET" else { throw .wrongMethod }
+        let people = contents.restorable(now: now).map { deleted($0) }
+        switch segments.dropFirst(3).map({ $0.lowercased() }) {
+        case []: return try list(people, request, caller, context: "users", isMixed: false)
+        case ["$count"]: return try count(people, request)
+        default: throw .segment(segments[3])
+        }
+    }
+
+    /// The person as the deleted items show it: the identifier without dashes stands before the user principal name.
+    private func deleted(_ index: Int) -> Person {
+        var person = contents[index]
+        person.userPrincipalName = person.id.filter { $0 != "-" } + person.userPrincipalName
+        let date = Date(timeIntervalSince1970: Double(contents.removals[index]?.date ?? 0))
+        person.deletedDateTime = date.formatted(.iso8601)
+        return person
+    }
+}

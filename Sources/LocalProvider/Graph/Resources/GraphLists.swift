@@ -1,0 +1,168 @@
+import StrictJSON
+
+// Users as JSON, one and many.
+extension GraphResources {
+    func one(
+        _ index: Int, _ request: GraphRequest, _ caller: GraphCaller, context: String, isMixed: Bool
+    ) throws(GraphFailure) -> JSONObject {
+        let query = try GraphQuery(request, .one)
+        try check(query, caller)
+        var object: JSONObject = [
+            "@odata.context": .string("\(request.base)/$metadata#\(Self.context(context, query))")
+        ]
+        if isMixed { object.append("@odata.type", "#microsoft.graph.user") }
+        for member in json(contents[index], query, caller).members { object.append(member.name, member.value) }
+        return object
+    }
+
+    /// What a query may ask for only with a permission of its own.
+    func check(_ query: GraphQuery, _ caller: GraphCaller) throws(GraphFailure) {
+        if query.select.contains(.signInActivity), !caller.permissions.contains("AuditLog.Read.All") { throw .denied }
+    }
+
+    static func context(_ context: String, _ query: GraphQuery) -> String {
+        guard query.isSelected, context.hasPrefix("users") else { return context }
+        let names = query.select.map(\.rawValue).joined(separator: ",")
+        return "users(\(names))" + context.dropFirst(5)
+    }
+
+    /// The list of all users.
+    func everybody(_ request: GraphRequest, _ caller: GraphCaller) throws(GraphFailure) -> GraphAnswer {
+        let query = try GraphQuery(request, .list, generation: generation)
+        try check(query, caller)
+        let selection = PeopleSelection(contents, filter: query.filter, search: query.search)
+        let page = selection.page(from: query.position, count: query.top, order: query.order)
+        return envelope(
+            page.found.map { .object(json(at: $0, query, caller)) }, query, request, context: "users",
+            count: query.countsTotal ? selection.count() : nil, next: page.next)
+    }
+
+    /// A list of few people.
+    func list(
+        _ people: [Person], _ request: GraphRequest, _ caller: GraphCaller, context: String, isMixed: Bool
+    ) throws(GraphFailure) -> GraphAnswer {
+        let query = try GraphQuery(request, .list, generation: generation)
+        try check(query, caller)
+        let found = Self.found(people, query)
+        let (page, next) = Self.page(found, query)
+        return envelope(
+            page.map { person in
+                var item: JSONObject = isMixed ? ["@odata.type": "#microsoft.graph.user"] : [:]
+                for member in json(person, query, caller).members { item.append(member.name, member.value) }
+                return .object(item)
+            }, query, request, context: context, count: query.countsTotal ? found.count : nil, next: next)
+    }
+
+    /// How many of a few people match.
+    func count(_ people: [Person], _ request: GraphRequest) throws(GraphFailure) -> GraphAnswer {
+        guard request.isEventual else { throw .badRequest("$count is not currently supported.") }
+        return .text(String(Self.found(people, try GraphQuery(request, .count)).count))
+    }
+
+    /// What matches, in order.
+    static func found<Item: PersonProperties>(_ items: [Item], _ query: GraphQuery) -> [Item] {
+        let found = items.filter { (query.filter?.matches($0) ?? true) && (query.search?.matches($0) ?? true) }
+        guard !query.order.isEmpty else { return found }
+        var keyed = found.map { item in (item, query.order.map { item.text($0.property)?.lowercased() ?? "" }) }
+        keyed.sort { left, right in
+            for (place, (_, descending)) in query.order.enumerated() where left.1[place] != right.1[place] {
+                return (left.1[place] < right.1[place]) != descending
+            }
+            return false
+        }
+        return keyed.map(\.0)
+    }
+
+    /// The page that the query asks for.
+    static func page<Item>(_ items: [Item], _ query: GraphQuery) -> ([Item], next: PeopleSelection.Position?) {
+        let start = min(max(0, query.position.invented), items.count)
+        let end = min(items.count, start + query.top)
+        return (Array(items[start..<end]), end < items.count ? .init(invented: end) : nil)
+    }
+
+    /// A list as OData writes it.
+    func envelope(
+        _ items: [JSONValue], _ query: GraphQuery, _ request: GraphRequest, context: String, count: Int?,
+        next: PeopleSelection.Position?
+    ) -> GraphAnswer {
+        var object: JSONObject = [
+            "@odata.context": .string("\(request.base)/$metadata#\(Self.context(context, query))")
+        ]
+        if let count { object.append("@odata.count", .number(JSONNumber(Int64(count)))) }
+        if let next {
+            object.append("@odata.nextLink", .string(GraphQuery.link(request, next, generation: generation)))
+        }
+        object.append("value", .array(items))
+        return .list(object)
+    }
+
+    // MARK: One user
+
+    /// A person of a list. Of the invented ones only what is asked for is made.
+    private func json(at index: Int, _ query: GraphQuery, _ caller: GraphCaller) -> JSONObject {
+        guard query.expand == nil, contents.pairs[index] != People.irregular else {
+            return json(contents[index], query, caller)
+        }
+        return json(InventedRow(people: contents.invented, index: index), query.select, caller)
+    }
+
+    func json(_ person: Person, _ query: GraphQuery, _ caller: GraphCaller) -> JSONObject {
+        var object = json(person, query.select, caller)
+        guard let expansion = query.expand, let index = contents.index(of: person.id) else { return object }
+        // Graph gives at most 20 and no link to the rest.
+        switch expansion.relation {
+        case "manager":
+            guard let chain = managers(above: index, expansion, caller) else { break }
+            object.append("manager", .object(chain))
+        case "directReports":
+            let reports = contents.reports(to: index).prefix(20)
+            object.append(
+                expansion.relation, .array(reports.map { .object(reference($0, expansion.select, caller)) }))
+        default:
+            let groups = groups(of: index, isTransitive: expansion.relation != "memberOf").prefix(20)
+            object.append(expansion.relation, .array(groups.map { .object($0.json(nil, isMixed: true)) }))
+        }
+        return object
+    }
+
+    /// The manager, and with `$levels` the manager's manager within, and so on.
+    private func managers(
+        above index: Int, _ expansion: GraphQuery.Expansion, _ caller: GraphCaller
+    ) -> JSONObject? {
+        var chain: [Int] = []
+        var next = contents.manager(of: index)
+        while let manager = next, chain.count < expansion.levels ?? 1, !chain.contains(manager) {
+            chain.append(manager)
+            next = contents.manager(of: manager)
+        }
+        return chain.reversed().reduce(nil) { inner, manager in
+            var object = reference(manager, expansion.select, caller)
+            if let inner { object.append("manager", .object(inner)) }
+            return object
+        }
+    }
+
+    private func reference(_ index: Int, _ select: [UserProperty], _ caller: GraphCaller) -> JSONObject {
+        var object: JSONObject = ["@odata.type": "#microsoft.graph.user"]
+        for member in json(contents[index], select, caller).members { object.append(member.name, member.value) }
+        return object
+    }
+
+    func json(_ person: some PersonProperties, _ select: [UserProperty], _ caller: GraphCaller) -> JSONObject {
+        let hides =
+            withholdsNonBasicProperties && caller.readsBasicOnly
+            && caller.person.map { contents[$0].id } != person.text(.id)
+        return JSONObject(
+            select.map { property in
+                let isHidden = hides && !UserProperty.basic.contains(property)
+                return .init(
+                    name: property.rawValue,
+                    value: isHidden ? (property.isList ? [] : .null) : person.json(property))
+            })
+    }
+}
+
+extension GraphFailure {
+    static let wrongMethod = GraphFailure(
+        status: 405, code: "Request_BadRequest", message: "Specified HTTP method is not allowed.")
+}

@@ -1,0 +1,174 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import HTTPTransport
+import OAuth2AccountStore
+import StrictJSON
+
+// The same people by SCIM 2.0 (RFC 7644), for reading only.
+extension ProviderCore {
+    private static let listSchema = "urn:ietf:params:scim:api:messages:2.0:ListResponse"
+    private static let errorSchema = "urn:ietf:params:scim:api:messages:2.0:Error"
+    private static let pageLimit = 200
+
+    func scim(_ request: LoopbackRequest, _ note: inout Note) -> LoopbackResponse {
+        let path = request.path.dropFirst("/scim/v2".count)
+        // RFC 7644 section 4: what the service can do is told without a token.
+        if request.method == .get, let object = description(String(path)) { return Self.scimJSON(object) }
+        return answer(request, &note, error: { Self.scimError(SCIMFailure(status: $0, detail: $1)) }) { _ in
+            do throws(SCIMFailure) {
+                return Self.scimJSON(try users(String(path), request))
+            } catch {
+                return Self.scimError(error)
+            }
+        }
+    }
+
+    private static func scimJSON(_ object: JSONObject, status: Int = 200) -> LoopbackResponse {
+        LoopbackResponse(
+            status: status, fields: ["Content-Type": "application/scim+json; charset=utf-8"],
+            body: Data(JSONValue.object(object).serialized()))
+    }
+
+    private static func scimError(_ failure: SCIMFailure) -> LoopbackResponse {
+        var object: JSONObject = ["schemas": [.string(errorSchema)]]
+        if let type = failure.type { object.append("scimType", .string(type)) }
+        object.append("detail", .string(failure.detail))
+        object.append("status", .string(String(failure.status)))
+        return scimJSON(object, status: failure.status)
+    }
+
+    // MARK: Users
+
+    private func users(_ path: String, _ request: LoopbackRequest) throws(SCIMFailure) -> JSONObject {
+        let parts = path.split(separator: "/").map { PercentCoding.decode($0) ?? "" }
+        guard let first = parts.first, first.lowercased() == "users" else {
+            throw SCIMFailure(status: 404, detail: "There is no endpoint \(path).")
+        }
+        let base = "\(issuer)/scim/v2"
+        if parts.count == 2, parts[1].lowercased() == ".search" {
+            guard request.method == .post else { throw SCIMFailure(status: 405, detail: "A search is sent with POST.") }
+            return try list(try searchRequest(request), base)
+        }
+        guard request.method == .get || request.method == .head else {
+            throw SCIMFailure(status: 501, detail: "This directory is for reading only.")
+        }
+        guard let fields = FormFields(parsing: request.query ?? "") else {
+            throw SCIMFailure(type: "invalidValue", detail: "The query is not percent-encoded UTF-8.")
+        }
+        var options: [String: String] = [:]
+        for field in fields.fields { options[field.name.lowercased()] = field.value }
+        guard parts.count > 1 else { return try list(options, base) }
+        let contents = contents
+        guard parts.count == 2, let index = contents.index(of: parts[1]), contents[index].id == parts[1] else {
+            throw SCIMFailure(status: 404, detail: "Resource \(parts[1]) not found.")
+        }
+        return SCIMUser.selected(
+            SCIMUser.json(contents[index], base: base), Self.names(options["attributes"]),
+            excluding: Self.names(options["excludedattributes"]))
+    }
+
+    /// The options of a POST to `.search`. RFC 7644 section 3.4.3.
+    private func searchRequest(_ request: LoopbackRequest) throws(SCIMFailure) -> [String: String] {
+        guard let body = try? JSONValue(parsing: request.body), let object = body.object else {
+            throw SCIMFailure(type: "invalidSyntax", detail: "The request is not a JSON object.")
+        }
+        var options: [String: String] = [:]
+        for member in object.members {
+            switch member.value {
+            case .string(let text): options[member.name.lowercased()] = text
+            case .number(let number): options[member.name.lowercased()] = number.literal
+            case .array(let values):
+                options[member.name.lowercased()] = values.compactMap(\.string).joined(separator: ",")
+            default: break
+            }
+        }
+        return options
+    }
+
+    private static func names(_ text: String?) -> [String]? {
+        guard let text, !text.isEmpty else { return nil }
+        return text.split(separator: ",").map { $0.filter { $0 != " " } }
+    }
+
+    private func list(_ options: [String: String], _ base: String) throws(SCIMFailure) -> JSONObject {
+        let filter: ODataFilter? =
+            if let text = options["filter"] { try SCIMFilterReader.filter(text) } else { nil }
+        func number(_ name: String, _ usual: Int) throws(SCIMFailure) -> Int {
+            guard let text = options[name] else { return usual }
+            guard let number = Int(text) else {
+                throw SCIMFailure(type: "invalidValue", detail: "\(name) is a whole number.")
+            }
+            return number
+        }
+        // RFC 7644 section 3.4.2.4: less than 1 is 1, and a negative count is 0.
+        let start = max(1, try number("startindex", 1))
+        let count = min(max(0, try number("count", 100)), Self.pageLimit)
+        var order: [(property: UserProperty, descending: Bool)] = []
+        if let name = options["sortby"], !name.isEmpty {
+            guard let property = SCIMAttribute.property(name) else {
+                throw SCIMFailure(type: "invalidPath", detail: "There is no attribute '\(name)' to sort by.")
+            }
+            order = [(property, options["sortorder"]?.lowercased() == "descending")]
+        }
+        let contents = contents
+        let selection = PeopleSelection(contents, filter: filter, search: nil)
+        let found = selection.found(skipping: start - 1, count: count, order: order)
+        let (attributes, excluded) = (Self.names(options["attributes"]), Self.names(options["excludedattributes"]))
+        var object: JSONObject = [
+            "schemas": [.string(Self.listSchema)], "totalResults": .number(JSONNumber(Int64(selection.count()))),
+            "startIndex": .number(JSONNumber(Int64(start))), "itemsPerPage": .number(JSONNumber(Int64(found.count))),
+        ]
+        object.append(
+            "Resources",
+            .array(
+                found.map {
+                    .object(
+                        SCIMUser.selected(
+                            SCIMUser.json(contents[$0], base: base), attributes, excluding: excluded))
+                }))
+        return object
+    }
+
+    // MARK: What the service can do
+
+    private func description(_ path: String) -> JSONObject? {
+        let base = "\(issuer)/scim/v2"
+        func list(_ items: [JSONValue]) -> JSONObject {
+            [
+                "schemas": [.string(Self.listSchema)], "totalResults": .number(JSONNumber(Int64(items.count))),
+                "startIndex": 1, "itemsPerPage": .number(JSONNumber(Int64(items.count))), "Resources": .array(items),
+            ]
+        }
+        let type: JSONObject = [
+            "schemas": ["urn:ietf:params:scim:schemas:core:2.0:ResourceType"], "id": "User", "name": "User",
+            "endpoint": "/Users", "schema": .string(SCIMUser.schema),
+            "schemaExtensions": [["schema": .string(SCIMUser.enterpriseSchema), "required": false]],
+            "meta": ["resourceType": "ResourceType", "location": .string("\(base)/ResourceTypes/User")],
+        ]
+        switch path {
+        case "/ServiceProviderConfig":
+            return [
+                "schemas": ["urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"],
+                "patch": ["supported": false],
+                "bulk": ["supported": false, "maxOperations": 0, "maxPayloadSize": 0],
+                "filter": ["supported": true, "maxResults": .number(JSONNumber(Int64(Self.pageLimit)))],
+                "changePassword": ["supported": false], "sort": ["supported": true], "etag": ["supported": false],
+                "authenticationSchemes": [
+                    [
+                        "type": "oauthbearertoken", "name": "OAuth Bearer Token",
+                        "description": "A token of this provider with User.ReadBasic.All.", "primary": true,
+                    ]
+                ],
+                "meta": [
+                    "resourceType": "ServiceProviderConfig", "location": .string("\(base)/ServiceProviderConfig"),
+                ],
+            ]
+        case "/ResourceTypes": return list([.object(type)])
+        case "/ResourceTypes/User": return type
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,160 @@
+import StrictJSON
+import Testing
+
+@testable import LocalProvider
+
+/// Follows the links of a round to its end.
+private func round(
+    _ bench: GraphBench, _ start: String, minimal: Bool = false
+) throws -> (rows: [JSONObject], link: String, pages: Int) {
+    var rows: [JSONObject] = []
+    var path = start
+    var pages = 0
+    while pages < 100 {
+        pages += 1
+        let answer = bench.ask(path, minimal: minimal)
+        #expect(answer.error == nil)
+        rows += answer.rows
+        if let link = answer.deltaLink { return (rows, link, pages) }
+        path = try #require(answer.nextLink)
+    }
+    throw GraphFailure.badRequest("no end")
+}
+
+@Test func `a first round gives everybody and the next nothing`() throws {
+    let bench = GraphBench(people: 450)
+    let (rows, link, pages) = try round(bench, "/users/delta")
+    #expect(rows.compactMap { $0["id"]?.string } == bench.contents.all.map(\.id))
+    #expect(pages == 3)
+    let again = bench.ask(link)
+    #expect(again.rows.isEmpty && again.error == nil)
+    #expect(again.deltaLink != nil && again.nextLink == nil)
+}
+
+@Test func `the select of the first request holds for the chain`() throws {
+    var bench = GraphBench()
+    let (rows, link, _) = try round(bench, "/users/delta?$select=displayName,jobTitle")
+    #expect(rows.first?.members.map(\.name) == ["displayName", "jobTitle", "id"])
+    // What is not set is left out.
+    #expect(rows[9].members.map(\.name) == ["id"])
+    var ada = bench.contents[0]
+    ada.mobilePhone = "1"
+    let changed = bench.contents.change(0, to: ada)
+    #expect(changed)
+    #expect(bench.ask(link).rows.isEmpty)
+    ada.jobTitle = nil
+    let changed2 = bench.contents.change(0, to: ada)
+    #expect(changed2)
+    #expect(
+        bench.ask(link).rows == [["displayName": "Ada Lovelace", "jobTitle": nil, "id": .string(ada.id)]])
+    #expect(bench.ask(link, minimal: true).rows == [["jobTitle": nil, "id": .string(ada.id)]])
+}
+
+@Test func `who came, changed, left and came back is told once`() throws {
+    var bench = GraphBench()
+    let link = try round(bench, "/users/delta?$select=displayName").link
+    let new = Person(
+        id: "11111111-2222-4333-8444-555555555555", userPrincipalName: "new@contoso.example", displayName: "New")
+    let place = bench.contents.add(new)
+    #expect(place == 60)
+    var aoife = bench.contents[1]
+    aoife.displayName = "Aoife Byrne"
+    let changed = bench.contents.change(1, to: aoife)
+    #expect(changed)
+    bench.contents.remove(2, isPermanent: false, now: bench.now)
+    bench.contents.remove(3, isPermanent: true, now: bench.now)
+    bench.contents.remove(4, isPermanent: false, now: bench.now)
+    let restored = bench.contents.restore(4, now: bench.now)
+    #expect(restored)
+    let rows = bench.ask(link).rows
+    #expect(rows.count == 5)
+    #expect(rows[0]["displayName"]?.string == "New" && rows[1]["displayName"]?.string == "Aoife Byrne")
+    #expect(rows[2] == ["id": .string(bench.contents[2].id), "@removed": ["reason": "changed"]])
+    #expect(rows[3]["@removed"] == ["reason": "deleted"])
+    #expect(rows[4]["@removed"] == nil && rows[4]["id"]?.string == bench.contents[4].id)
+    // After 30 days the soft deletion is one for good. The token is too old by then, so it is asked anew.
+    let later = try #require(bench.ask(link).deltaLink)
+    #expect(bench.ask(later).rows.isEmpty)
+}
+
+@Test func `latest gives a token and nobody`() throws {
+    var bench = GraphBench()
+    let answer = bench.ask("/users/delta?$deltatoken=latest&$select=displayName")
+    #expect(answer.rows.isEmpty && answer.nextLink == nil)
+    let link = try #require(answer.deltaLink)
+    bench.contents.remove(5, isPermanent: false, now: bench.now)
+    #expect(bench.ask(link).rows.count == 1)
+}
+
+@Test func `a chain may be about some people only`() throws {
+    var bench = GraphBench()
+    let (first, second) = (bench.contents[1].id, bench.contents[2].id)
+    let path = "/users/delta?$filter=id%20eq%20'\(first)'%20or%20id%20eq%20'\(second)'"
+    let (rows, link, _) = try round(bench, path)
+    #expect(rows.compactMap { $0["id"]?.string } == [first, second])
+    bench.contents.remove(1, isPermanent: false, now: bench.now)
+    bench.contents.remove(7, isPermanent: false, now: bench.now)
+    #expect(bench.ask(link).rows.compactMap { $0["id"]?.string } == [first])
+    #expect(bench.ask("/users/delta?$filter=surname%20eq%20'a'").error?.status == 400)
+}
+
+@Test func `a token that is old, strange or forgotten needs a full round`() throws {
+    var bench = GraphBench(people: 300)
+    let first = try #require(bench.ask("/users/delta").nextLink)
+    let link = try round(bench, "/users/delta").link
+    for bad in ["/users/delta?$deltatoken=x", "/users/delta?$skiptoken=x", link + "0"] {
+        let error = try #require(bench.ask(bad).error)
+        #expect(error.status == 410 && error.code == "syncStateNotFound")
+        #expect(error.location == GraphBench.base + "/users/delta?$deltatoken=")
+    }
+    bench.now += 7 * 86_400
+    #expect(bench.ask(link).error == nil && bench.ask(first).error == nil)
+    bench.now += 1
+    #expect(bench.ask(link).error?.status == 410 && bench.ask(first).error?.status == 410)
+    bench.now -= 86_400
+    bench.contents.forgetChanges()
+    #expect(bench.ask(link).error?.status == 410)
+    // The new round works.
+    let again = try round(bench, "/users/delta").link
+    #expect(bench.ask(again).rows.isEmpty && bench.ask(again).error == nil)
+}
+
+@Test func `a change during a round is not lost`() throws {
+    var bench = GraphBench(people: 300)
+    let next = try #require(bench.ask("/users/delta?$select=id,displayName").nextLink)
+    var ada = bench.contents[0]
+    ada.displayName = "Ada King"
+    let changed = bench.contents.change(0, to: ada)
+    #expect(changed)
+    let link = try #require(bench.ask(next).deltaLink)
+    #expect(bench.ask(link).column("displayName") == ["Ada King"])
+}
+
+@Test(arguments: ["$top=5", "$orderby=displayName", "$search=%22displayName:a%22", "$count=true", "$expand=manager"])
+func `delta takes few options`(option: String) {
+    #expect(GraphBench().ask("/users/delta?\(option)", eventual: true).error?.status == 400)
+}
+
+@Test func `delta is not for basic readers, and its token is for nothing else`() throws {
+    var bench = GraphBench()
+    let link = try round(bench, "/users/delta").link
+    bench.caller.permissions = ["User.ReadBasic.All"]
+    #expect(bench.ask("/users/delta").error?.status == 403)
+    bench.caller.permissions = ["User.Read.All"]
+    let token = try #require(link.split(separator: "=").last)
+    #expect(bench.ask("/users?$skiptoken=\(token)").error?.code == "Directory_ExpiredPageToken")
+    #expect(bench.ask("/users?$deltatoken=\(token)").error?.status == 400)
+}
+
+@Test func `a long list of changes has pages and old ones are forgotten`() throws {
+    var bench = GraphBench(people: 500)
+    let link = try round(bench, "/users/delta?$select=id").link
+    for index in 0..<450 { bench.contents.remove(index, isPermanent: false, now: bench.now) }
+    let (rows, _, pages) = try round(bench, link)
+    #expect(rows.count == 450 && pages == 3)
+    var log = ChangeLog()
+    for _ in 0...ChangeLog.limit { log.add(1, properties: nil) }
+    #expect(log.after(0) == nil)
+    #expect(log.after(log.last)?.isEmpty == true)
+    #expect(log.after(log.last + 1) == nil)
+}

@@ -1,0 +1,48 @@
+import StrictJSON
+import Testing
+
+@testable import LocalProvider
+
+/// A directory without a network that a test asks and changes.
+struct GraphBench {
+    var contents: DirectoryContents
+    var caller = GraphCaller(person: 0, permissions: ["User.Read.All", "User.ReadWrite.All"])
+    var isStrict = false
+    var now = 1_800_000_000
+    var generation = 0
+    static let base = "http://127.0.0.1:1/v1.0"
+
+    init(people: Int = 60) { contents = DirectoryContents(People(count: people, seed: 1)) }
+
+    /// Asks; `path` may be a whole link, and may have a query, percent-encoded.
+    func ask(
+        _ path: String, eventual: Bool = false, method: String = "GET", minimal: Bool = false
+    ) -> GraphAnswer {
+        let path = path.hasPrefix(Self.base) ? String(path.dropFirst(Self.base.count)) : path
+        let name = path.prefix { $0 != "?" }
+        let request = GraphRequest(
+            method: method, path: String(name),
+            query: name.endIndex < path.endIndex ? String(path[path.index(after: name.endIndex)...]) : nil,
+            consistencyLevel: eventual ? "eventual" : nil, base: Self.base, prefersMinimal: minimal)
+        var resources = GraphResources(contents)
+        resources.withholdsNonBasicProperties = isStrict
+        resources.now = now
+        resources.generation = generation
+        return resources.answer(request, caller: caller)
+    }
+}
+
+extension GraphAnswer {
+    var json: JSONObject? {
+        switch self {
+        case .json(let object), .list(let object), .restoration(_, let object): object
+        default: nil
+        }
+    }
+    var rows: [JSONObject] { json?["value"]?.array?.compactMap(\.object) ?? [] }
+    func column(_ name: String) -> [String] { rows.map { $0[name]?.string ?? "-" } }
+    var error: GraphFailure? { if case .failure(let failure) = self { failure } else { nil } }
+    var plainText: String? { if case .text(let text) = self { text } else { nil } }
+    var nextLink: String? { json?["@odata.nextLink"]?.string }
+    var deltaLink: String? { json?["@odata.deltaLink"]?.string }
+}

@@ -1,0 +1,117 @@
+import Testing
+
+@testable import LocalProvider
+
+private func fingerprint(_ people: [Person]) -> UInt64 {
+    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+    for p in people {
+        let texts: [String?] = [
+            p.id, p.displayName, p.givenName, p.surname, p.mail, p.userPrincipalName, p.jobTitle, p.department,
+            p.officeLocation, p.mobilePhone, p.businessPhones.joined(), p.preferredLanguage, p.city, p.country,
+            p.companyName, p.employeeID, "\(p.accountEnabled)\(p.isGuest)", p.createdDateTime,
+            p.manager.map { String($0) },
+        ]
+        for text in texts {
+            for byte in (text ?? "-").utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        }
+    }
+    return hash
+}
+
+@Test func `the people of a seed never change`() {
+    #expect(fingerprint(People(count: 300, seed: 1).all) == 13592557827571176035)
+    #expect(fingerprint(People(count: 20_000, seed: 3).all) == 777628628943105392)
+    #expect(fingerprint(People(count: 5, seed: 9).all) == 7855679434618305014)
+}
+
+@Test func `everybody is found by identifier, by user principal name and by mail address`() {
+    let people = People(count: 800, seed: 5)
+    for index in 0..<people.count {
+        let person = people[index]
+        #expect(people.index(of: person.id.uppercased()) == index)
+        #expect(people.index(of: person.userPrincipalName.uppercased()) == index)
+        if let mail = person.mail { #expect(people.index(signingInAs: mail) == index) }
+    }
+    for key in [
+        "", "@contoso.example", "0@contoso.example", "99@contoso.example", "nobody@contoso.example",
+        "00000000-0000-4000-8000-000000000000", "ada", "ada@partner.example", "adam.brown0015@contoso.example",
+        "adam.brown99999999999999999999@contoso.example",
+    ] {
+        #expect(people.index(of: key) == nil, "\(key)")
+    }
+}
+
+@Test func `what is made of one property is what the whole person has`() {
+    let people = People(count: 120, seed: 2)
+    for index in people.pairs.indices where people.pairs[index] != People.irregular {
+        let row = InventedRow(people: people, index: index)
+        for property in UserProperty.allCases {
+            #expect(row.json(property) == people[index].json(property), "\(property)")
+        }
+    }
+}
+
+@Test(arguments: [UserProperty.displayName, .userPrincipalName, .createdDateTime])
+func `the sorted places are sorted as the texts are`(property: UserProperty) throws {
+    let people = People(count: 1_200, seed: 4)
+    let order = try #require(people.order(by: property)).map { Int($0) }
+    let wanted = people.pairs.indices.filter { people.pairs[$0] != People.irregular }
+        .map { (people[$0].text(property)?.lowercased() ?? "", $0) }.sorted { $0 < $1 }
+    #expect(order == wanted.map(\.1))
+}
+
+private let large = People(count: 900, seed: 1)
+private let everybody = large.all
+
+@Test(arguments: [
+    "startswith(givenName,'a')", "startswith(displayName,'Ada')", "startswith(displayName,'Adam ')",
+    "startswith(mail,'adam.')", "startswith(userPrincipalName,'zara.')", "startswith(mail,'adam.s')",
+    "givenName eq 'Zara' and startswith(surname,'S')", "givenName eq 'Zara' or surname eq 'Tan'", "surname ne 'Tan'",
+    "not(startswith(surname,'T')) and userType eq 'Guest'", "surname in ('Tan','Kim') and accountEnabled eq false",
+    "mail eq null and startswith(surname,'S')", "endswith(mail,'@partner.example')", "jobTitle eq 'Engineer'",
+    "startswith(mailNickname,'wei')", "businessPhones/any(p:startswith(p,'+44'))", "otherMails/$count ne 0",
+    "startswith(displayName,'Z') or mail eq 'ada@contoso.example'",
+])
+func `a large directory finds whom a look at everybody finds`(filter: String) throws {
+    let read = try ODataFilter(parsing: filter)
+    let selection = PeopleSelection(DirectoryContents(large), filter: read, search: nil, fewPeople: 0)
+    let wanted = everybody.indices.filter { read.matches(everybody[$0]) }
+    #expect(selection.count() == wanted.count)
+    #expect(selection.page(from: .init(), count: 6_000, order: []).found == wanted)
+    #expect(!wanted.isEmpty && wanted.count < everybody.count)
+    // In an order, and in pages, the same people.
+    var met: [Int] = []
+    var position: PeopleSelection.Position? = .init()
+    while let here = position, met.count <= wanted.count {
+        let page = selection.page(from: here, count: 200, order: [(.displayName, true)])
+        met += page.found
+        position = page.next
+    }
+    #expect(met.sorted() == wanted)
+    let names = met.map { everybody[$0].displayName?.lowercased() ?? "" }
+    #expect(names == names.sorted(by: >))
+}
+
+@Test func `a search in a large directory finds whom a look at everybody finds`() throws {
+    for text in [
+        "\"displayName:adam\" OR \"mail:zara\"", "\"displayName:a s\"", "\"surname:s\" AND \"displayName:w\"",
+    ] {
+        let search = try #require(ODataSearch(parsing: text))
+        let selection = PeopleSelection(DirectoryContents(large), filter: nil, search: search, fewPeople: 0)
+        let wanted = everybody.indices.filter { search.matches(everybody[$0]) }
+        #expect(selection.page(from: .init(), count: 6_000, order: []).found == wanted)
+        #expect(!wanted.isEmpty)
+    }
+}
+
+@Test func `a great many people take little memory and are found`() throws {
+    let people = People(count: 200_000, seed: 1)
+    let contents = DirectoryContents(people)
+    #expect(contents.count == 200_000)
+    let read = try ODataFilter(parsing: "startswith(displayName,'Zara Zi')")
+    let page = PeopleSelection(contents, filter: read, search: nil).page(from: .init(), count: 999, order: [])
+    #expect(!page.found.isEmpty)
+    #expect(page.found.allSatisfy { people[$0].displayName?.hasPrefix("Zara Zi") == true })
+    let last = people[199_999]
+    #expect(contents.index(of: last.userPrincipalName) == 199_999)
+}
