@@ -80,8 +80,8 @@ let package = Package(
         .testTarget(
             name: "OAuth2AccountStoreTests",
             dependencies: [
-                "CSQLite", "HTTPTransport", "JOSE", "OAuth2", "OAuth2AccountStore", "StrictJSON", "TestSupport",
-                "store-process",
+                "CSQLite", "HTTPTransport", "JOSE", "OAuth2", "OAuth2AccountStore", "StorageSuite", "StrictJSON",
+                "TestSupport", "store-process",
             ],
             exclude: ["Databases"]),
         .testTarget(

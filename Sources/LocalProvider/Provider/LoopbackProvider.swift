@@ -27,6 +27,8 @@ public final class LoopbackProvider: Sendable {
         public var port: UInt16 = 0
         /// How long an access token is good, in whole seconds.
         public var accessTokenLifetime: Duration = .seconds(3600)
+        /// How long an access token of a refresh is good, in whole seconds; nil: as long as any other.
+        public var renewedAccessTokenLifetime: Duration?
         /// Whether each refresh gives a new refresh token and ends the old one. When an old one comes again, everything
         /// that belongs to it ends (RFC 9700 section 4.14.2).
         public var rotatesRefreshTokens = true
@@ -49,6 +51,10 @@ public final class LoopbackProvider: Sendable {
         public var now: @Sendable () -> Date = { Date() }
         /// Gives random bytes.
         public var randomBytes: @Sendable (Int) throws -> [UInt8] = { try SecureRandom.bytes($0) }
+
+        var renewedLifetime: Int? {
+            renewedAccessTokenLifetime.map { Int(clamping: max(1, $0.components.seconds)) }
+        }
 
         /// The defaults: 300 people, a free port, tokens for an hour.
         public init() {}

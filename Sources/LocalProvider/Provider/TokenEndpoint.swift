@@ -175,7 +175,8 @@ extension ProviderCore {
         _ identifier: String, scopes narrowed: [String]?, presented: String?
     ) async throws(OAuthFailure) -> LoopbackResponse {
         let (accessToken, newRefreshToken) = (try newToken(), try newToken())
-        let (now, lifetime, rotates) = (now, lifetime, configuration.rotatesRefreshTokens)
+        let lifetime = presented == nil ? lifetime : configuration.renewedLifetime ?? lifetime
+        let (now, rotates) = (now, configuration.rotatesRefreshTokens)
         let issued: Result<(Authorization, String?), OAuthFailure> = state.withLock { state in
             guard var grant = state.grants.grants[identifier] else {
                 return .failure(.invalidGrant("The grant is revoked."))

@@ -17,16 +17,24 @@ import JOSE
 public actor KeyFile: KeyCustody {
     /// The path of the file.
     public nonisolated let path: String
+    /// The store's directory, which is made with the file where no storage has made it.
+    private let directory: StoreDirectory?
     private let thread = SerialThread()
 
     /// The file is read on a thread of its own.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
     /// The key file at this path.
-    public init(path: String) { self.path = path }
+    public init(path: String) {
+        self.path = path
+        directory = nil
+    }
 
     /// The key file of a store's directory.
-    public init(directory: StoreDirectory) { self.init(path: directory.file("accounts.key")) }
+    public init(directory: StoreDirectory) {
+        path = directory.file("accounts.key")
+        self.directory = directory
+    }
 
     /// "key file" and the path.
     public nonisolated var place: String { "key file \(path)" }
@@ -75,6 +83,7 @@ public actor KeyFile: KeyCustody {
 
     /// The key that was there before this one; nil when this one was written.
     private func write(_ key: SealingKey) throws -> SealingKey? {
+        do throws(StorageError) { try directory?.prepare() } catch { throw fault(error.reason, error.hint) }
         let suffix = Base64URL.encode(try SecureRandom.bytes(9))
         switch PrivateFile.create(path, key.bytes, suffix: suffix) {
         case .success: return nil

@@ -164,10 +164,17 @@ public actor MemoryStorage: AccountStorage {
     /// Always.
     public func checkWritable() {}
 
-    private struct Lock: StorageLock {
+    private final class Lock: StorageLock {
         let storage: MemoryStorage
         let name: String
-        let once: Once
+        private let once = Once()
+
+        init(_ storage: MemoryStorage, _ name: String) {
+            self.storage = storage
+            self.name = name
+        }
+
+        deinit { release() }
 
         func release() { once.run { Task { [storage, name] in await storage.unlock(name) } } }
     }
@@ -175,7 +182,7 @@ public actor MemoryStorage: AccountStorage {
     /// Waits for the lock of this name. The timeout does not apply: no other process can hold it.
     public func lock(_ name: String, timeout: Duration) async throws -> any StorageLock {
         try Task.checkCancellation()
-        if held.insert(name).inserted { return Lock(storage: self, name: name, once: Once()) }
+        if held.insert(name).inserted { return Lock(self, name) }
         tickets += 1
         let ticket = tickets
         try await withTaskCancellationHandler {
@@ -183,7 +190,7 @@ public actor MemoryStorage: AccountStorage {
         } onCancel: {
             Task { await self.giveUp(ticket, name) }
         }
-        return Lock(storage: self, name: name, once: Once())
+        return Lock(self, name)
     }
 
     private func giveUp(_ ticket: Int, _ name: String) {

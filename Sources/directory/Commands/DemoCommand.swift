@@ -31,6 +31,8 @@ struct DemoCommand {
         defer { try? FileManager.default.removeItem(atPath: directory.path) }
         var configuration = LoopbackProvider.Configuration()
         configuration.accessTokenLifetime = Self.tokenLifetime
+        // Only the first one: however slow the machine is, there is one expiry and one refresh.
+        configuration.renewedAccessTokenLifetime = .seconds(3600)
         let provider = try await LoopbackProvider(configuration: configuration)
         do {
             try await tell(provider, directory)
@@ -61,9 +63,8 @@ struct DemoCommand {
         try await showFirst(of: found, account, store)
 
         try await waitForExpiry(account)
-        let before = provider.tokenRequestCount(grantType: "refresh_token")
         let again = try await search(account, store)
-        let refreshes = provider.tokenRequestCount(grantType: "refresh_token") - before
+        let refreshes = provider.tokenRequestCount(grantType: "refresh_token")
         try check(again.map(\.id) == found.map(\.id) && refreshes == 1, "the search after the expiry")
         try say(
             "On the way: \(refreshes) refresh; the refresh token that came is \(traffic.rotation) the one that was sent."

@@ -11,53 +11,6 @@ struct PageTests {
         SealedRecord(id: id, type: type, revision: revision, identity: identity, sealed: [1])
     }
 
-    @Test(arguments: StorageKind.allCases)
-    func `pages have every record once and in order, of one type or of all`(kind: StorageKind) async throws {
-        let (storage, directory) = try kind.make()
-        defer { withExtendedLifetime(directory) {} }
-        for number in 0..<25 { _ = try await storage.insert(record("r\(number)", type: number % 3 == 0 ? "a" : "b")) }
-        _ = try await storage.remove("r7")
-        for type in [nil, "a", "b", "none"] {
-            let expected = (0..<25).filter { $0 != 7 && (type == nil || ($0 % 3 == 0 ? "a" : "b") == type) }
-            for limit in [1, 4, 100] {
-                var found: [String] = []
-                var last: Int64 = 0
-                while true {
-                    let page = try await storage.records(ofType: type, after: last, limit: limit)
-                    #expect(page.count <= limit)
-                    guard let end = page.last?.position else { break }
-                    last = end
-                    found += page.map(\.id)
-                }
-                #expect(found == expected.map { "r\($0)" })
-            }
-            if let type {
-                #expect(try await storage.lastRecord(ofType: type)?.id == expected.last.map { "r\($0)" })
-            }
-            #expect(try await storage.count(ofType: type) == expected.count)
-        }
-        #expect(try await storage.records(ofType: nil, after: 0, limit: 0).isEmpty)
-        #expect(try await storage.records(ofType: nil, after: .max, limit: 9).isEmpty)
-    }
-
-    @Test(arguments: StorageKind.allCases)
-    func `records are found by their identity, which a replacement sets anew`(kind: StorageKind) async throws {
-        let (storage, directory) = try kind.make()
-        defer { withExtendedLifetime(directory) {} }
-        _ = try await storage.insert(record("a", identity: [1]))
-        _ = try await storage.insert(record("b", identity: [1]))
-        _ = try await storage.insert(record("c", type: "other", identity: [1]))
-        _ = try await storage.insert(record("d"))
-        #expect(try await storage.records(ofType: "graph", identity: [1]).map(\.id) == ["a", "b"])
-        #expect(try await storage.records(ofType: "graph", identity: [2]).isEmpty)
-        _ = try await storage.replace(record("a", revision: 2, identity: [2]), kind: .profile)
-        _ = try await storage.replace(record("b", revision: 2), kind: .profile)
-        #expect(try await storage.records(ofType: "graph", identity: [1]).isEmpty)
-        #expect(try await storage.records(ofType: "graph", identity: [2]).map(\.identity) == [[2]])
-        _ = try await storage.remove("a")
-        #expect(try await storage.records(ofType: "graph", identity: [2]).isEmpty)
-    }
-
     @Test func `the values used last are kept, as a plain list would keep them`() {
         var numbers = SystemRandomNumberGenerator()
         for capacity in [1, 2, 3, 10] {
