@@ -66,6 +66,7 @@ struct FilterWriter {
         case .raw(let text):
             guard !text.isBlank else { throw DirectoryError(.emptySearch) }
             try addClause()
+            for reason in RawFilter.reasons(text) { need(reason) }
             return isNested ? "(\(text))" : text
         }
     }

@@ -22,6 +22,12 @@ public struct UserOrder: Sendable, Equatable {
     /// Whether the greatest comes first.
     public var isDescending: Bool
 
+    /// An order.
+    public init(property: UserProperty, isDescending: Bool = false) {
+        self.property = property
+        self.isDescending = isDescending
+    }
+
     /// From the smallest to the greatest.
     public static func ascending(_ property: UserProperty) -> UserOrder {
         UserOrder(property: property, isDescending: false)

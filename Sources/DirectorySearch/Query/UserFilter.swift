@@ -119,8 +119,8 @@ public struct UserFilter: Sendable, Equatable {
     /// People to whom at least one filter applies. Up to 15 comparisons work without an advanced query.
     public static func any(of filters: [UserFilter]) -> UserFilter { UserFilter(.any(filters.map(\.expression))) }
 
-    /// A filter in OData's own words, sent as it is but for the percent-encoding. Quotes in it are the caller's work, and so is
-    /// ``UserQuery/isAdvanced``.
+    /// A filter in OData's own words, sent as it is but for the percent-encoding. Quotes in it are the caller's work. What in it is
+    /// known to need an advanced query is seen; for anything else there is ``UserQuery/isAdvanced``.
     public static func raw(_ text: String) -> UserFilter { UserFilter(.raw(text)) }
 
     /// People to whom both filters apply.
@@ -167,7 +167,7 @@ extension UserFilter {
         return try writer.write(self)
     }
 
-    /// Whether this needs `ConsistencyLevel: eventual` and `$count=true`. Raw filters are taken at their word: no.
+    /// Whether this needs `ConsistencyLevel: eventual` and `$count=true`.
     var needsAdvancedQuery: Bool { (try? written())?.reasons.isEmpty == false }
 }
 

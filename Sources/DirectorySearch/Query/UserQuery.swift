@@ -26,7 +26,7 @@ public struct UserQuery: Sendable, Equatable {
     public var limit: Int?
     /// Whether the people looked for are those deleted in the last 30 days.
     public var isAmongDeleted = false
-    /// Whether to ask for an advanced query even if nothing seems to need one. For raw filters with `endsWith`, `ne` or `not`.
+    /// Whether to ask for an advanced query even if nothing seems to need one. For raw filters in which the need cannot be seen.
     public var isAdvanced: Bool
 
     /// The properties of a list and of a detail view.
