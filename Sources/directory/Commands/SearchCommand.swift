@@ -72,10 +72,8 @@ struct SearchCommand {
             query.filter = filters.count == 1 ? first : invocation.flag("any") ? .any(of: filters) : .all(of: filters)
         }
         if let text = invocation.string("search") { query.search = search(text) }
-        // Everybody has to be asked for by name: an empty text is nearly always a slip.
-        guard query.filter != nil || query.search != nil || invocation.flag("all") else {
-            throw DirectoryError(.emptySearch)
-        }
+        // An empty search is nearly always a slip, and Graph would take it for everybody.
+        guard query.filter != nil || query.search != nil else { throw DirectoryError(.emptySearch) }
         query.orderBy = try invocation.strings("order").flatMap { try order($0) }
         query.countsTotal = invocation.flag("count")
         return query
