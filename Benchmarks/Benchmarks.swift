@@ -26,6 +26,7 @@ enum Benchmarks {
     static let all = [
         Benchmark(name: "process", run: ProcessBenchmark.run),
         Benchmark(name: "jose", run: JOSEBenchmark.run),
+        Benchmark(name: "directory", run: DirectoryBenchmark.run),
     ]
 
     static func main() async {
