@@ -11,6 +11,9 @@ public enum AuthorizationDemand: Sendable, Equatable {
     case current
     /// A new token: this one was refused although it seemed valid.
     case renewed(rejected: String)
+    /// A token that carries these claims, a JSON object, because the service demands them (OpenID Connect Core, section 5.5). Where
+    /// only a sign-in can give one: ``DirectoryError/Kind/signInNeeded(claims:)`` with the claims.
+    case claims(String, rejected: String)
 }
 
 extension AuthorizationDemand: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
@@ -19,6 +22,7 @@ extension AuthorizationDemand: CustomStringConvertible, CustomDebugStringConvert
         switch self {
         case .current: "current"
         case .renewed: "renewed"
+        case .claims: "with further claims"
         }
     }
     /// The same as ``description``.

@@ -31,7 +31,11 @@ extension GraphDirectory {
                 graphAPI: address, apiVersion: type.graphVersion, transport: store.transport(for: type), retry: retry
             ) { demand in
                 var rejected: Secret?
-                if case .renewed(let token) = demand { rejected = Secret(token) }
+                switch demand {
+                case .current: break
+                case .renewed(let token): rejected = Secret(token)
+                case .claims(let claims, _): throw DirectoryError(.signInNeeded(claims: claims))
+                }
                 let token = try await store.accessToken(for: account.id, rejected: rejected)
                 guard token.type.lowercased() == "bearer" else {
                     throw SettingsError(

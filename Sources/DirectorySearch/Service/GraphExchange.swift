@@ -101,9 +101,16 @@ extension GraphConnection {
             var error = GraphFailure.error(
                 for: response, clientRequestID: identifier, permissions: question.permissions, now: now())
 
-            if error.kind == .signInNeeded(claims: nil), !hasRenewed {
+            if case .signInNeeded(let claims) = error.kind, !hasRenewed {
                 hasRenewed = true
-                let renewed = try await authorization(.renewed(rejected: token))
+                let renewed: String
+                do {
+                    renewed = try await authorization(
+                        claims.map { .claims($0, rejected: token) } ?? .renewed(rejected: token))
+                } catch let refusal as DirectoryError where refusal.kind == error.kind {
+                    // What the service said of it says more.
+                    throw error
+                }
                 // The same token again would be refused again.
                 guard !renewed.utf8.elementsEqual(token.utf8) else { throw error }
                 token = renewed
