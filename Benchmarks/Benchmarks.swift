@@ -50,7 +50,11 @@ enum Benchmarks {
         var status: Int32 = 0
         for benchmark in benchmarks {
             do {
-                try await benchmark.run { print($0.line) }
+                try await benchmark.run {
+                    print($0.line)
+                    // A run that is ended early leaves what it measured.
+                    fflush(nil)
+                }
             } catch {
                 say("error: \(benchmark.name): \(error)")
                 status = 1
