@@ -91,7 +91,9 @@ let package = Package(
             ]),
         .testTarget(
             name: "DirectorySearchTests",
-            dependencies: ["DirectorySearch", "HTTPTransport", "OAuth2", "StrictJSON", "TestSupport"]),
+            dependencies: [
+                "DirectorySearch", "HTTPTransport", "LocalProvider", "OAuth2", "StrictJSON", "TestSupport",
+            ]),
         .testTarget(
             name: "LocalProviderTests",
             dependencies: ["HTTPTransport", "JOSE", "LocalProvider", "OAuth2AccountStore", "StrictJSON"]),

@@ -27,6 +27,7 @@ enum Benchmarks {
         Benchmark(name: "process", run: ProcessBenchmark.run),
         Benchmark(name: "jose", run: JOSEBenchmark.run),
         Benchmark(name: "store", run: StoreBenchmark.run),
+        Benchmark(name: "directory", run: DirectoryBenchmark.run),
     ]
 
     static func main() async {
@@ -50,7 +51,11 @@ enum Benchmarks {
         var status: Int32 = 0
         for benchmark in benchmarks {
             do {
-                try await benchmark.run { print($0.line) }
+                try await benchmark.run {
+                    print($0.line)
+                    // A run that is ended early leaves what it measured.
+                    fflush(nil)
+                }
             } catch {
                 say("error: \(benchmark.name): \(error)")
                 status = 1

@@ -7,7 +7,14 @@ extension GraphDirectory {
     ///
     /// Tokens are fetched from the store when they are needed, and renewed once when the service refuses one. What is wrong with
     /// the settings is thrown by the first request.
-    public init(account: Account, in store: AccountStore, retry: RetryPolicy = RetryPolicy()) {
+    ///
+    /// - Parameters:
+    ///   - retry: when a request is sent again.
+    ///   - budget: one budget for all waits; nil gives each operation its own.
+    public init(
+        account: Account, in store: AccountStore, retry: RetryPolicy = RetryPolicy(), budget: RetryBudget? = nil
+    ) {
+        let pace = RequestPace()
         self.init(connecting: {
             guard let type = store.settings[account.type] else {
                 throw SettingsError(
@@ -23,9 +30,21 @@ extension GraphDirectory {
             var connection = try GraphConnection(
                 graphAPI: address, apiVersion: type.graphVersion, transport: store.transport(for: type), retry: retry
             ) { demand in
-                var rejected: Secret?
-                if case .renewed(let token) = demand { rejected = Secret(token) }
-                let token = try await store.accessToken(for: account.id, rejected: rejected)
+                let token: AccessToken
+                switch demand {
+                case .current: token = try await store.accessToken(for: account.id)
+                case .renewed(let rejected):
+                    token = try await store.accessToken(for: account.id, rejected: Secret(rejected))
+                case .claims(let claims, let rejected):
+                    do {
+                        token = try await store.accessToken(
+                            for: account.id, claims: claims, rejected: Secret(rejected))
+                    } catch let error as AccountStoreError {
+                        guard case .signInNeeded = error.kind else { throw error }
+                        // Only the person can meet them: whoever shows the sign-in needs them.
+                        throw DirectoryError(.signInNeeded(claims: claims))
+                    }
+                }
                 guard token.type.lowercased() == "bearer" else {
                     throw SettingsError(
                         file: store.settings.source, key: "types.\(type.name).dpop",
@@ -33,6 +52,8 @@ extension GraphDirectory {
                 }
                 return token.secret.value
             }
+            connection.budget = budget
+            connection.pace = pace
             connection.sleep = store.surroundings.sleep
             connection.now = store.surroundings.now
             return connection
