@@ -25,7 +25,7 @@ final class Once: Sendable {
 /// A thread of its own for an actor whose work blocks, so that no thread of Swift's pool waits for a disk.
 ///
 /// The thread ends when the executor goes away and its last job is done.
-final class SerialThread: SerialExecutor {
+package final class SerialThread: SerialExecutor {
     /// The queue, shared with the thread. Sendable is sound: `jobs` and `isClosed` are only touched with the mutex held.
     private final class Queue: @unchecked Sendable {
         private let mutex: UnsafeMutablePointer<pthread_mutex_t>
@@ -86,7 +86,10 @@ final class SerialThread: SerialExecutor {
     private let queue = Queue()
     private let started = Once()
 
-    func enqueue(_ job: consuming ExecutorJob) {
+    /// A thread that starts with its first job.
+    package init() {}
+
+    package func enqueue(_ job: consuming ExecutorJob) {
         started.run(start)
         queue.add(UnownedJob(job))
     }
