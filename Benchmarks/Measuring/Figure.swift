@@ -6,6 +6,8 @@ enum Goal {
     case atLeast(Double)
     /// A number of our own that must be reached, for what has no peer that does the same.
     case oursAtLeast(Double)
+    /// A number of our own that must not be passed.
+    case oursAtMost(Double)
     /// A number of our own that must be met exactly.
     case oursExactly(Double)
     /// Shown, not judged.
@@ -16,6 +18,7 @@ enum Goal {
         case .atMost(let limit): ratio <= limit
         case .atLeast(let limit): ratio >= limit
         case .oursAtLeast(let limit): ours >= limit
+        case .oursAtMost(let limit): ours <= limit
         case .oursExactly(let number): ours == number
         case .none: nil
         }
@@ -26,6 +29,7 @@ enum Goal {
         case .atMost(let limit): "goal <= \(decimal(limit, 2))"
         case .atLeast(let limit): "goal >= \(decimal(limit, 2))"
         case .oursAtLeast(let limit): "goal ours >= \(decimal(limit, 0))"
+        case .oursAtMost(let limit): "goal ours <= \(decimal(limit, 0))"
         case .oursExactly(let number): "goal ours = \(decimal(number, 0))"
         case .none: "no goal"
         }

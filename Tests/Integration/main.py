@@ -11,6 +11,7 @@ import damage
 import demo
 import grants
 import local_directory
+import offline
 import parallel
 import refusals
 import registration
@@ -23,7 +24,7 @@ from checks import Checks
 from world import World
 
 # The topics that need nothing but the program, and those that need real software.
-ALONE = [settings, damage, demo, local_directory, shells, terminal]
+ALONE = [settings, damage, demo, local_directory, offline, shells, terminal]
 WITH_PEERS = [browser_sign_in, grants, parallel, refusals, registration, signatures, tls]
 
 

@@ -51,6 +51,8 @@ public actor DirectorySync {
     private var database: OfflineDatabase?
     private var guardian = LoopGuard()
     private var isMerging = false
+    /// Whether the first step went on with what another sync had begun, perhaps long ago; nil before it.
+    private var isResumed: Bool?
     private var progress = Progress()
 
     /// How often a list is begun anew in one sync.
@@ -84,7 +86,10 @@ public actor DirectorySync {
         while true {
             let progress = try await step()
             await report(progress)
-            if progress.phase == .current { return progress }
+            guard progress.phase == .current else { continue }
+            if isResumed != true { return progress }
+            // The end of what was begun earlier is not the present.
+            isResumed = false
         }
     }
 
@@ -96,6 +101,7 @@ public actor DirectorySync {
         try Task.checkCancellation()
         let connection = try await connected()
         var state = try opened(connection)
+        if isResumed == nil { isResumed = state.phase != .current && state.link != nil }
         if state.phase == .settling {
             try settle(state, connection)
             return progress

@@ -48,10 +48,13 @@ enum FullText {
         guard text.unicodeScalars.contains(where: isPartOfWord) else { return nil }
         var phrase = column.map { "{\($0.rawValue)} : " } ?? ""
         if isFirst { phrase += "^ " }
-        phrase += "\"" + String(String.UnicodeScalarView(text.unicodeScalars.map { $0 == "\"" ? " " : $0 })) + "\""
+        // A quote would end the phrase, and a NUL the question.
+        phrase += "\"" + String(String.UnicodeScalarView(text.unicodeScalars.map { isHarmless($0) ? $0 : " " })) + "\""
         // A sign at the end has closed the last word, but a longer one is no mistake: people are compared again afterwards.
         return isPrefix ? phrase + " *" : phrase
     }
+
+    private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool { scalar.value >= 0x20 && scalar != "\"" }
 
     /// Whether the index takes this as a part of a word: letters, numbers and characters of private use, as FTS5's `unicode61` does.
     static func isPartOfWord(_ scalar: Unicode.Scalar) -> Bool {

@@ -31,6 +31,7 @@ struct SignOutCommand {
         }
         var records: [JSONValue] = []
         for account in accounts {
+            try await OfflineCopies.forget(account, context)
             let report = try await store.signOut(account.id, revoking: !invocation.flag("local"))
             let browser = await endSession(report, store)
             context.console.note("Removed \(account.label) (\(account.type)) here.")

@@ -19,9 +19,11 @@ struct StatusCommand {
         let records = try await AccountsCommand.records(store, ofType: context.invocation.string("type"))
         let damaged = try await store.damagedRecords()
         if context.console.options.reportsJSON {
-            try context.console.write(json(store, records, damaged))
+            var answer = json(store, records, damaged).object ?? JSONObject()
+            answer.append("offline", try await OfflineCopies.json(context, store))
+            try context.console.write(.object(answer))
         } else {
-            try write(store, records, damaged)
+            try await write(store, records, damaged)
         }
         if !damaged.isEmpty { return .store }
         if records.isEmpty { context.console.note("No accounts yet. To sign in: directory sign-in") }
@@ -30,7 +32,7 @@ struct StatusCommand {
 
     private func write(
         _ store: AccountStore, _ records: [AccountRecord], _ damaged: [(id: Account.ID, type: String)]
-    ) throws {
+    ) async throws {
         if !records.isEmpty {
             let writer = TableWriter(Self.columns, on: context.console)
             for record in records {
@@ -51,6 +53,7 @@ struct StatusCommand {
         detail.add(
             "Damaged",
             damaged.map { "\($0.id) of type \($0.type): left as it is; restore a copy of the file, or sign in again" })
+        try await OfflineCopies.add(to: &detail, context, store)
         try detail.write(to: context.console)
     }
 

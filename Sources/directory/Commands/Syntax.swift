@@ -8,6 +8,7 @@ let commandSyntax = CommandSyntax(
         options: [.flag("version", "show the version and stop", environment: .none)],
         subcommands: [
             signInSpec, signOutSpec, accountsSpec, statusSpec, tokenSpec, headerSpec, execSpec, meSpec, searchSpec,
+            syncSpec, querySpec,
             showSpec,
             gitCredentialSpec, providersSpec, serveSpec, demoSpec, completionSpec,
         ]))
