@@ -39,8 +39,9 @@ enum OfflineBenchmark {
                 + "\(Int(Double(people) / spent)) people a second")
         let offline = OfflineDirectory(account: account.id, in: directory)
         try await typing(offline, people, show)
-        try await changing(sync, offline, service, show)
         try await process(folder, environment, show)
+        // Last: it gives people other names.
+        try await changing(sync, offline, service, show)
     }
 
     /// An account in a store as the command opens it.

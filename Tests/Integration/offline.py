@@ -84,7 +84,11 @@ class Directory:
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
-                self.wfile.write(body)
+                try:
+                    self.wfile.write(body)
+                except OSError:
+                    # The program that asked was killed.
+                    self.close_connection = True
 
             def log_message(self, *_):
                 pass
@@ -116,18 +120,19 @@ def copies(world):
 def kept(world):
     """What the file says, read by somebody else's SQLite."""
     path = os.path.join(world.store, next(name for name in copies(world) if name.endswith(".sqlite")))
-    database = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    database = sqlite3.connect(path, timeout=20)
     try:
         sound = database.execute("PRAGMA integrity_check").fetchone()[0]
         rows = [json.loads(row[0]) for row in database.execute("SELECT person FROM people")]
-        words = database.execute("SELECT count(*) FROM words").fetchone()[0]
-        return sound, {row["id"]: row for row in rows}, words
+        database.execute("INSERT INTO words(words) VALUES ('integrity-check')")
+        database.rollback()
+        return sound, {row["id"]: row for row in rows}
     finally:
         database.close()
 
 
 def agrees(world, directory):
-    sound, people, _ = kept(world)
+    sound, people = kept(world)
     return sound == "ok" and people == {
         i: {name: value for name, value in person.items() if value is not None} for i, person in directory.people.items()}
 
@@ -182,8 +187,7 @@ def asking(checks, world, directory):
                  and len(directory.requests) == asked, found)
     mutt = world.run("query", "--offline", "p42@contoso")
     checks.check("mutt: a line, then address, name, title",
-                 mutt.out.splitlines()[1:] == ["p42@contoso.example\tGrace Lovelace 42\tBoss"]
-                 or len(mutt.out.splitlines()) == 2 and mutt.out.splitlines()[1].startswith("p42@contoso.example\t"), mutt)
+                 mutt.out == "1 person\np42@contoso.example\tGrace Lovelace 42\tBoss\n", mutt)
     checks.ends("nobody is found", world.run("query", "--offline", "zzzz"), 3)
     for text in ("\"", "* OR *", "'); DROP TABLE people; --", "\\", "%", "😀 ada", "^", "a" * 3000):
         odd = world.run("query", "--offline", text)

@@ -9,30 +9,27 @@ indirect enum OfflineCondition: Sendable, Equatable {
     case all([OfflineCondition])
     case any([OfflineCondition])
 
-    /// - Throws: ``DirectoryError`` for a filter that the service would not be asked either; ``OfflineIndexError`` of the kind
-    ///   `unanswerable` for one that only the service can answer.
-    init(_ filter: UserFilter, kept: [String], place: String) throws {
+    /// - Throws: ``DirectoryError`` of the kinds `emptySearch` and `invalidQuery`, also for what only the service can answer.
+    init(_ filter: UserFilter, kept: [String]) throws(DirectoryError) {
         _ = try filter.odata()
-        self = try Self.read(filter.expression, Kept(properties: Set(kept), place: place))
+        self = try Self.read(filter.expression, Kept(properties: Set(kept)))
     }
 
     private struct Kept {
         var properties: Set<String>
-        var place: String
 
-        func path(_ property: UserProperty) throws(OfflineIndexError) -> [String] {
+        func path(_ property: UserProperty) throws(DirectoryError) -> [String] {
             let path = property.rawValue.split(separator: "/").map(String.init)
             let isKept = properties.contains(property.rawValue) || path.first.map(properties.contains) ?? false
             guard isKept || property == .id else {
-                throw refusal("\(property.rawValue.visible(limit: 100)) is not kept")
+                throw OfflineCondition.refusal(
+                    "\(property.rawValue.visible(limit: 100)) is not kept; sync with it, or ask the service")
             }
             return path
         }
-
-        func refusal(_ reason: String) -> OfflineIndexError { OfflineIndexError(.unanswerable(reason), place: place) }
     }
 
-    private static func read(_ expression: UserFilter.Expression, _ kept: Kept) throws(OfflineIndexError) -> Self {
+    private static func read(_ expression: UserFilter.Expression, _ kept: Kept) throws(DirectoryError) -> Self {
         switch expression {
         case .startsWith(let property, let text):
             return .startsWith(path: try kept.path(property), lowercased: text.lowercased())
@@ -46,8 +43,12 @@ indirect enum OfflineCondition: Sendable, Equatable {
             var conditions: [Self] = []
             for part in parts { conditions.append(try read(part, kept)) }
             return .any(conditions)
-        case .raw: throw kept.refusal("a filter in OData's own words is read by the service alone")
+        case .raw: throw refusal("a filter in OData's own words is read by the service alone")
         }
+    }
+
+    private static func refusal(_ reason: String) -> DirectoryError {
+        DirectoryError(.invalidQuery("the offline copy cannot answer it: \(reason)"))
     }
 
     func holds(for person: JSONObject) -> Bool {

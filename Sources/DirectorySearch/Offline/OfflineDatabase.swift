@@ -16,9 +16,10 @@ import OAuth2AccountStore
 /// The open file of an ``OfflineIndex``. Used from one thread at a time.
 ///
 /// `people` holds each person as JSON, with nothing but the properties that are kept. `words` is the full-text index: FTS5 with prefix
-/// indexes, without a copy of the texts. It was measured beside an ordinary index on folded words, with a million people: the ordinary
-/// index answers about as fast, but each page of a first listing then changes thousands of its pages, where FTS5 writes sorted runs and
-/// merges them later, and it has no letters folded by itself. A write-ahead log is used, so that a reader never waits for a sync.
+/// indexes, without a copy of the texts. It was measured beside an ordinary index on folded texts, with a million people: of the
+/// answers to one beginning of a name 99 in 100 took at most 2.4 ms, with the ordinary index 0.6 ms. Both are at once for somebody who
+/// types; but a page of 1,000 people wrote 0.1 MB, with the ordinary index 7.5 MB, and that one neither finds those who have several
+/// words nor folds letters. A write-ahead log is used, so that a reader never waits for a sync.
 final class OfflineDatabase {
     /// "OA2P", in the file's header: by it the `file` command and we know whose file it is.
     private static let applicationID = 0x4F41_3250
@@ -90,9 +91,12 @@ final class OfflineDatabase {
             PRAGMA user_version=\(schemaVersion);
             """)
         try memory.run("INSERT INTO facts (name, value) VALUES ('state', ?)", [.text(state().text)])
-        guard let image = memory.image() else {
+        guard var image = memory.image(), image.count > 100 else {
             throw StorageError(.other, place: index.path, reason: "there is no memory for it", hint: "try again")
         }
+        // A write-ahead log from the beginning (SQLite's file format, section 1.3.3): to change to it later, a process has to be alone.
+        image[18] = 2
+        image[19] = 2
         let suffix = UUID().uuidString.lowercased()
         if case .failure(let failure) = PrivateFile.create(index.path, image, suffix: suffix), failure.code != EEXIST {
             throw StorageError(
@@ -114,8 +118,7 @@ final class OfflineDatabase {
         // Where power fails, the last pages are lost and their link with them: they are asked for again.
         try connection.execute(
             """
-            PRAGMA trusted_schema=OFF; PRAGMA secure_delete=FAST; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-16000;
-            PRAGMA journal_mode=WAL
+            PRAGMA trusted_schema=OFF; PRAGMA secure_delete=FAST; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-16000
             """)
         guard try state().account == index.account.rawValue else {
             throw OfflineIndexError(.anotherAccount, place: index.path)

@@ -53,7 +53,8 @@ public actor OfflineDirectory {
     ///   - filter: nil for everybody.
     ///   - select: the properties that each person has, of those that are kept; nil for all of these.
     ///   - limit: the most people.
-    /// - Throws: ``OfflineIndexError``, ``DirectoryError`` for a filter that is empty or wrong, `StorageError`, `CancellationError`.
+    /// - Throws: ``DirectoryError`` of the kinds `emptySearch` and `invalidQuery`, ``OfflineIndexError``, `StorageError`,
+    ///   `CancellationError`.
     public func users(matching filter: UserFilter?, select: [String]? = nil, limit: Int) throws -> [User] {
         try page(matching: filter, select: select, after: Position(), limit: limit).users
     }
@@ -74,7 +75,7 @@ public actor OfflineDirectory {
     ) throws -> (users: [User], next: Position?) {
         try asking { database in
             let kept = try database.state().properties
-            let condition = try filter.map { try OfflineCondition($0, kept: kept, place: index.path) }
+            let condition = try filter.map { try OfflineCondition($0, kept: kept) }
             guard limit > 0 else { return ([], nil) }
             let (found, isEnd) = try database.people(condition, after: position.number, limit: limit)
             var next = position

@@ -14,8 +14,6 @@ public struct OfflineIndexError: Error, Sendable, Equatable {
         case anotherAccount
         /// The index was forgotten while it was being written. Nothing was written after that.
         case forgotten
-        /// The question cannot be answered as the service would answer it, for this reason.
-        case unanswerable(String)
     }
 
     /// What went wrong.
@@ -42,7 +40,6 @@ extension OfflineIndexError: CustomStringConvertible {
         case .laterVersion: "the offline copy was written by a later version"
         case .anotherAccount: "the offline copy is that of another account"
         case .forgotten: "the offline copy was forgotten while it was being made"
-        case .unanswerable(let reason): "this cannot be answered offline: \(reason)"
         }
     }
 
@@ -51,7 +48,6 @@ extension OfflineIndexError: CustomStringConvertible {
         switch kind {
         case .missing, .forgotten: "make a copy with DirectorySync, or ask the service"
         case .damaged, .laterVersion, .anotherAccount: "forget the copy and make a new one: nothing is lost"
-        case .unanswerable: "ask the service"
         }
     }
 }

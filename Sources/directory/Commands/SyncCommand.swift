@@ -136,7 +136,6 @@ extension CommandError {
             switch error.kind {
             case .missing, .forgotten: (.failed, "directory sync")
             case .damaged, .laterVersion, .anotherAccount: (.store, "directory sync --forget, then directory sync")
-            case .unanswerable: (.usage, "ask the directory: leave out --offline")
             }
         self.init(status, error.summary, reason: error.place, hint: hint)
     }
