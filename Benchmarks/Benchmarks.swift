@@ -27,6 +27,7 @@ enum Benchmarks {
         Benchmark(name: "offline", run: OfflineBenchmark.run),
         Benchmark(name: "process", run: ProcessBenchmark.run),
         Benchmark(name: "jose", run: JOSEBenchmark.run),
+        Benchmark(name: "directory", run: DirectoryBenchmark.run),
     ]
 
     static func main() async {

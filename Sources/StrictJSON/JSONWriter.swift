@@ -92,15 +92,19 @@ extension JSONValue {
         case "\r": output.append(contentsOf: #"\r"#.utf8)
         case "\t": output.append(contentsOf: #"\t"#.utf8)
         default:
-            switch scalar.value {
-            case 0..<0x20, 0x7F...0x9F, 0x61C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069:
-                let digits = String(scalar.value, radix: 16)
-                output.append(contentsOf: "\\u".utf8)
-                output.append(contentsOf: repeatElement(UInt8(ascii: "0"), count: 4 - digits.utf8.count))
-                output.append(contentsOf: digits.utf8)
-            default:
-                output.append(contentsOf: Character(scalar).utf8)
-            }
+            guard couldSteer(scalar.value) else { return output.append(contentsOf: Character(scalar).utf8) }
+            let digits = String(scalar.value, radix: 16)
+            output.append(contentsOf: "\\u".utf8)
+            output.append(contentsOf: repeatElement(UInt8(ascii: "0"), count: 4 - digits.utf8.count))
+            output.append(contentsOf: digits.utf8)
+        }
+    }
+
+    /// Whether a scalar could steer a terminal: control characters, bidirectional controls and line separators.
+    static func couldSteer(_ scalar: UInt32) -> Bool {
+        switch scalar {
+        case 0..<0x20, 0x7F...0x9F, 0x61C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069: true
+        default: false
         }
     }
 }

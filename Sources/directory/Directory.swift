@@ -131,6 +131,11 @@ enum Directory {
     @MainActor
     private static func perform(_ invocation: Invocation, _ world: World) async throws -> ExitStatus {
         let context = CommandContext(invocation: invocation, world: world)
+        if OutputFormat(invocation) == .vCard, ![["me"], ["search"], ["show"], ["lookup"]].contains(invocation.path) {
+            throw CommandError(
+                .usage, "vCards are for people", reason: "\(invocation.path.joined(separator: " ")) shows none",
+                hint: "directory search ada --output vcard")
+        }
         switch invocation.path {
         case ["sign-in"]: return try await SignInCommand(context).run()
         case ["sign-out"]: return try await SignOutCommand(context).run()
@@ -147,7 +152,8 @@ enum Directory {
         case ["git-credential", "erase"]: return try await GitCredentialCommand(context).erase()
         case ["completion"]: return try CompletionCommand(world).run(invocation)
         case ["me"]: return try await PeopleCommand(context).me()
-        case ["search"]: return try await PeopleCommand(context).search()
+        case ["search"]: return try await SearchCommand(context).run()
+        case ["lookup"]: return try await LookupCommand(context).run()
         case ["show"]: return try await PeopleCommand(context).show()
         case ["sync"]: return try await SyncCommand(context).run()
         case ["query"]: return try await QueryCommand(context).run()

@@ -42,18 +42,37 @@ private let claims = #"{"access_token":{"nbf":{"essential":true,"value":"1700000
     #expect(transport.requests.count == 1)
 }
 
-@Test func `a demand for further claims is not answered by a renewal`() async throws {
-    let demands = Log<AuthorizationDemand>()
+private func challenged() -> HTTPResponse {
     let challenge =
         "Bearer realm=\"\", error=\"insufficient_claims\", claims=\"\(Data(claims.utf8).base64EncodedString())\""
-    let transport = ScriptedTransport([.failure(401, ["WWW-Authenticate": challenge])])
+    return .failure(401, code: "InvalidAuthenticationToken", ["WWW-Authenticate": challenge])
+}
+
+@Test func `a demand for further claims goes to the authorization, once`() async throws {
+    let demands = Log<AuthorizationDemand>()
+    let transport = ScriptedTransport([challenged(), .json(#"{"id":"1"}"#), challenged(), challenged()])
     let connection = try connection(transport) { demand in
         demands.append(demand)
-        return "token"
+        return "token \(demands.all.count)"
+    }
+    let directory = GraphDirectory(connection: connection)
+    #expect(try await directory.me().id == "1")
+    #expect(demands.all == [.current, .claims(claims, rejected: "token 1")])
+    let error = try await failure { try await directory.me() }
+    #expect(error?.kind == .signInNeeded(claims: claims))
+    #expect(transport.requests.count == 4)
+}
+
+@Test func `claims that only a sign-in can give come out, with what the service said`() async throws {
+    let transport = ScriptedTransport([challenged()])
+    let connection = try connection(transport) { demand in
+        guard case .claims(let claims, _) = demand else { return "token" }
+        throw DirectoryError(.signInNeeded(claims: claims))
     }
     let error = try await failure { try await GraphDirectory(connection: connection).me() }
     #expect(error?.kind == .signInNeeded(claims: claims))
-    #expect(demands.all == [.current])
+    #expect(error?.code == "InvalidAuthenticationToken")
+    #expect(transport.requests.count == 1)
 }
 
 @Test func `what the authorization throws comes out as it is, and nothing is sent`() async throws {
@@ -65,10 +84,11 @@ private let claims = #"{"access_token":{"nbf":{"essential":true,"value":"1700000
 }
 
 @Test func `a demand does not print the token`() {
-    let demand = AuthorizationDemand.renewed(rejected: "s3cret")
-    var dumped = ""
-    dump(demand, to: &dumped)
-    #expect(!"\(demand) \(String(reflecting: demand)) \(dumped)".contains("s3cret"))
+    for demand in [AuthorizationDemand.renewed(rejected: "s3cret"), .claims("s3cret", rejected: "s3cret")] {
+        var dumped = ""
+        dump(demand, to: &dumped)
+        #expect(!"\(demand) \(String(reflecting: demand)) \(dumped)".contains("s3cret"))
+    }
 }
 
 @Test func `claims are read from every spelling of the challenge`() {

@@ -94,17 +94,17 @@ private func literal(inTarget target: String) -> [UInt8]? {
     ("李@contoso.com", "users/%E6%9D%8E@contoso.com"),
 ])
 func `one person's path holds the name as one segment or key`(name: String, path: String) throws {
-    #expect(try GraphDirectory.path(ofUser: name) == path)
+    #expect(try UserPath(name).text == path)
 }
 
 @Test(arguments: ["", " ", "\t\n", "\u{3000}"])
 func `an empty name asks for nobody`(name: String) {
-    #expect(throws: DirectoryError(.emptySearch)) { try GraphDirectory.path(ofUser: name) }
+    #expect(throws: DirectoryError(.emptySearch)) { try UserPath(name).text }
 }
 
 @Test(arguments: [".", ".."])
 func `a dot segment is nobody's name`(name: String) throws {
-    #expect(throws: DirectoryError.self) { try GraphDirectory.path(ofUser: name) }
+    #expect(throws: DirectoryError.self) { try UserPath(name).text }
 }
 
 @Test func `an address from the service keeps every byte that an address may have`() {

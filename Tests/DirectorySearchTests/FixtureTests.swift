@@ -106,6 +106,7 @@ struct FixtureTests {
         let error = try #require(found)
         #expect(error.status == fixture.response.status)
         switch fixture.response.status {
+        case 400 where fixture.name == "syn-400-expired-page-token": #expect(error.kind == .resyncNeeded)
         case 400, 416: #expect(error.kind == .badRequest)
         case 401:
             guard case .signInNeeded(let claims) = error.kind else { throw error }

@@ -24,6 +24,8 @@ class Directory:
         self.requests = []
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self.handler())
         self.server.daemon_threads = True
+        # A connection that ends because the program was killed is no news.
+        self.server.handle_error = lambda *_: None
         self.base = f"http://127.0.0.1:{self.server.server_address[1]}/"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 

@@ -38,15 +38,23 @@ enum GraphFailure {
             date: response.fields["Date"].flatMap(HTTPDate.parse))
     }
 
+    /// The claims that a 401 demands of the next token.
+    static func claims(in response: HTTPResponse) -> String? {
+        AuthenticationChallenge.challenges(in: response.fields).compactMap(\.claims).first
+    }
+
     private static func kind(of response: HTTPResponse, code: String?, _ permissions: [String]) -> DirectoryError.Kind {
         switch response.status {
         case 401:
-            .signInNeeded(claims: AuthenticationChallenge.challenges(in: response.fields).compactMap(\.claims).first)
+            .signInNeeded(claims: claims(in: response))
         case 403:
             // A tenant without the licence, or of a kind that has no such property: no permission mends that.
             code == "Authentication_RequestFromNonPremiumTenantOrB2CTenant"
                 ? .notPermitted(permissions: []) : .notPermitted(permissions: permissions)
         case 404: .notFound
+        // A page token that is no longer known: what was read before still holds, what follows does not.
+        case 400 where code == "Directory_ExpiredPageToken" || code == "DirectoryPageTokenNotFoundException":
+            .resyncNeeded
         case 410: .resyncNeeded
         case 429: .throttled
         case 501: .notSupported

@@ -20,4 +20,19 @@ enum ServerDate {
         let time = halves[1].prefix { $0 != "." && $0 != "Z" && $0 != "z" }
         return HTTPDate.date(year, month, day, time: time)
     }
+
+    /// Whether a text can stand in a filter as a date or a moment: digits and what parts them, and nothing that could end it.
+    static func isLiteral(_ text: String) -> Bool {
+        guard (10...40).contains(text.utf8.count), text.utf8.prefix(4).allSatisfy({ (0x30...0x39).contains($0) }) else {
+            return false
+        }
+        return text.utf8.allSatisfy { byte in
+            switch byte {
+            case 0x30...0x39, UInt8(ascii: "-"), UInt8(ascii: ":"), UInt8(ascii: "."), UInt8(ascii: "+"),
+                UInt8(ascii: "T"), UInt8(ascii: "Z"):
+                true
+            default: false
+            }
+        }
+    }
 }

@@ -54,7 +54,7 @@ extension GraphConnection {
         while true {
             do {
                 let answer = try await connection.answer(to: question, budget: budget)
-                let page = try read(answer, answer.object)
+                let page = try read(answer, try answer.object())
                 // The service forgets the place that it names in an answer to a retried request
                 // (`DirectoryPageTokenNotFoundException`): it is asked once more, from the place that is known.
                 guard retries.wasRetried, case .page = page.next, repeats < Self.maximumRepeats else { return page }

@@ -87,7 +87,10 @@ public actor DirectorySync {
             let progress = try await step()
             await report(progress)
             guard progress.phase == .current else { continue }
-            if isResumed != true { return progress }
+            if isResumed != true {
+                try? database?.tidy()
+                return progress
+            }
             // The end of what was begun earlier is not the present.
             isResumed = false
         }
@@ -126,7 +129,6 @@ public actor DirectorySync {
         state = applied.state
         progress.pages += 1
         note(applied.changes, state)
-        if state.phase == .current { try? database.tidy() }
         return progress
     }
 
@@ -191,10 +193,7 @@ public actor DirectorySync {
         }
         isMerging = settled.isMerging
         note(settled.changes, settled.state)
-        if settled.state.phase == .current {
-            isMerging = false
-            try? database.tidy()
-        }
+        if settled.state.phase == .current { isMerging = false }
     }
 
     private func note(_ changes: AppliedChanges, _ state: SyncState) {

@@ -5,7 +5,10 @@ import StrictJSON
 /// Compared as the service does: without case, from the beginning of the value or as a whole; who has no value does not match.
 indirect enum OfflineCondition: Sendable, Equatable {
     case startsWith(path: [String], lowercased: String)
+    case endsWith(path: [String], lowercased: String)
     case equals(path: [String], lowercased: String)
+    case hasNone(path: [String])
+    case not(OfflineCondition)
     case all([OfflineCondition])
     case any([OfflineCondition])
 
@@ -33,8 +36,18 @@ indirect enum OfflineCondition: Sendable, Equatable {
         switch expression {
         case .startsWith(let property, let text):
             return .startsWith(path: try kept.path(property), lowercased: text.lowercased())
-        case .equals(let property, let text):
-            return .equals(path: try kept.path(property), lowercased: text.lowercased())
+        case .endsWith(let property, let text):
+            return .endsWith(path: try kept.path(property), lowercased: text.lowercased())
+        case .compare(let property, .eq, let value): return try equality(property, value, kept)
+        case .compare(let property, .ne, let value): return .not(try equality(property, value, kept))
+        case .compare(let property, _, _):
+            throw refusal("\(property.rawValue.visible(limit: 100)) is not compared by size in it")
+        case .oneOf(let property, let values):
+            var conditions: [Self] = []
+            for value in values { conditions.append(try equality(property, value, kept)) }
+            return .any(conditions)
+        case .count, .element: throw refusal("the elements of a list are not looked at in it")
+        case .not(let part): return .not(try read(part, kept))
         case .all(let parts):
             var conditions: [Self] = []
             for part in parts { conditions.append(try read(part, kept)) }
@@ -47,7 +60,19 @@ indirect enum OfflineCondition: Sendable, Equatable {
         }
     }
 
-    private static func refusal(_ reason: String) -> DirectoryError {
+    private static func equality(
+        _ property: UserProperty, _ value: FilterValue, _ kept: Kept
+    ) throws(DirectoryError) -> Self {
+        let path = try kept.path(property)
+        switch value {
+        case .text(let text): return .equals(path: path, lowercased: text.lowercased())
+        case .truth(let value): return .equals(path: path, lowercased: value ? "true" : "false")
+        case .null: return .hasNone(path: path)
+        default: throw refusal("only texts and truth values are compared in it")
+        }
+    }
+
+    static func refusal(_ reason: String) -> DirectoryError {
         DirectoryError(.invalidQuery("the offline copy cannot answer it: \(reason)"))
     }
 
@@ -55,20 +80,31 @@ indirect enum OfflineCondition: Sendable, Equatable {
         switch self {
         case .startsWith(let path, let text):
             Self.values(person, path).contains { $0.lowercased().utf8.starts(with: text.utf8) }
+        case .endsWith(let path, let text):
+            Self.values(person, path).contains { $0.lowercased().utf8.reversed().starts(with: text.utf8.reversed()) }
         case .equals(let path, let text):
             Self.values(person, path).contains { $0.lowercased().utf8.elementsEqual(text.utf8) }
+        case .hasNone(let path): Self.found(person, path).allSatisfy(\.isNull)
+        case .not(let part): !part.holds(for: person)
         case .all(let parts): parts.allSatisfy { $0.holds(for: person) }
         case .any(let parts): parts.contains { $0.holds(for: person) }
         }
     }
 
-    /// The texts at a path; of a list each element's, because one is enough.
-    private static func values(_ person: JSONObject, _ path: [String]) -> [String] {
+    /// The values at a path; of a list each element, because one is enough.
+    private static func found(_ person: JSONObject, _ path: [String]) -> [JSONValue] {
         var values: [JSONValue] = [.object(person)]
         for name in path {
             values = values.compactMap { $0.object?[name] }.flatMap { $0.array ?? [$0] }
         }
-        return values.compactMap(\.string)
+        return values
+    }
+
+    private static func values(_ person: JSONObject, _ path: [String]) -> [String] {
+        found(person, path).compactMap { value in
+            if let truth = value.bool { return truth ? "true" : "false" }
+            return value.string
+        }
     }
 
     /// A question to the index whose answers are these people and perhaps some more; nil when the index cannot narrow it down and
@@ -77,6 +113,8 @@ indirect enum OfflineCondition: Sendable, Equatable {
         switch self {
         case .startsWith(let path, let text): Self.phrase(path, text, isPrefix: true)
         case .equals(let path, let text): Self.phrase(path, text, isPrefix: false)
+        // The index knows how a value begins, and who has which words, not who has none.
+        case .endsWith, .hasNone, .not: nil
         case .all(let parts):
             Self.join(parts.compactMap(\.fullText), " AND ")
         case .any(let parts):

@@ -118,7 +118,8 @@ final class OfflineDatabase {
         // Where power fails, the last pages are lost and their link with them: they are asked for again.
         try connection.execute(
             """
-            PRAGMA trusted_schema=OFF; PRAGMA secure_delete=FAST; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-16000
+            PRAGMA trusted_schema=OFF; PRAGMA secure_delete=FAST; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-16000;
+            PRAGMA wal_autocheckpoint=4000
             """)
         guard try state().account == index.account.rawValue else {
             throw OfflineIndexError(.anotherAccount, place: index.path)

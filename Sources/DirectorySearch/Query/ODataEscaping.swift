@@ -8,6 +8,20 @@ enum ODataEscaping {
     /// OData 4.01 URL Conventions, section 5.1.1.6.1
     static func literal(_ text: String) -> String { "'" + doublingQuotes(text) + "'" }
 
+    /// A clause of a search: in double quotes, each double quote and backslash within behind a backslash.
+    static func searchClause(_ text: String) -> String {
+        var bytes: [UInt8] = [UInt8(ascii: "\"")]
+        for byte in text.utf8 {
+            if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { bytes.append(UInt8(ascii: "\\")) }
+            bytes.append(byte)
+        }
+        bytes.append(UInt8(ascii: "\""))
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// The address of a request within a batch: relative to the version, with a slash before it.
+    static func batchAddress(_ target: String) -> String { "/" + target }
+
     /// The value of a query option, as a whole. Everything but RFC 3986's unreserved characters is percent-encoded, the
     /// plus sign and the space included: a server may read a bare plus as a space.
     static func queryValue(_ text: String) -> String { percentEncoded(text) { isUnreserved($0) } }

@@ -1,14 +1,35 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// Which people a search is for.
 ///
-/// A filter is a value; it is checked and written when a request is built. A filter with an empty text is refused then,
-/// because Graph would take it for "everybody".
+/// ```swift
+/// .surname(startsWith: "Love") && !.property(.country, equals: "France")
+/// ```
+///
+/// A filter is a value; it is checked and written when a request is built. What the service would refuse is refused then, with the
+/// reason and what would work. A filter with an empty text is refused too, because Graph would take it for "everybody".
+///
+/// A property that is a list, such as `otherMails` or `assignedLicenses/skuId`, is compared element by element: one is enough.
 public struct UserFilter: Sendable, Equatable {
     indirect enum Expression: Sendable, Equatable {
         case startsWith(UserProperty, String)
-        case equals(UserProperty, String)
+        case endsWith(UserProperty, String)
+        case compare(UserProperty, Comparison, FilterValue)
+        case oneOf(UserProperty, [FilterValue])
+        case count(UserProperty, Comparison, Int)
+        case element(UserProperty, Expression)
+        case not(Expression)
         case all([Expression])
         case any([Expression])
         case raw(String)
+    }
+
+    enum Comparison: String, Sendable {
+        case eq, ne, ge, le, gt, lt
     }
 
     let expression: Expression
@@ -20,11 +41,97 @@ public struct UserFilter: Sendable, Equatable {
         UserFilter(.startsWith(property, text))
     }
 
-    /// People whose property is this text. Graph compares without case, and takes at most 120 characters here.
-    public static func property(_ property: UserProperty, equals text: String) -> UserFilter {
-        UserFilter(.equals(property, text))
+    /// People whose property ends with this text. Only for `mail`, `otherMails`, `proxyAddresses` and `userPrincipalName`.
+    public static func property(_ property: UserProperty, endsWith text: String) -> UserFilter {
+        UserFilter(.endsWith(property, text))
     }
 
+    /// People whose property is this text. Graph compares without case.
+    public static func property(_ property: UserProperty, equals text: String) -> UserFilter {
+        UserFilter(.compare(property, .eq, .text(text)))
+    }
+
+    /// People whose property is this value. ``FilterValue/null`` finds those who have none.
+    public static func property(_ property: UserProperty, equals value: FilterValue) -> UserFilter {
+        UserFilter(.compare(property, .eq, value))
+    }
+
+    /// People whose property is another text, or who have none.
+    public static func property(_ property: UserProperty, isNot text: String) -> UserFilter {
+        UserFilter(.compare(property, .ne, .text(text)))
+    }
+
+    /// People whose property is another value. ``FilterValue/null`` finds those who have one.
+    public static func property(_ property: UserProperty, isNot value: FilterValue) -> UserFilter {
+        UserFilter(.compare(property, .ne, value))
+    }
+
+    /// People whose property is one of these values. At least one is needed.
+    public static func property(_ property: UserProperty, isOneOf values: [FilterValue]) -> UserFilter {
+        UserFilter(.oneOf(property, values))
+    }
+
+    /// People whose property is this value or a greater one: for dates.
+    public static func property(_ property: UserProperty, atLeast value: FilterValue) -> UserFilter {
+        UserFilter(.compare(property, .ge, value))
+    }
+
+    /// People whose property is this value or a smaller one: for dates.
+    public static func property(_ property: UserProperty, atMost value: FilterValue) -> UserFilter {
+        UserFilter(.compare(property, .le, value))
+    }
+
+    /// People whose property is greater than this value: for dates.
+    public static func property(_ property: UserProperty, above value: FilterValue) -> UserFilter {
+        UserFilter(.compare(property, .gt, value))
+    }
+
+    /// People whose property is smaller than this value: for dates.
+    public static func property(_ property: UserProperty, below value: FilterValue) -> UserFilter {
+        UserFilter(.compare(property, .lt, value))
+    }
+
+    /// People whose list has this many elements: ``count(of:equals:)`` with 0 finds those without any.
+    public static func count(of list: UserProperty, equals number: Int) -> UserFilter {
+        UserFilter(.count(list, .eq, number))
+    }
+
+    /// People whose list has any other number of elements.
+    public static func count(of list: UserProperty, isNot number: Int) -> UserFilter {
+        UserFilter(.count(list, .ne, number))
+    }
+
+    /// People with an element in this list to which the filter applies as a whole. The filter's properties are those of the
+    /// element; ``UserProperty/element`` is the element itself.
+    ///
+    /// ```swift
+    /// .any(in: "identities", .property("issuer", equals: "contoso.com") && .property("issuerAssignedId", equals: "ada"))
+    /// ```
+    public static func any(in list: UserProperty, _ filter: UserFilter) -> UserFilter {
+        UserFilter(.element(list, filter.expression))
+    }
+
+    /// People to whom the filter does not apply.
+    public static func not(_ filter: UserFilter) -> UserFilter { UserFilter(.not(filter.expression)) }
+
+    /// People to whom every filter applies. Up to 15 comparisons work without an advanced query.
+    public static func all(of filters: [UserFilter]) -> UserFilter { UserFilter(.all(filters.map(\.expression))) }
+    /// People to whom at least one filter applies. Up to 15 comparisons work without an advanced query.
+    public static func any(of filters: [UserFilter]) -> UserFilter { UserFilter(.any(filters.map(\.expression))) }
+
+    /// A filter in OData's own words, sent as it is but for the percent-encoding. Quotes in it are the caller's work. What in it is
+    /// known to need an advanced query is seen; for anything else there is ``UserQuery/isAdvanced``.
+    public static func raw(_ text: String) -> UserFilter { UserFilter(.raw(text)) }
+
+    /// People to whom both filters apply.
+    public static func && (left: UserFilter, right: UserFilter) -> UserFilter { all(of: [left, right]) }
+    /// People to whom one of the filters applies, or both.
+    public static func || (left: UserFilter, right: UserFilter) -> UserFilter { any(of: [left, right]) }
+    /// People to whom the filter does not apply.
+    public static prefix func ! (filter: UserFilter) -> UserFilter { not(filter) }
+}
+
+extension UserFilter {
     /// People whose given name starts with this text.
     public static func givenName(startsWith text: String) -> UserFilter { property(.givenName, startsWith: text) }
     /// People whose family name starts with this text.
@@ -45,92 +152,23 @@ public struct UserFilter: Sendable, Equatable {
     public static func officeLocation(startsWith text: String) -> UserFilter {
         property(.officeLocation, startsWith: text)
     }
-
-    /// People to whom every filter applies. Graph takes about 15 comparisons in one filter.
-    public static func all(of filters: [UserFilter]) -> UserFilter { UserFilter(.all(filters.map(\.expression))) }
-    /// People to whom at least one filter applies. Graph takes about 15 comparisons in one filter.
-    public static func any(of filters: [UserFilter]) -> UserFilter { UserFilter(.any(filters.map(\.expression))) }
-
-    /// A filter in OData's own words, sent as it is but for the percent-encoding. Quotes in it are the caller's work.
-    public static func raw(_ text: String) -> UserFilter { UserFilter(.raw(text)) }
 }
 
 extension UserFilter {
     /// The value of `$filter`, not yet percent-encoded.
     ///
     /// - Throws: ``DirectoryError`` of the kind `emptySearch` for a text of nothing but white space or a list without
-    ///   filters, `invalidQuery` for a property that cannot be one or a filter nested deeper than 32 levels.
-    public func odata() throws(DirectoryError) -> String { try Self.write(expression, depth: 0, isNested: false) }
+    ///   filters, `invalidQuery` for what the service would refuse, a filter nested deeper than 32 levels or one of more than 500
+    ///   comparisons.
+    public func odata() throws(DirectoryError) -> String { try written().text }
 
-    /// Whether this needs `ConsistencyLevel: eventual` and `$count=true`. Raw filters are taken at their word: no.
-    var needsAdvancedQuery: Bool {
-        Self.anyComparison(in: expression) { property, isEquality in
-            isEquality ? property.equalsNeedsAdvancedQuery : property.startsWithNeedsAdvancedQuery
-        }
+    func written() throws(DirectoryError) -> WrittenFilter {
+        var writer = FilterWriter()
+        return try writer.write(self)
     }
 
-    /// Whether this looks at a property that the permission for basic profiles does not cover.
-    var looksBeyondBasicProperties: Bool {
-        Self.anyComparison(in: expression) { property, _ in !UserProperty.basic.contains(property.rawValue) }
-    }
-
-    private static let maximumDepth = 32
-
-    private static func write(
-        _ expression: Expression, depth: Int, isNested: Bool
-    ) throws(DirectoryError) -> String {
-        guard depth <= maximumDepth else {
-            throw DirectoryError(.invalidQuery("the filter nests deeper than \(maximumDepth) levels"))
-        }
-        switch expression {
-        case .startsWith(let property, let text):
-            try check(property, text)
-            return "startswith(\(property),\(ODataEscaping.literal(text)))"
-        case .equals(let property, let text):
-            try check(property, text)
-            return "\(property) eq \(ODataEscaping.literal(text))"
-        case .raw(let text):
-            guard !text.isBlank else { throw DirectoryError(.emptySearch) }
-            return isNested ? "(\(text))" : text
-        case .all(let parts):
-            return try write(parts, joinedBy: " and ", depth: depth, isNested: isNested)
-        case .any(let parts):
-            return try write(parts, joinedBy: " or ", depth: depth, isNested: isNested)
-        }
-    }
-
-    private static func write(
-        _ parts: [Expression], joinedBy word: String, depth: Int, isNested: Bool
-    ) throws(DirectoryError) -> String {
-        guard let first = parts.first else { throw DirectoryError(.emptySearch) }
-        guard parts.count > 1 else { return try write(first, depth: depth + 1, isNested: isNested) }
-        var text = ""
-        for part in parts {
-            if !text.isEmpty { text += word }
-            text += try write(part, depth: depth + 1, isNested: true)
-        }
-        return isNested ? "(\(text))" : text
-    }
-
-    private static func check(_ property: UserProperty, _ text: String) throws(DirectoryError) {
-        guard property.isWellFormed else {
-            throw DirectoryError(.invalidQuery("\"\(property.rawValue.visible())\" is no property's name"))
-        }
-        guard !text.isBlank else { throw DirectoryError(.emptySearch) }
-    }
-
-    private static func anyComparison(
-        in expression: Expression, depth: Int = 0, _ holds: (UserProperty, _ isEquality: Bool) -> Bool
-    ) -> Bool {
-        guard depth <= maximumDepth else { return false }
-        switch expression {
-        case .startsWith(let property, _): return holds(property, false)
-        case .equals(let property, _): return holds(property, true)
-        case .raw: return false
-        case .all(let parts), .any(let parts):
-            return parts.contains { anyComparison(in: $0, depth: depth + 1, holds) }
-        }
-    }
+    /// Whether this needs `ConsistencyLevel: eventual` and `$count=true`.
+    var needsAdvancedQuery: Bool { (try? written())?.reasons.isEmpty == false }
 }
 
 extension String {

@@ -1,17 +1,32 @@
-/// One search for people: who, which properties, and how many at a time.
+/// One search for people: who, which properties, in which order, and how many at a time.
+///
+/// ```swift
+/// var query = UserQuery(.department(startsWith: "Sales") && !.property(.userType, equals: "Guest"))
+/// query.select = ["displayName", "mail", "manager.displayName"]
+/// query.orderBy = [.ascending(.displayName)]
+/// ```
 public struct UserQuery: Sendable, Equatable {
-    /// Who is looked for; nil for everybody.
+    /// Who is looked for by comparing properties; nil for everybody.
     public var filter: UserFilter?
-    /// The properties to ask for, by Graph's own names. Never empty: Graph then answers more than is needed, at twice the
-    /// price. Properties beyond ``basicProperties`` need the permission `User.Read.All`; with `User.ReadBasic.All` they
-    /// come back empty or not at all.
+    /// Who is looked for by words. With a filter too, both must apply.
+    public var search: UserSearch?
+    /// The properties to ask for, by Graph's own names; `manager.displayName` asks for one of a related person. Never empty: Graph
+    /// then answers more than is needed, at twice the price. Properties beyond ``basicProperties`` need the permission
+    /// `User.Read.All`; with `User.ReadBasic.All` they come back empty or not at all.
     public var select: [String]
+    /// A relation to be answered with each person, beside those that ``select`` names.
+    public var expand: UserExpansion?
+    /// What the list is sorted by; empty for the service's own order.
+    public var orderBy: [UserOrder] = []
+    /// Whether the number of all people found is wanted, on the first page. An advanced query.
+    public var countsTotal = false
     /// How many people a page holds, 1 to 999; nil for the service's own choice, 100.
     public var pageSize: Int?
     /// How many people to give at most; nil for all. Counted here, not by the service.
     public var limit: Int?
-    /// Whether to ask for an advanced query even if the filter does not seem to need one. For raw filters with `endsWith`,
-    /// `ne` or `not`.
+    /// Whether the people looked for are those deleted in the last 30 days.
+    public var isAmongDeleted = false
+    /// Whether to ask for an advanced query even if nothing seems to need one. For raw filters in which the need cannot be seen.
     public var isAdvanced: Bool
 
     /// The properties of a list and of a detail view.
@@ -31,6 +46,14 @@ public struct UserQuery: Sendable, Equatable {
         self.init(everyone: filter, select, pageSize, limit, isAdvanced)
     }
 
+    /// A search for the people of these words.
+    public init(
+        search: UserSearch, select: [String] = UserQuery.defaultProperties, pageSize: Int? = nil, limit: Int? = nil
+    ) {
+        self.init(everyone: nil, select, pageSize, limit, false)
+        self.search = search
+    }
+
     /// Everybody in the directory, in pages of 999. To be asked for by this name, never by an empty text.
     public static func everyone(
         select: [String] = UserQuery.defaultProperties, pageSize: Int? = 999, limit: Int? = nil
@@ -48,30 +71,13 @@ public struct UserQuery: Sendable, Equatable {
 }
 
 extension UserQuery {
-    /// Whether the request carries `ConsistencyLevel: eventual` and `$count=true`.
-    public var needsAdvancedQuery: Bool { isAdvanced || filter?.needsAdvancedQuery == true }
+    /// Whether the request carries `ConsistencyLevel: eventual` and `$count=true`. False also for a query that cannot be sent.
+    public var needsAdvancedQuery: Bool { (try? plan())?.isAdvanced == true }
 
     /// The request's address below the service's base, percent-encoded: `users?$filter=…&$select=…&$top=…`.
     ///
-    /// - Throws: ``DirectoryError`` of the kind `emptySearch` when the filter has an empty text, `invalidQuery` when a
-    ///   property, the page size or the limit cannot be.
-    public func requestTarget() throws(DirectoryError) -> String {
-        var options: [String] = []
-        if let filter { options.append("$filter=" + ODataEscaping.queryValue(try filter.odata())) }
-        options.append(try Self.selectOption(select))
-        if let limit, limit < 0 { throw DirectoryError(.invalidQuery("the limit is \(limit); it is 0 or more")) }
-        if let pageSize {
-            guard (1...999).contains(pageSize) else {
-                throw DirectoryError(.invalidQuery("the page size is \(pageSize); the service takes 1 to 999"))
-            }
-            // No more than will be read: a page is the unit of work on both sides.
-            options.append("$top=\(max(1, min(pageSize, limit ?? pageSize)))")
-        } else if let limit, limit < 100 {
-            options.append("$top=\(max(1, limit))")
-        }
-        if needsAdvancedQuery { options.append("$count=true") }
-        return "users?" + options.joined(separator: "&")
-    }
+    /// - Throws: ``DirectoryError`` as ``plan()`` does.
+    public func requestTarget() throws(DirectoryError) -> String { try plan().target }
 
     /// The permissions of which one must be granted for this, the least first.
     ///
@@ -79,7 +85,8 @@ extension UserQuery {
     /// anything else it is not enough.
     public var permissions: [String] {
         if select.contains("signInActivity") { return ["AuditLog.Read.All"] }
-        if filter?.looksBeyondBasicProperties == true { return ["User.Read.All"] }
+        let filtered = (try? filter?.written())?.properties ?? []
+        if !filtered.isSubset(of: UserProperty.basic) { return ["User.Read.All"] }
         return Self.permissions(toRead: select)
     }
 
@@ -87,14 +94,5 @@ extension UserQuery {
     static func permissions(toRead select: [String]) -> [String] {
         select.allSatisfy(UserProperty.basic.contains)
             ? ["User.ReadBasic.All"] : ["User.ReadBasic.All", "User.Read.All"]
-    }
-
-    /// `$select=…`, each name checked.
-    static func selectOption(_ select: [String]) throws(DirectoryError) -> String {
-        guard !select.isEmpty else { throw DirectoryError(.invalidQuery("no property is asked for")) }
-        for name in select where !UserProperty(rawValue: name).isWellFormed {
-            throw DirectoryError(.invalidQuery("\"\(name.visible())\" is no property's name"))
-        }
-        return "$select=" + ODataEscaping.queryValue(select.joined(separator: ","))
     }
 }

@@ -4,7 +4,6 @@
     public import Foundation
 #endif
 public import HTTPTransport
-import StrictJSON
 
 /// What a connection asks for when it needs an access token.
 public enum AuthorizationDemand: Sendable, Equatable {
@@ -12,6 +11,9 @@ public enum AuthorizationDemand: Sendable, Equatable {
     case current
     /// A new token: this one was refused although it seemed valid.
     case renewed(rejected: String)
+    /// A token that carries these claims, a JSON object, because the service demands them (OpenID Connect Core, section 5.5). Where
+    /// only a sign-in can give one: ``DirectoryError/Kind/signInNeeded(claims:)`` with the claims.
+    case claims(String, rejected: String)
 }
 
 extension AuthorizationDemand: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
@@ -20,6 +22,7 @@ extension AuthorizationDemand: CustomStringConvertible, CustomDebugStringConvert
         switch self {
         case .current: "current"
         case .renewed: "renewed"
+        case .claims: "with further claims"
         }
     }
     /// The same as ``description``.
@@ -45,6 +48,8 @@ public struct GraphConnection: Sendable {
     public var retry: RetryPolicy
     /// One budget for all waits; nil gives each operation its own of ``RetryPolicy/totalDelay``.
     public var budget: RetryBudget?
+    /// How fast many people are looked up; shared by all operations of the connection.
+    public var pace = RequestPace()
     /// The most bytes that one answer may have.
     public var maximumAnswerSize = 16 << 20
     /// The time for one request, from the call to the last byte of the answer.
@@ -94,100 +99,5 @@ public struct GraphConnection: Sendable {
         self.authorization = authorization
         self.retry = retry
         self.budget = budget
-    }
-}
-
-extension GraphConnection {
-    /// A request below the base, or at an address that the service gave.
-    struct Question: Sendable {
-        /// An absolute address.
-        var address: String
-        /// Whether the query is an advanced one.
-        var isAdvanced = false
-        /// What the request needs to be granted, for the words of a 403.
-        var permissions: [String]
-    }
-
-    /// An answer of status 200, and the identifier under which it was asked for.
-    struct Answer: Sendable {
-        var object: JSONObject
-        var response: HTTPResponse
-        var clientRequestID: String
-
-        /// The error for an answer that is JSON but not in the form expected.
-        func unreadable(_ reason: String) -> DirectoryError {
-            GraphFailure.unreadable(response, reason, clientRequestID: clientRequestID)
-        }
-    }
-
-    /// The budget of an operation that begins now.
-    func makeBudget() -> RetryBudget { budget ?? RetryBudget(retry.totalDelay) }
-
-    /// Asks, renewing the token once and waiting as the policy says, and reads the answer.
-    ///
-    /// - Throws: ``DirectoryError``; what the transport and the authorization throw; `CancellationError`.
-    func answer(to question: Question, budget: RetryBudget) async throws -> Answer {
-        let address = ODataEscaping.address(question.address)
-        // Looked at here again, whoever built the address: below this line the token is added.
-        guard let origin = Origin(address), origin == self.origin, let url = URL(string: address),
-            url.absoluteString == address
-        else { throw DirectoryError(.foreignNextLink(host: Origin(address)?.description ?? "an unreadable address")) }
-
-        var token = try await authorization(.current)
-        var hasRenewed = false
-        var retries = 0
-        while true {
-            try Task.checkCancellation()
-            let identifier = makeRequestID().uuidString.lowercased()
-            let request = request(url, question, token: token, identifier: identifier, retries: retries)
-            let response = try await transport.send(request)
-            if response.status == 200 { return try read(response, identifier) }
-            var error = GraphFailure.error(
-                for: response, clientRequestID: identifier, permissions: question.permissions, now: now())
-
-            if error.kind == .signInNeeded(claims: nil), !hasRenewed {
-                hasRenewed = true
-                let renewed = try await authorization(.renewed(rejected: token))
-                // The same token again would be refused again.
-                guard !renewed.utf8.elementsEqual(token.utf8) else { throw error }
-                token = renewed
-                continue
-            }
-            guard retry.retries(response.status) else { throw error }
-            let delay = retry.delay(retry: retries, asked: error.retryAfter, random: random())
-            if error.retryAt == nil { error.retryAt = now().addingTimeInterval(delay.seconds) }
-            guard retries < retry.maximumRetries, delay <= retry.maximumDelay, budget.take(delay) else { throw error }
-            try await sleep(delay)
-            retries += 1
-            token = try await authorization(.current)
-        }
-    }
-
-    private func request(
-        _ url: URL, _ question: Question, token: String, identifier: String, retries: Int
-    ) -> HTTPRequest {
-        var request = HTTPRequest(.get, url)
-        request.fields["Accept"] = "application/json"
-        request.fields["Authorization"] = "Bearer " + token
-        request.fields["client-request-id"] = identifier
-        if question.isAdvanced { request.fields["ConsistencyLevel"] = "eventual" }
-        if retries > 0 { request.fields["Retry-Attempt"] = String(retries) }
-        request.timeout = timeout
-        request.maximumResponseSize = maximumAnswerSize
-        request.redirects = .none
-        return request
-    }
-
-    private func read(_ response: HTTPResponse, _ identifier: String) throws(DirectoryError) -> Answer {
-        let value: JSONValue
-        do {
-            value = try JSONValue(parsing: response.body)
-        } catch {
-            throw GraphFailure.unreadable(response, "it is not JSON", clientRequestID: identifier)
-        }
-        guard let object = value.object else {
-            throw GraphFailure.unreadable(response, "it is \(value.kind)", clientRequestID: identifier)
-        }
-        return Answer(object: object, response: response, clientRequestID: identifier)
     }
 }

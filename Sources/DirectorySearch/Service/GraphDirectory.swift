@@ -7,7 +7,7 @@ import StrictJSON
 ///     print(user.displayName ?? "", user.mail ?? "")
 /// }
 /// ```
-public struct GraphDirectory: Sendable {
+public struct GraphDirectory: UserDirectory {
     /// Gives the connection, at the beginning of each operation.
     let connect: @Sendable () async throws -> GraphConnection
 
@@ -20,26 +20,20 @@ public struct GraphDirectory: Sendable {
         self.connect = connect
     }
 
-    /// The people of a query. Nothing is sent before the first is asked for.
-    public func users(matching query: UserQuery) -> Users { Users(pages: pages(matching: query)) }
-
-    /// The people to whom a filter applies. Nothing is sent before the first is asked for.
-    public func users(matching filter: UserFilter) -> Users { users(matching: UserQuery(filter)) }
-
-    /// The people of a query, page by page.
-    public func pages(matching query: UserQuery) -> UserPages { UserPages(connect: connect, query: query) }
-
-    /// The people to whom a filter applies, page by page.
-    public func pages(matching filter: UserFilter) -> UserPages { pages(matching: UserQuery(filter)) }
+    /// The people of a query, page by page. Nothing is sent before the first page is asked for.
+    public func pages(matching query: UserQuery) -> UserPages {
+        UserPages { [connect] in GraphPages(connect: connect, query: query) }
+    }
 
     /// The signed-in person. Needs the permission `User.Read`.
     ///
     /// - Throws: ``DirectoryError``; what the transport and the authorization throw; `CancellationError`.
     public func me(select: [String] = UserQuery.defaultProperties) async throws -> User {
-        let option = try UserQuery.selectOption(select)
+        let selection = try Selection(select)
         let connection = try await connect()
         return try await user(
-            at: "me?\(option)", permissions: ["User.Read"], connection: connection, budget: connection.makeBudget())
+            at: "me?\(selection.options)", permissions: ["User.Read"], connection: connection,
+            budget: connection.makeBudget())
     }
 
     /// One person, by identifier or sign-in name, or, where neither exists and the text has an `@`, by mail address.
@@ -50,59 +44,83 @@ public struct GraphDirectory: Sendable {
     public func user(
         _ identifierOrName: String, select: [String] = UserQuery.defaultProperties
     ) async throws -> User {
-        let option = try UserQuery.selectOption(select)
-        let path = try Self.path(ofUser: identifierOrName)
+        let selection = try Selection(select)
+        let path = try UserPath(identifierOrName)
         let connection = try await connect()
         let budget = connection.makeBudget()
-        let permissions = UserQuery.permissions(toRead: select)
         do {
             return try await user(
-                at: "\(path)?\(option)", permissions: permissions, connection: connection, budget: budget)
+                at: "\(path.text)?\(selection.options)", permissions: UserQuery.permissions(toRead: select),
+                connection: connection, budget: budget)
         } catch let error as DirectoryError where error.kind == .notFound {
-            guard let user = try await user(withMail: identifierOrName, select, connection, budget) else { throw error }
+            guard let query = path.mailQuery(select: select) else { throw error }
+            var pages = GraphPages(connect: { connection }, query: query, budget: budget)
+            var found: [User] = []
+            while found.count < 2, let page = try await pages.next() { found += page.users }
+            guard found.count < 2 else { throw DirectoryError(.ambiguous) }
+            guard let user = found.first else { throw error }
             return user
         }
     }
 
-    /// The one person with this mail address; nil when there is none, or the text cannot be such an address.
-    private func user(
-        withMail mail: String, _ select: [String], _ connection: GraphConnection, _ budget: RetryBudget
-    ) async throws -> User? {
-        // Graph takes at most 120 characters in a default `eq`.
-        guard mail.contains("@"), mail.utf8.count <= 120 else { return nil }
-        let query = UserQuery(.property(.mail, equals: mail), select: select, limit: 2)
-        var pages = UserPages.Iterator(connect: { connection }, query: query, budget: budget)
-        var found: [User] = []
-        while found.count < 2, let page = try await pages.next() { found += page.users }
-        guard found.count < 2 else { throw DirectoryError(.ambiguous) }
-        return found.first
+    /// One of the people deleted in the last 30 days, by identifier. Their sign-in name begins with the identifier.
+    ///
+    /// A list of them is a query with ``UserQuery/isAmongDeleted``.
+    ///
+    /// - Throws: as ``user(_:select:)``.
+    public func deletedUser(
+        _ identifier: String, select: [String] = UserQuery.defaultProperties + ["deletedDateTime"]
+    ) async throws -> User {
+        let selection = try Selection(select)
+        guard !identifier.isBlank else { throw DirectoryError(.emptySearch) }
+        let connection = try await connect()
+        return try await user(
+            at: "directory/deletedItems/\(ODataEscaping.pathSegment(identifier))?\(selection.selectOption)",
+            permissions: ["User.Read.All"], connection: connection, budget: connection.makeBudget())
     }
 
     private func user(
         at target: String, permissions: [String], connection: GraphConnection, budget: RetryBudget
     ) async throws -> User {
-        let question = GraphConnection.Question(
-            address: "\(connection.base)/\(target)", permissions: permissions)
-        let answer = try await connection.answer(to: question, budget: budget)
+        let answer = try await connection.answer(
+            to: GraphConnection.Question(address: "\(connection.base)/\(target)", permissions: permissions),
+            budget: budget)
+        let object = try answer.object()
         // A list or a failure with status 200 is no person.
-        if case .array? = answer.object["value"] { throw answer.unreadable("it is a list, not one person") }
-        if case .object? = answer.object["error"] { throw answer.unreadable("it is an error with status 200") }
-        return User(json: answer.object)
+        if case .array? = object["value"] { throw answer.unreadable("it is a list, not one person") }
+        if case .object? = object["error"] { throw answer.unreadable("it is an error with status 200") }
+        return User(json: object)
     }
+}
 
-    /// The path of one person, below the base.
+/// Where one person is, below the base.
+struct UserPath: Sendable {
+    /// The path, percent-encoded.
+    let text: String
+    private let name: String
+
+    /// The path of an identifier or a sign-in name.
     ///
     /// A sign-in name that begins with `$`, and a word that is an operation of its own, stand as a key in parentheses; a
     /// segment would be taken for something else.
-    static func path(ofUser identifierOrName: String) throws(DirectoryError) -> String {
+    init(_ identifierOrName: String) throws(DirectoryError) {
         guard !identifierOrName.isBlank else { throw DirectoryError(.emptySearch) }
         guard identifierOrName != ".", identifierOrName != ".." else {
             throw DirectoryError(.invalidQuery("\"\(identifierOrName)\" is nobody's identifier"))
         }
-        let name = identifierOrName.lowercased()
-        if name.hasPrefix("$") || name == "delta" || name.hasPrefix("microsoft.graph.") {
-            return "users" + ODataEscaping.pathKey(identifierOrName)
+        name = identifierOrName
+        let folded = identifierOrName.lowercased()
+        if folded.hasPrefix("$") || folded == "delta" || folded.hasPrefix("microsoft.graph.") {
+            text = "users" + ODataEscaping.pathKey(identifierOrName)
+        } else {
+            text = "users/" + ODataEscaping.pathSegment(identifierOrName)
         }
-        return "users/" + ODataEscaping.pathSegment(identifierOrName)
+    }
+
+    /// The query for the people with this mail address; nil when it cannot be one.
+    func mailQuery(select: [String]) -> UserQuery? {
+        // Graph takes at most 120 characters in a default `eq`.
+        guard name.contains("@"), name.utf8.count <= 120 else { return nil }
+        return UserQuery(.property(.mail, equals: name), select: select, limit: 2)
     }
 }

@@ -1,6 +1,7 @@
+import HTTPTransport
 import Synchronization
 
-/// When a request that the service turned away is sent again: after 429, 503 and 504, never after anything else.
+/// When a request is sent again: after 429, 503 and 504, and after a connection that failed, never after anything else.
 public struct RetryPolicy: Sendable, Equatable {
     /// How often one request is sent again, 0 to 10.
     public var maximumRetries: Int {
@@ -29,6 +30,20 @@ public struct RetryPolicy: Sendable, Equatable {
 
     /// Whether an answer of this status may be asked for again.
     func retries(_ status: Int) -> Bool { status == 429 || status == 503 || status == 504 }
+
+    /// Whether a request may be sent again after this failure: where another connection may do what this one did not. A name that
+    /// cannot be found, a certificate that is not trusted and a service that takes its time stay what they are.
+    func retries(_ failure: HTTPTransportError.Kind) -> Bool { failure == .cannotConnect || failure == .connectionLost }
+
+    /// How often a request is sent again after connections that failed: a person without a network should not wait long to be told.
+    var maximumConnectionRetries: Int { min(maximumRetries, 2) }
+
+    /// The wait before another connection.
+    func connectionDelay(retry: Int, random: Double) -> Duration {
+        var quick = self
+        quick.firstDelay = min(firstDelay, .milliseconds(250))
+        return quick.delay(retry: retry, asked: nil, random: random)
+    }
 
     /// The wait before a retry.
     ///

@@ -2,14 +2,46 @@ import DirectorySearch
 import OAuth2AccountStore
 import StrictJSON
 
-/// `search`, `show` and `me`
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension CommandContext {
+    /// The directory of the account that the command line is about. All waits of the command come from one budget.
+    func directory() async throws -> GraphDirectory {
+        let store = try await store(try settings())
+        var retry = RetryPolicy()
+        // A wait that would outlast the command ends it at once, with what the directory said.
+        if let timeout = invocation.duration("timeout") { retry.totalDelay = min(timeout, retry.totalDelay) }
+        return GraphDirectory(
+            account: try await account(store), in: store, retry: retry, budget: RetryBudget(retry.totalDelay))
+    }
+
+    /// The fields that `--fields` names; nil when it is not given.
+    func fields() throws -> [String]? {
+        guard let text = invocation.string("fields") else { return nil }
+        let fields = text.split(separator: ",").map { $0.split(separator: " ").joined(separator: " ") }
+        guard !fields.isEmpty, !fields.contains("") else {
+            throw CommandError(
+                .usage, "--fields names no field", reason: "found \"\(text)\"",
+                hint: "--fields displayName,mail")
+        }
+        return fields
+    }
+
+    /// The fields of a row: those that were asked for; in formats that programs read, all of them.
+    func shownFields(_ format: OutputFormat) throws -> [String]? {
+        try fields() ?? (format.namesMembers ? UserQuery.defaultProperties : nil)
+    }
+}
+
+/// `show` and `me`
 @MainActor
 struct PeopleCommand {
     private let context: CommandContext
     private let invocation: Invocation
-
-    /// How many people a search gives unless told.
-    private static let standardLimit = 100
 
     init(_ context: CommandContext) {
         self.context = context
@@ -17,16 +49,30 @@ struct PeopleCommand {
     }
 
     func me() async throws -> ExitStatus {
-        let user = try await directory().me()
-        try OutputFormat(invocation).show(PersonRecord(user: user), context.console)
+        let user = try await context.directory().me()
+        try show(PersonRecord(user: user, fields: nil), UserQuery.defaultProperties)
         return .done
     }
 
     func show() async throws -> ExitStatus {
         let name = invocation.argument("USER") ?? ""
+        let select = try context.fields() ?? UserQuery.defaultProperties
+        var parts: Set<UserDetail.PartName> = []
+        for part in [UserDetail.PartName.manager, .reports, .groups] where invocation.flag(part.rawValue) {
+            parts.insert(part)
+        }
         do {
-            let user = try await directory().user(name)
-            try OutputFormat(invocation).show(PersonRecord(user: user), context.console)
+            let directory = try await context.directory()
+            if parts.isEmpty {
+                let user = try await directory.user(name, select: select)
+                try show(PersonRecord(user: user), select)
+                try await savePhoto(of: user, name, directory)
+            } else {
+                let person = try await directory.detail(of: name, select: select, parts: parts)
+                noteUnseen(person)
+                try show(PersonDetailRecord(person: person), select)
+                try await savePhoto(of: person.user, name, directory)
+            }
             return .done
         } catch let error as DirectoryError where error.kind == .notFound {
             throw CommandError(
@@ -35,79 +81,46 @@ struct PeopleCommand {
         }
     }
 
-    func search() async throws -> ExitStatus {
-        let query = try query()
-        if invocation.flag("explain") { return try explain(query) }
-        let pages = try await directory().pages(matching: query)
-        let writer = OutputFormat(invocation).list(PersonRecord.columns, context.console)
-        var count = 0
-        var isCut = false
-        do {
-            for try await page in pages {
-                for user in page.users { try writer.write(PersonRecord(user: user)) }
-                try writer.flush()
-                count += page.users.count
-                isCut = page.hasMore
-            }
-        } catch {
-            // What came is shown, and a list that was begun is ended, so that a reader of JSON is not left hanging.
-            if count > 0 { try writer.finish() }
-            throw error
+    /// Shows one thing. A format with columns is a list of one.
+    private func show(_ record: some OutputRecord, _ fields: [String]) throws {
+        let format = OutputFormat(invocation)
+        guard format.namesMembers else { return try format.show(record, context.console) }
+        let writer = format.list(PersonRecord.columns(fields, format), context.console)
+        if let person = record as? PersonRecord {
+            try writer.write(PersonRecord(user: person.user, fields: fields))
+        } else if let person = record as? PersonDetailRecord {
+            try writer.write(PersonDetailRecord(person: person.person, fields: fields))
         }
         try writer.finish()
-        if count == 0 {
-            context.console.note("Nobody is found. The search was: \(try query.filter?.odata() ?? "everyone")")
-            return .notFound
-        }
-        if isCut { context.console.note("There are more. --all lists everybody, --limit N more of them.") }
-        return .done
     }
 
-    private func query() throws -> UserQuery {
-        var filters: [UserFilter] = []
-        let text = invocation.arguments("TEXT")
-        if !text.isEmpty { filters.append(.givenName(startsWith: text.joined(separator: " "))) }
-        let options: [(String, (String) -> UserFilter)] = [
-            ("given-name", UserFilter.givenName), ("surname", UserFilter.surname), ("name", UserFilter.displayName),
-            ("mail", UserFilter.mail), ("upn", UserFilter.userPrincipalName), ("department", UserFilter.department),
-            ("job-title", UserFilter.jobTitle),
-        ]
-        for (name, filter) in options {
-            if let value = invocation.string(name) { filters.append(filter(value)) }
+    /// Says which parts are not in the answer, and why: JSON has no word for it.
+    private func noteUnseen(_ person: UserDetail) {
+        func note<Value>(_ name: String, _ part: UserDetail.Part<Value>) {
+            switch part {
+            case .notPermitted(let error), .failed(let error):
+                context.console.note("\(name) not shown: \(error.summary).")
+            default: break
+            }
         }
-        if let raw = invocation.string("filter") { filters.append(.raw(raw)) }
-        guard let first = filters.first else { throw DirectoryError(.emptySearch) }
-        if invocation.flag("all"), invocation.integer("limit") != nil {
-            throw CommandError(.usage, "--all and --limit exclude each other", hint: "directory help search")
-        }
-        let filter = filters.count == 1 ? first : invocation.flag("any") ? .any(of: filters) : .all(of: filters)
-        let limit = invocation.flag("all") ? nil : invocation.integer("limit") ?? Self.standardLimit
-        // The largest page serves everybody with the fewest requests.
-        let pageSize = invocation.integer("page-size") ?? min(limit ?? 999, 999)
-        let query = UserQuery(filter, pageSize: pageSize, limit: limit)
-        // Wrong queries are told before the store is opened.
-        _ = try query.requestTarget()
-        return query
+        note("The manager is", person.manager)
+        note("The reports are", person.reports)
+        note("The groups are", person.groups)
     }
 
-    private func explain(_ query: UserQuery) throws -> ExitStatus {
-        let settings = try context.settings()
-        let name = context.typeName(settings)
-        guard let type = settings[name], let base = type.graphAPI?.absoluteString else {
+    private func savePhoto(of user: User, _ name: String, _ directory: GraphDirectory) async throws {
+        guard let file = invocation.string("photo") else { return }
+        guard let photo = try await directory.photo(of: user.id ?? name) else {
+            context.console.note("There is no photo.")
+            return
+        }
+        do {
+            try photo.bytes.write(to: URL(filePath: file), options: .atomic)
+        } catch {
             throw CommandError(
-                .settings, "no directory", reason: "the type \(name) has no graphAPI",
-                hint: "name another type with --type")
+                .failed, "the photo cannot be written to \(file)", reason: "the system refuses it",
+                hint: "name a file in a folder that exists and may be written to")
         }
-        let root = base.hasSuffix("/") ? base : base + "/"
-        try context.console.writeLine("GET \(root)\(type.graphVersion)/\(try query.requestTarget())")
-        return .done
-    }
-
-    private func directory() async throws -> GraphDirectory {
-        let store = try await context.store(try context.settings())
-        var retry = RetryPolicy()
-        // A wait that would outlast the command ends it at once, with what the directory said.
-        if let timeout = invocation.duration("timeout") { retry.totalDelay = min(timeout, retry.totalDelay) }
-        return GraphDirectory(account: try await context.account(store), in: store, retry: retry)
+        context.console.note("The photo (\(photo.mediaType ?? "of an unknown type")) is in \(file).")
     }
 }

@@ -1,4 +1,3 @@
-import DirectorySearch
 import OAuth2
 import OAuth2AccountStore
 import StrictJSON
@@ -8,45 +7,6 @@ import StrictJSON
 #else
     import Foundation
 #endif
-
-/// A person, as the master table and the detail view show them.
-struct PersonRecord: OutputRecord {
-    let user: User
-
-    static let columns = [
-        TableColumn("NAME"), TableColumn("MAIL", keptWhole: true), TableColumn("TITLE"), TableColumn("PHONE"),
-    ]
-
-    var cells: [String] {
-        [
-            user.displayName ?? "", user.mail ?? "", user.jobTitle ?? "",
-            user.businessPhones.first ?? user.mobilePhone ?? "",
-        ]
-    }
-
-    var detail: Detail {
-        var detail = Detail()
-        detail.add("Name", user.displayName)
-        detail.add("Given name", user.givenName)
-        detail.add("Surname", user.surname)
-        detail.add("Mail", user.mail)
-        detail.add("UPN", user.userPrincipalName)
-        detail.add("Title", user.jobTitle)
-        detail.add("Department", user.department)
-        detail.add("Office", user.officeLocation)
-        detail.add("Phone", user.businessPhones)
-        detail.add("Mobile", user.mobilePhone)
-        detail.add("Language", user.preferredLanguage)
-        for member in user.additional.members where !member.name.contains("@") {
-            if let text = member.value.string ?? member.value.number?.literal { detail.add(member.name, text) }
-        }
-        detail.add("Id", user.id)
-        return detail
-    }
-
-    /// Graph's own members, without the notes of its protocol.
-    var json: JSONValue { .object(JSONObject(user.json.members.filter { !$0.name.hasPrefix("@odata.") })) }
-}
 
 /// An account, as lists and `status` show it.
 struct AccountRecord: OutputRecord {

@@ -8,9 +8,8 @@ let commandSyntax = CommandSyntax(
         options: [.flag("version", "show the version and stop", environment: .none)],
         subcommands: [
             signInSpec, signOutSpec, accountsSpec, statusSpec, tokenSpec, headerSpec, execSpec, meSpec, searchSpec,
-            syncSpec, querySpec,
             showSpec,
-            gitCredentialSpec, providersSpec, serveSpec, demoSpec, completionSpec,
+            lookupSpec, syncSpec, querySpec, gitCredentialSpec, providersSpec, serveSpec, demoSpec, completionSpec,
         ]))
 
 private let signInSpec = CommandSpec(
@@ -81,31 +80,6 @@ private let tokenSpec = CommandSpec(
     ])
 
 private let meSpec = CommandSpec("me", "Show the person who is signed in.", examples: ["directory me"])
-
-private let searchSpec = CommandSpec(
-    "search", "Find people.",
-    discussion: "TEXT is the beginning of the given name. Several conditions must all hold; with --any one is enough.",
-    examples: ["directory search ada", "directory search --surname O\\'Brien --output json"],
-    arguments: [ArgumentSpec("TEXT", "beginning of the given name", optional: true, variadic: true)],
-    options: [
-        .value("given-name", "TEXT", "given name begins with", environment: .none),
-        .value("surname", "TEXT", "surname begins with", environment: .none),
-        .value("name", "TEXT", "display name begins with", environment: .none),
-        .value("mail", "TEXT", "mail address begins with", environment: .none),
-        .value("upn", "TEXT", "user principal name begins with", environment: .none),
-        .value("department", "TEXT", "department begins with", environment: .none),
-        .value("job-title", "TEXT", "job title begins with", environment: .none),
-        .flag("any", "one condition is enough", environment: .none),
-        .value("filter", "FILTER", "an OData filter, as it is", environment: .none),
-        .value("limit", "N", "at most this many people (100)", is: .integer(1...10_000_000)),
-        .flag("all", "everybody who is found", environment: .none),
-        .value("page-size", "N", "people a request (1 to 999)", is: .integer(1...999)),
-        .flag("explain", "print the request and send nothing", environment: .none),
-    ])
-
-private let showSpec = CommandSpec(
-    "show", "Show one person.", examples: ["directory show ada@contoso.com"],
-    arguments: [ArgumentSpec("USER", "identifier, user principal name or mail address")])
 
 private let providersSpec = CommandSpec(
     "providers", "List, check, add and remove account types.",

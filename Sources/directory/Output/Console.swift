@@ -115,6 +115,12 @@ struct ConsoleOptions: Sendable, Equatable {
         try flushIfFull()
     }
 
+    /// Lets somebody append bytes of the answer in place, without a copy.
+    func write(_ body: (inout [UInt8]) -> Void) throws(OutputError) {
+        body(&buffer)
+        try flushIfFull()
+    }
+
     /// Hands on all that was written. Called at the end, and wherever a person should see what there is so far.
     func flush() throws(OutputError) {
         if let failure {

@@ -8,6 +8,10 @@ protocol OutputRecord {
     var detail: Detail { get }
     /// The thing as JSON.
     var json: JSONValue { get }
+    /// The thing as a vCard; nil for what is no person.
+    var vCard: VCard? { get }
+    /// Appends the thing as JSON on one line.
+    func writeLine(to output: inout [UInt8])
 }
 
 extension OutputRecord {
@@ -15,6 +19,10 @@ extension OutputRecord {
     var cells: [String] { [] }
     /// No labels, for a thing that is only shown in lists.
     var detail: Detail { Detail() }
+    /// None.
+    var vCard: VCard? { nil }
+    /// The JSON, written.
+    func writeLine(to output: inout [UInt8]) { json.write(to: &output) }
 }
 
 /// Writes records one by one, without keeping them.
@@ -47,8 +55,30 @@ struct OutputFormat: Sendable, Equatable, RawRepresentable {
         name: "json", list: { _, console in JSONArrayWriter(on: console) },
         show: { record, console throws(OutputError) in try console.write(record.json) })
 
+    /// One JSON value a line.
+    static let jsonLines = OutputFormat(
+        name: "jsonl", list: { _, console in JSONLinesWriter(on: console) },
+        show: { record, console throws(OutputError) in try JSONLinesWriter(on: console).write(record) })
+
+    /// Values separated by commas, a thing a line, headings first (RFC 4180).
+    static let csv = OutputFormat(
+        name: "csv", list: { columns, console in DelimitedWriter(.comma, columns, on: console) },
+        show: { record, console throws(OutputError) in try DelimitedWriter(.comma, nil, on: console).write(record) })
+
+    /// Values separated by tabs, a thing a line, headings first.
+    static let tsv = OutputFormat(
+        name: "tsv", list: { columns, console in DelimitedWriter(.tab, columns, on: console) },
+        show: { record, console throws(OutputError) in try DelimitedWriter(.tab, nil, on: console).write(record) })
+
+    /// vCards 4.0, for address books (RFC 6350). For people only.
+    static let vCard = OutputFormat(
+        name: "vcard", list: { _, console in VCardWriter(on: console) },
+        show: { record, console throws(OutputError) in try VCardWriter(on: console).write(record) })
+
     /// The formats that there are. Asking for another one is a usage error that names these.
-    static let available: [OutputFormat] = [.table, .json]
+    static let available: [OutputFormat] = [.table, .json, .jsonLines, .csv, .tsv, .vCard]
+    /// Whether the columns have the names of the things' members: where a program reads them.
+    var namesMembers: Bool { self == .csv || self == .tsv }
     /// Their names.
     static var names: [String] { available.map(\.name) }
 

@@ -163,6 +163,8 @@ import Testing
     @Test(arguments: [
         ("table", "NAME\nAda\n", "Name\tAda\n"),
         ("json", "[\n  {\n    \"displayName\": \"Ada\"\n  }\n]\n", "{\n  \"displayName\": \"Ada\"\n}\n"),
+        ("jsonl", "{\"displayName\":\"Ada\"}\n", "{\"displayName\":\"Ada\"}\n"),
+        ("csv", "NAME\r\nAda\r\n", "Ada\r\n"), ("tsv", "NAME\nAda\n", "Ada\n"),
     ])
     func `a record is shown in the format that was asked for`(name: String, list: String, one: String) throws {
         let format = OutputFormat(try parsed("me --output " + name))
@@ -179,6 +181,6 @@ import Testing
 
     @Test func `the default format is the table and a format that is not there is none`() throws {
         #expect(OutputFormat(try parsed("me")) == .table)
-        #expect(OutputFormat(rawValue: "csv") == nil)
+        #expect(OutputFormat(rawValue: "xml") == nil)
     }
 }

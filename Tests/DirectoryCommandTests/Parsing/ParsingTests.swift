@@ -113,10 +113,12 @@ import Testing
             ("search --limit 1 --limit 2", "--limit is given twice", "it takes one value", "directory help search"),
             ("-o json search --output json", "--output is given twice", "it takes one value", "directory help search"),
             (
-                "search --output csv", #"--output cannot be "csv""#, "expected table or json", "directory help search"
+                "search --output xml", #"--output cannot be "xml""#, "expected table, json, jsonl, csv, tsv or vcard",
+                "directory help search"
             ),
             (
-                "search --output jsno", #"--output cannot be "jsno""#, "expected table or json, perhaps json",
+                "search --output jsno", #"--output cannot be "jsno""#,
+                "expected table, json, jsonl, csv, tsv or vcard, perhaps json",
                 "directory help search"
             ),
             ("search --surname=", #"--surname cannot be """#, "the value is empty", "directory help search"),

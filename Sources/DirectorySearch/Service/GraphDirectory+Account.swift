@@ -7,7 +7,14 @@ extension GraphDirectory {
     ///
     /// Tokens are fetched from the store when they are needed, and renewed once when the service refuses one. What is wrong with
     /// the settings is thrown by the first request.
-    public init(account: Account, in store: AccountStore, retry: RetryPolicy = RetryPolicy()) {
+    ///
+    /// - Parameters:
+    ///   - retry: when a request is sent again.
+    ///   - budget: one budget for all waits; nil gives each operation its own.
+    public init(
+        account: Account, in store: AccountStore, retry: RetryPolicy = RetryPolicy(), budget: RetryBudget? = nil
+    ) {
+        let pace = RequestPace()
         self.init(connecting: {
             guard let type = store.settings[account.type] else {
                 throw SettingsError(
@@ -24,7 +31,11 @@ extension GraphDirectory {
                 graphAPI: address, apiVersion: type.graphVersion, transport: store.transport(for: type), retry: retry
             ) { demand in
                 var rejected: Secret?
-                if case .renewed(let token) = demand { rejected = Secret(token) }
+                switch demand {
+                case .current: break
+                case .renewed(let token): rejected = Secret(token)
+                case .claims(let claims, _): throw DirectoryError(.signInNeeded(claims: claims))
+                }
                 let token = try await store.accessToken(for: account.id, rejected: rejected)
                 guard token.type.lowercased() == "bearer" else {
                     throw SettingsError(
@@ -33,6 +44,8 @@ extension GraphDirectory {
                 }
                 return token.secret.value
             }
+            connection.budget = budget
+            connection.pace = pace
             connection.sleep = store.surroundings.sleep
             connection.now = store.surroundings.now
             return connection

@@ -1,0 +1,100 @@
+public import StrictJSON
+
+/// Where in the organization a person works. Every property may be missing.
+public struct EmployeeOrgData: GraphObject {
+    /// What the service says, members without a property here included.
+    public var json: JSONObject
+
+    /// Reads an object of the service.
+    public init(json: JSONObject) { self.json = json }
+
+    /// The division.
+    public var division: String? {
+        get { text("division") }
+        set { set("division", newValue) }
+    }
+
+    /// The cost centre.
+    public var costCenter: String? {
+        get { text("costCenter") }
+        set { set("costCenter", newValue) }
+    }
+}
+
+/// Settings of a mailbox. Every property may be missing.
+public struct MailboxSettings: GraphObject {
+    /// What the service says, members without a property here included.
+    public var json: JSONObject
+
+    /// Reads an object of the service.
+    public init(json: JSONObject) { self.json = json }
+
+    /// The time zone.
+    public var timeZone: String? {
+        get { text("timeZone") }
+        set { set("timeZone", newValue) }
+    }
+
+    /// How dates are written.
+    public var dateFormat: String? {
+        get { text("dateFormat") }
+        set { set("dateFormat", newValue) }
+    }
+
+    /// How times are written.
+    public var timeFormat: String? {
+        get { text("timeFormat") }
+        set { set("timeFormat", newValue) }
+    }
+
+    /// The identifier of the archive folder.
+    public var archiveFolder: String? {
+        get { text("archiveFolder") }
+        set { set("archiveFolder", newValue) }
+    }
+
+    /// The language and region.
+    public var language: JSONObject? {
+        get { object("language") }
+        set { set("language", newValue) }
+    }
+
+    /// The working hours.
+    public var workingHours: JSONObject? {
+        get { object("workingHours") }
+        set { set("workingHours", newValue) }
+    }
+
+    /// What is answered while the person is away.
+    public var automaticRepliesSetting: JSONObject? {
+        get { object("automaticRepliesSetting") }
+        set { set("automaticRepliesSetting", newValue) }
+    }
+}
+
+/// The size of a photo. Every property may be missing.
+public struct ProfilePhoto: GraphObject {
+    /// What the service says, members without a property here included.
+    public var json: JSONObject
+
+    /// Reads an object of the service.
+    public init(json: JSONObject) { self.json = json }
+
+    /// The name of the size, such as `48x48`.
+    public var id: String? {
+        get { text("id") }
+        set { set("id", newValue) }
+    }
+
+    /// The height in pixels.
+    public var height: Int? {
+        get { number("height") }
+        set { set("height", newValue) }
+    }
+
+    /// The width in pixels.
+    public var width: Int? {
+        get { number("width") }
+        set { set("width", newValue) }
+    }
+}

@@ -1,0 +1,260 @@
+/// A filter as text, and what the service demands for it.
+struct WrittenFilter: Sendable, Equatable {
+    /// The value of `$filter`, not yet percent-encoded.
+    var text: String
+    /// Why it needs an advanced query, a phrase each; empty when it needs none.
+    var reasons: [String]
+    /// How many comparisons there are.
+    var clauses: Int
+    /// The properties it looks at; empty for a raw filter.
+    var properties: Set<String>
+}
+
+/// Writes a filter in OData's words and refuses what the service would refuse.
+///
+/// [OData 4.01 URL Conventions, section 5.1.1](https://docs.oasis-open.org/odata/odata/v4.01/odata-v4.01-part2-url-conventions.html)
+struct FilterWriter {
+    private typealias Expression = UserFilter.Expression
+    private typealias Level = PropertySupport.Level
+
+    private static let maximumDepth = 32
+    private static let maximumClauses = 500
+    /// The most comparisons of a query that is not an advanced one.
+    private static let defaultClauses = 15
+    /// The longest text, in UTF-16 code units, of an `eq` in a query that is not an advanced one.
+    private static let defaultLiteral = 120
+    /// What an element of a list is called.
+    private static let variable = "e"
+
+    private var reasons: [String] = []
+    private var clauses = 0
+    private var properties: Set<String> = []
+    /// The list whose elements the properties are of, within `any`.
+    private var list: String?
+
+    mutating func write(_ filter: UserFilter) throws(DirectoryError) -> WrittenFilter {
+        let text = try write(filter.expression, depth: 0, isNested: false)
+        if clauses > Self.defaultClauses {
+            need("\(clauses) comparisons are more than \(Self.defaultClauses)")
+        }
+        return WrittenFilter(text: text, reasons: reasons, clauses: clauses, properties: properties)
+    }
+
+    private mutating func need(_ reason: String) {
+        if !reasons.contains(reason) { reasons.append(reason) }
+    }
+
+    private mutating func write(
+        _ expression: Expression, depth: Int, isNested: Bool
+    ) throws(DirectoryError) -> String {
+        guard depth <= Self.maximumDepth else {
+            throw Self.invalid("the filter nests deeper than \(Self.maximumDepth) levels")
+        }
+        switch expression {
+        case .startsWith(let property, let text): return try startsWith(property, text)
+        case .endsWith(let property, let text): return try endsWith(property, text)
+        case .compare(let property, let comparison, let value):
+            return try compare(property, comparison, value, isNested)
+        case .oneOf(let property, let values): return try oneOf(property, values, depth: depth, isNested: isNested)
+        case .count(let property, let comparison, let number): return try count(property, comparison, number)
+        case .element(let property, let inner): return try element(property, inner, depth: depth)
+        case .not(let inner):
+            need("not needs one")
+            return "not(\(try write(inner, depth: depth + 1, isNested: false)))"
+        case .all(let parts): return try write(parts, joinedBy: " and ", depth: depth, isNested: isNested)
+        case .any(let parts): return try write(parts, joinedBy: " or ", depth: depth, isNested: isNested)
+        case .raw(let text):
+            guard !text.isBlank else { throw DirectoryError(.emptySearch) }
+            try addClause()
+            for reason in RawFilter.reasons(text) { need(reason) }
+            return isNested ? "(\(text))" : text
+        }
+    }
+
+    private mutating func write(
+        _ parts: [Expression], joinedBy word: String, depth: Int, isNested: Bool
+    ) throws(DirectoryError) -> String {
+        guard let first = parts.first else { throw DirectoryError(.emptySearch) }
+        guard parts.count > 1 else { return try write(first, depth: depth + 1, isNested: isNested) }
+        var text = ""
+        for part in parts {
+            if !text.isEmpty { text += word }
+            text += try write(part, depth: depth + 1, isNested: true)
+        }
+        return isNested ? "(\(text))" : text
+    }
+
+    // MARK: Comparisons
+
+    private mutating func startsWith(_ property: UserProperty, _ text: String) throws(DirectoryError) -> String {
+        guard !text.isBlank else { throw DirectoryError(.emptySearch) }
+        let operand = try operand(property)
+        try check(operand, "startsWith", operand.support.map { $0.startsWith ?? .never })
+        return operand.wrapped("startswith(\(operand.name),\(ODataEscaping.literal(text)))")
+    }
+
+    private mutating func endsWith(_ property: UserProperty, _ text: String) throws(DirectoryError) -> String {
+        guard !text.isBlank else { throw DirectoryError(.emptySearch) }
+        let operand = try operand(property)
+        guard PropertySupport.endsWith.contains(operand.path) else {
+            throw Self.invalid(
+                "the service compares the end of \(PropertySupport.endsWith.sorted().joined(separator: ", ")) only, not of "
+                    + "\(operand.path)")
+        }
+        need("endsWith needs one")
+        return operand.wrapped("endswith(\(operand.name),\(ODataEscaping.literal(text)))")
+    }
+
+    private mutating func compare(
+        _ property: UserProperty, _ comparison: UserFilter.Comparison, _ value: FilterValue, _ isNested: Bool
+    ) throws(DirectoryError) -> String {
+        if case .text(let text) = value, text.isBlank { throw DirectoryError(.emptySearch) }
+        let operand = try operand(property)
+        switch comparison {
+        case .eq, .ne:
+            let support = operand.support
+            if value == .null {
+                try check(operand, "a test for null", support.map { $0.null ?? .never })
+            } else {
+                try check(operand, "eq", support?.equals)
+            }
+            if comparison == .ne { need("ne needs one") }
+        case .ge, .le, .gt, .lt:
+            guard value != .null else { throw Self.invalid("nothing is greater or smaller than null") }
+            try check(operand, comparison.rawValue, operand.support.map { $0.ordered ?? .never })
+        }
+        if case .text(let text) = value, text.utf16.count > Self.defaultLiteral {
+            need("a text of more than \(Self.defaultLiteral) characters needs one")
+        }
+        let literal = try value.literal(for: operand.path)
+        // "Another value" of a list means that no element is this one.
+        if comparison == .ne, operand.isList {
+            return "not(\(operand.wrapped("\(operand.name) eq \(literal)")))"
+        }
+        return operand.wrapped("\(operand.name) \(comparison.rawValue) \(literal)")
+    }
+
+    private mutating func oneOf(
+        _ property: UserProperty, _ values: [FilterValue], depth: Int, isNested: Bool
+    ) throws(DirectoryError) -> String {
+        guard !values.isEmpty else { throw DirectoryError(.emptySearch) }
+        let path = try operand(property, counts: false)
+        // `in` works where `eq` does by default; elsewhere the same is said by `or`, and so it is with null.
+        guard path.support?.equals == .byDefault, !values.contains(.null) else {
+            return try write(
+                values.map { .compare(property, .eq, $0) }, joinedBy: " or ", depth: depth, isNested: isNested)
+        }
+        var literals: [String] = []
+        for value in values {
+            if case .text(let text) = value, text.isBlank { throw DirectoryError(.emptySearch) }
+            if case .text(let text) = value, text.utf16.count > Self.defaultLiteral {
+                need("a text of more than \(Self.defaultLiteral) characters needs one")
+            }
+            try addClause()
+            literals.append(try value.literal(for: path.path))
+        }
+        return path.wrapped("\(path.name) in (\(literals.joined(separator: ",")))")
+    }
+
+    private mutating func count(
+        _ property: UserProperty, _ comparison: UserFilter.Comparison, _ number: Int
+    ) throws(DirectoryError) -> String {
+        guard property.isWellFormed else { throw Self.noName(property) }
+        guard list == nil else { throw Self.invalid("the elements of an element cannot be counted") }
+        // The service counts to 1 at most: what it indexes is whether there are any.
+        guard number == 0 || number == 1 else {
+            throw Self.invalid("the service compares the length of a list with 0 or 1 only, not with \(number)")
+        }
+        try addClause()
+        properties.insert(property.rawValue)
+        need("the length of a list needs one")
+        return "\(property)/$count \(comparison.rawValue) \(number)"
+    }
+
+    private mutating func element(
+        _ property: UserProperty, _ inner: Expression, depth: Int
+    ) throws(DirectoryError) -> String {
+        guard property.isWellFormed else { throw Self.noName(property) }
+        guard list == nil else { throw Self.invalid("the service does not look into a list within a list") }
+        list = property.rawValue
+        defer { list = nil }
+        return "\(property)/any(\(Self.variable):\(try write(inner, depth: depth + 1, isNested: false)))"
+    }
+
+    // MARK: Properties
+
+    /// What is compared.
+    private struct Operand {
+        /// The path in the support table.
+        var path: String
+        /// How it is written.
+        var name: String
+        /// The list around it, when that is still to be written.
+        var list: String?
+        var support: PropertySupport?
+
+        var isList: Bool { list != nil }
+
+        func wrapped(_ comparison: String) -> String {
+            list.map { "\($0)/any(\(FilterWriter.variable):\(comparison))" } ?? comparison
+        }
+    }
+
+    private mutating func operand(_ property: UserProperty, counts: Bool = true) throws(DirectoryError) -> Operand {
+        if counts { try addClause() }
+        let variable = Self.variable
+        if let list {
+            guard property == .element || property.isWellFormed else { throw Self.noName(property) }
+            let path = property == .element ? list : "\(list)/\(property)"
+            properties.insert(list)
+            return Operand(
+                path: path, name: property == .element ? variable : "\(variable)/\(property)",
+                support: PropertySupport.known(path))
+        }
+        guard property.isWellFormed else { throw Self.noName(property) }
+        let path = property.rawValue
+        let first = String(path.prefix { $0 != "/" })
+        properties.insert(first)
+        guard PropertySupport.isList(first) else {
+            return Operand(path: path, name: path, support: PropertySupport.known(path))
+        }
+        return Operand(
+            path: path, name: variable + path.dropFirst(first.count), list: first, support: PropertySupport.known(path))
+    }
+
+    /// - Parameter level: nil for a property of which nothing is known: what the service can do with it at most, it does for an
+    ///   advanced query.
+    private mutating func check(_ operand: Operand, _ name: String, _ level: Level?) throws(DirectoryError) {
+        switch level {
+        case .byDefault?: return
+        case .advanced?: need("\(operand.path) takes \(name) only so")
+        case nil: need("nothing is known of \(operand.path)")
+        case .never?:
+            throw Self.invalid(
+                "the service does not take \(name) on \(operand.path); \(Self.alternatives(operand.support))")
+        }
+    }
+
+    /// What works with a property, in words.
+    private static func alternatives(_ support: PropertySupport?) -> String {
+        var works: [String] = []
+        if support?.equals != .never { works.append("eq") }
+        if let level = support?.startsWith, level != .never { works.append("startsWith") }
+        if let level = support?.ordered, level != .never { works += ["ge", "le"] }
+        if let level = support?.null, level != .never { works.append("a test for null") }
+        return works.isEmpty ? "nothing else works there either" : "it takes \(works.joined(separator: ", "))"
+    }
+
+    private mutating func addClause() throws(DirectoryError) {
+        clauses += 1
+        guard clauses <= Self.maximumClauses else {
+            throw Self.invalid("the filter has more than \(Self.maximumClauses) comparisons; ask in several queries")
+        }
+    }
+
+    private static func invalid(_ reason: String) -> DirectoryError { DirectoryError(.invalidQuery(reason)) }
+
+    private static func noName(_ property: UserProperty) -> DirectoryError {
+        invalid("\"\(property.rawValue.visible(limit: 100))\" is no property's name")
+    }
+}

@@ -1,0 +1,145 @@
+/// What the service lets a filter do with one property.
+struct PropertySupport: Sendable, Equatable {
+    /// Whether an operator works.
+    enum Level: Sendable, Equatable {
+        /// In every query.
+        case byDefault
+        /// Only with `ConsistencyLevel: eventual` and `$count=true`.
+        case advanced
+        /// Not at all.
+        case never
+    }
+
+    /// `eq`, and with it `in` where this is ``Level/byDefault``.
+    var equals = Level.never
+    /// `startsWith`; nil where the service's table has no word about it, which means never.
+    var startsWith: Level?
+    /// `ge`, `le`, `gt` and `lt`; nil where the service's table has no word about it, which means never.
+    var ordered: Level?
+    /// `eq null`; nil for lists, where the service's table has no word about it, which means never.
+    var null: Level?
+}
+
+extension PropertySupport {
+    /// The support for a property by its path, such as `mail`, `manager/id` or `assignedLicenses/skuId`; nil where nothing is
+    /// known of it, as with extension properties.
+    static func known(_ path: String) -> PropertySupport? { byPath[path] ?? further[path] }
+
+    /// Whether the property, or the first part of the path, is a list, which is compared element by element.
+    static func isList(_ name: String) -> Bool { lists.contains(name) }
+
+    /// Where `endsWith` works, always as an advanced query.
+    static let endsWith: Set<String> = ["mail", "otherMails", "proxyAddresses", "userPrincipalName"]
+
+    /// The properties that a list of people can be sorted by.
+    static let orderBy: [String: Level] = [
+        "displayName": .byDefault, "userPrincipalName": .byDefault, "createdDateTime": .advanced,
+        "deletedDateTime": .advanced,
+    ]
+
+    /// The properties that the service gives for one person only, never in a list.
+    static let singleUserOnly: Set<String> = [
+        "aboutMe", "birthday", "hireDate", "interests", "mySite", "pastProjects", "preferredName", "responsibilities",
+        "schools", "skills", "mailboxSettings",
+    ]
+
+    /// Not in the service's table, but in its documentation.
+    private static let further: [String: PropertySupport] = [
+        "id": PropertySupport(equals: .byDefault),
+        "identities/issuerAssignedId": PropertySupport(equals: .byDefault),
+        "deletedDateTime": PropertySupport(equals: .advanced, ordered: .advanced),
+        "signInActivity/lastSignInDateTime": PropertySupport(equals: .byDefault, ordered: .byDefault),
+        "signInActivity/lastSuccessfulSignInDateTime": PropertySupport(equals: .byDefault, ordered: .byDefault),
+    ]
+
+    /// The table by the path that a program writes: `assignedLicenses/skuId` for `assignedLicenses/any(a:a/skuId)`.
+    private static let byPath: [String: PropertySupport] = {
+        var result: [String: PropertySupport] = [:]
+        for (name, support) in table {
+            if name.hasSuffix("extensionAttribute1-15") {
+                for number in 1...15 {
+                    result["onPremisesExtensionAttributes/extensionAttribute\(number)"] = support
+                }
+            } else {
+                result[path(of: name)] = support
+            }
+        }
+        return result
+    }()
+
+    private static let lists: Set<String> = Set(
+        table.keys.compactMap { name in name.firstRange(of: "/any(").map { String(name[..<$0.lowerBound]) } })
+
+    /// `identities/any(i:i/issuer)` is `identities/issuer`, `otherMails/any(p:p)` is `otherMails`.
+    private static func path(of name: String) -> String {
+        guard let any = name.firstRange(of: "/any(") else { return name }
+        let list = name[..<any.lowerBound]
+        guard let slash = name[any.upperBound...].firstIndex(of: "/") else { return String(list) }
+        return "\(list)\(name[slash...].dropLast())"
+    }
+
+    /// The service's own table, under its own names.
+    static let table: [String: PropertySupport] = [
+        "accountEnabled": PropertySupport(equals: .byDefault, null: .never),
+        "ageGroup": PropertySupport(equals: .byDefault, null: .never),
+        "assignedLicenses/any(a:a/skuId)": PropertySupport(equals: .byDefault, null: .never),
+        "assignedPlans/any(a:a/capabilityStatus)": PropertySupport(equals: .advanced, null: .never),
+        "assignedPlans/any(a:a/service)": PropertySupport(equals: .advanced, startsWith: .never, null: .never),
+        "assignedPlans/any(a:a/servicePlanId)": PropertySupport(equals: .advanced, null: .never),
+        "businessPhones/any(p:p)": PropertySupport(equals: .advanced, startsWith: .advanced),
+        "city": PropertySupport(equals: .byDefault, startsWith: .byDefault, null: .advanced),
+        "companyName": PropertySupport(equals: .advanced, startsWith: .advanced, null: .advanced),
+        "consentProvidedForMinor": PropertySupport(equals: .byDefault, null: .never),
+        "country": PropertySupport(equals: .byDefault, startsWith: .byDefault, null: .advanced),
+        "createdDateTime": PropertySupport(equals: .byDefault, ordered: .byDefault, null: .advanced),
+        "createdObjects/any(c:c/id)": PropertySupport(equals: .advanced, null: .never),
+        "creationType": PropertySupport(equals: .byDefault, null: .never),
+        "department": PropertySupport(equals: .byDefault, startsWith: .byDefault, null: .advanced),
+        "displayName": PropertySupport(equals: .byDefault, startsWith: .byDefault, null: .advanced),
+        "employeeHireDate": PropertySupport(equals: .advanced, ordered: .advanced, null: .never),
+        "employeeId": PropertySupport(equals: .byDefault, null: .advanced),
+        "employeeOrgData/costCenter": PropertySupport(equals: .advanced, startsWith: .never, null: .never),
+        "employeeOrgData/division": PropertySupport(equals: .advanced, startsWith: .never, null: .never),
+        "employeeType": PropertySupport(equals: .advanced, null: .never),
+        "externalUserState": PropertySupport(equals: .byDefault, null: .never),
+        "faxNumber": PropertySupport(equals: .advanced, startsWith: .advanced, null: .advanced),
+        "givenName": PropertySupport(equals: .byDefault, startsWith: .byDefault, null: .advanced),
+        "identities/any(i:i/issuer)": PropertySupport(equals: .byDefault, startsWith: .never, null: .byDefault),
+        "imAddresses/any(p:p)": PropertySupport(equals: .byDefault, startsWith: .byDefault),
+        "infoCatalogs/any(p:p)": PropertySupport(equals: .byDefault, startsWith: .byDefault),
+        "isResourceAccount": PropertySupport(equals: .byDefault, null: .never),
+        "jobTitle": PropertySupport(equals: .byDefault, startsWith: .byDefault, null: .advanced),
+        "mail": PropertySupport(equals: .byDefault, startsWith: .byDefault, null: .advanced),
+        "mailNickname": PropertySupport(equals: .byDefault, startsWith: .byDefault, null: .advanced),
+        "manager/deletedDateTime": PropertySupport(equals: .byDefault, ordered: .byDefault, null: .never),
+        "manager/id": PropertySupport(equals: .byDefault, null: .never),
+        "mobilePhone": PropertySupport(equals: .advanced, startsWith: .advanced, null: .advanced),
+        "officeLocation": PropertySupport(equals: .advanced, startsWith: .advanced, null: .advanced),
+        "onPremisesExtensionAttributes/extensionAttribute1-15": PropertySupport(
+            equals: .advanced, startsWith: .never, null: .advanced),
+        "onPremisesImmutableId": PropertySupport(equals: .byDefault, null: .never),
+        "onPremisesLastSyncDateTime": PropertySupport(equals: .byDefault, ordered: .byDefault, null: .never),
+        "onPremisesProvisioningErrors/any(o:o/category)": PropertySupport(equals: .byDefault, null: .never),
+        "onPremisesProvisioningErrors/any(o:o/propertyCausingError)": PropertySupport(equals: .byDefault, null: .never),
+        "onPremisesSamAccountName": PropertySupport(equals: .advanced, startsWith: .advanced, null: .never),
+        "onPremisesSecurityIdentifier": PropertySupport(equals: .byDefault, null: .advanced),
+        "onPremisesSyncEnabled": PropertySupport(equals: .byDefault, null: .advanced),
+        "onPremisesUserPrincipalName": PropertySupport(equals: .byDefault, startsWith: .byDefault, null: .never),
+        "otherMails/any(p:p)": PropertySupport(equals: .byDefault, startsWith: .byDefault),
+        "passwordPolicies": PropertySupport(equals: .never, startsWith: .never, null: .advanced),
+        "passwordProfile/forceChangePasswordNextSignIn": PropertySupport(equals: .advanced, null: .advanced),
+        "passwordProfile/forceChangePasswordNextSignInWithMfa": PropertySupport(equals: .advanced, null: .advanced),
+        "postalCode": PropertySupport(equals: .advanced, startsWith: .advanced, null: .advanced),
+        "preferredLanguage": PropertySupport(equals: .advanced, startsWith: .advanced, null: .advanced),
+        "provisionedPlans/any(p:p/provisioningStatus)": PropertySupport(equals: .advanced, null: .never),
+        "provisionedPlans/any(p:p/service)": PropertySupport(equals: .advanced, startsWith: .never, null: .never),
+        "proxyAddresses/any(p:p)": PropertySupport(equals: .byDefault, startsWith: .byDefault),
+        "showInAddressList": PropertySupport(equals: .advanced, null: .never),
+        "state": PropertySupport(equals: .byDefault, startsWith: .byDefault, null: .advanced),
+        "streetAddress": PropertySupport(equals: .advanced, startsWith: .advanced, null: .advanced),
+        "surname": PropertySupport(equals: .byDefault, startsWith: .byDefault, null: .advanced),
+        "usageLocation": PropertySupport(equals: .byDefault, startsWith: .byDefault, null: .advanced),
+        "userPrincipalName": PropertySupport(equals: .byDefault, startsWith: .byDefault, null: .never),
+        "userType": PropertySupport(equals: .byDefault, null: .advanced),
+    ]
+}

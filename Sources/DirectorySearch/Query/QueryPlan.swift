@@ -1,0 +1,137 @@
+/// What a query becomes on the wire, and why. It prints itself: ``description(base:)``.
+public struct QueryPlan: Sendable, Equatable {
+    /// The request's address below the service's base, percent-encoded: `users?$filter=…`.
+    public var target: String
+    /// Why the request carries `ConsistencyLevel: eventual` and `$count=true`, a phrase each; empty when it does not.
+    public var advancedReasons: [String]
+    /// What one page costs of the service's quota, in its resource units.
+    public var resourceUnits: Int
+    /// The permissions of which one must be granted, the least first.
+    public var permissions: [String]
+
+    /// Whether the request carries `ConsistencyLevel: eventual` and `$count=true`.
+    public var isAdvanced: Bool { !advancedReasons.isEmpty }
+
+    /// The longest address of an advanced query, in bytes. A longer one goes by `$batch`, where there is no such limit.
+    static let maximumAddress = 2048
+
+    /// Whether the request goes by `$batch`, because its address would be too long.
+    public func goesByBatch(base: String) -> Bool {
+        isAdvanced && base.utf8.count + 1 + target.utf8.count > Self.maximumAddress
+    }
+
+    /// The request line, the header fields, the cost, and why it is as it is: a line each. The access token is not in it.
+    ///
+    /// - Parameter base: the service's address, such as `https://graph.microsoft.com/v1.0`.
+    public func description(base: String) -> String {
+        var lines: [String] = []
+        if goesByBatch(base: base) {
+            lines += ["POST \(base)/$batch", "Content-Type: application/json"]
+        } else {
+            lines.append("GET \(base)/\(target)")
+        }
+        lines += ["Accept: application/json", "Authorization: Bearer ***", "client-request-id: a new UUID"]
+        if isAdvanced, !goesByBatch(base: base) { lines.append("ConsistencyLevel: eventual") }
+        if goesByBatch(base: base) {
+            lines += [
+                "", BatchRequest.body([BatchRequest.item(id: "1", target: target, isAdvanced: isAdvanced)]).text(),
+            ]
+        }
+        lines.append("")
+        lines.append("Cost: \(resourceUnits) resource unit\(resourceUnits == 1 ? "" : "s") a page")
+        lines.append(
+            isAdvanced
+                ? "Advanced query: \(advancedReasons.joined(separator: "; "))" : "Advanced query: not needed")
+        if goesByBatch(base: base) {
+            lines.append("By $batch: the address would have more than \(Self.maximumAddress) bytes")
+        }
+        lines.append("Permission: \(permissions.joined(separator: " or "))")
+        return lines.joined(separator: "\n")
+    }
+}
+
+extension UserQuery {
+    /// The request of this query, checked against what the service takes.
+    ///
+    /// - Throws: ``DirectoryError`` of the kind `emptySearch` when a text is empty, `invalidQuery` when the service would refuse
+    ///   the query, with what would work instead.
+    public func plan() throws(DirectoryError) -> QueryPlan {
+        let selection = try Selection(select, expanding: expand)
+        for name in selection.properties where PropertySupport.singleUserOnly.contains(name) {
+            throw Self.invalid(
+                "the service gives \(name) for one person only, not in a list; ask for each person by itself")
+        }
+        var reasons = isAdvanced ? ["asked for"] : []
+        var filters = filter.map { [$0] } ?? []
+        var options: [String] = []
+        if let search {
+            let written = try search.written()
+            filters += written.filters
+            if let text = written.text {
+                options.append("$search=" + ODataEscaping.queryValue(text))
+                reasons.append("a search needs one")
+            }
+        }
+        if !filters.isEmpty {
+            let written = try (filters.count == 1 ? filters[0] : .all(of: filters)).written()
+            options.append("$filter=" + ODataEscaping.queryValue(written.text))
+            reasons += written.reasons
+        }
+        options.append(selection.selectOption)
+        try addOrder(to: &options, &reasons, isFiltered: !filters.isEmpty)
+        let top = try top(selection)
+        if let top { options.append("$top=\(top)") }
+        if countsTotal { reasons.append("the total needs one") }
+        if let option = selection.expandOption {
+            guard reasons.isEmpty else {
+                throw Self.invalid(
+                    "\(selection.expansion?.relation ?? "a relation") does not go with an advanced query, which this is "
+                        + "(\(reasons.joined(separator: "; "))); ask for the people first, then for each one's relation"
+                )
+            }
+            options.append(option)
+        }
+        if !reasons.isEmpty { options.append("$count=true") }
+        // The price list of the service: two for a list, less what is spared, and never below one.
+        let units = 2 - 1 - (top.map { $0 < 20 } == true ? 1 : 0) + (selection.expansion == nil ? 0 : 1)
+        return QueryPlan(
+            target: (isAmongDeleted ? "directory/deletedItems/microsoft.graph.user?" : "users?")
+                + options.joined(separator: "&"), advancedReasons: reasons,
+            resourceUnits: max(1, units), permissions: permissions)
+    }
+
+    private func addOrder(
+        to options: inout [String], _ reasons: inout [String], isFiltered: Bool
+    ) throws(DirectoryError) {
+        guard !orderBy.isEmpty else { return }
+        for order in orderBy {
+            switch PropertySupport.orderBy[order.property.rawValue] {
+            case .byDefault?: continue
+            case .advanced?: reasons.append("sorting by \(order.property) needs one")
+            case .never?, nil:
+                throw Self.invalid(
+                    "the service does not sort by \"\(order.property.rawValue.visible(limit: 100))\"; it sorts by "
+                        + PropertySupport.orderBy.keys.sorted().joined(separator: ", "))
+            }
+        }
+        if isFiltered { reasons.append("sorting what a filter finds needs one") }
+        options.append("$orderby=" + ODataEscaping.queryValue(orderBy.map(\.odata).joined(separator: ",")))
+    }
+
+    private func top(_ selection: Selection) throws(DirectoryError) -> Int? {
+        if let limit, limit < 0 { throw Self.invalid("the limit is \(limit); it is 0 or more") }
+        // The service reads sign-ins from elsewhere, and fewer at a time.
+        let greatest = selection.properties.contains("signInActivity") ? 120 : 999
+        if let pageSize {
+            guard (1...999).contains(pageSize) else {
+                throw Self.invalid("the page size is \(pageSize); the service takes 1 to 999")
+            }
+            // No more than will be read: a page is the unit of work on both sides.
+            return max(1, min(pageSize, limit ?? pageSize, greatest))
+        }
+        if let limit, limit < 100 { return max(1, limit) }
+        return nil
+    }
+
+    private static func invalid(_ reason: String) -> DirectoryError { DirectoryError(.invalidQuery(reason)) }
+}

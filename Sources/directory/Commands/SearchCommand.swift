@@ -1,0 +1,138 @@
+import DirectorySearch
+import OAuth2AccountStore
+
+/// `search`
+@MainActor
+struct SearchCommand {
+    private let context: CommandContext
+    private let invocation: Invocation
+
+    /// How many people a search gives unless told.
+    private static let standardLimit = 100
+
+    init(_ context: CommandContext) {
+        self.context = context
+        invocation = context.invocation
+    }
+
+    func run() async throws -> ExitStatus {
+        let query = try query()
+        // Wrong queries are told before the store is opened.
+        let plan = try query.plan()
+        if invocation.flag("explain") { return try explain(plan) }
+        let format = OutputFormat(invocation)
+        let fields = try context.shownFields(format)
+        let pages = try await context.directory().pages(matching: query)
+        let writer = format.list(PersonRecord.columns(fields, format), context.console)
+        var count = 0
+        var isCut = false
+        var total: Int?
+        do {
+            for try await page in pages {
+                for user in page.users { try writer.write(PersonRecord(user: user, fields: fields)) }
+                try writer.flush()
+                count += page.users.count
+                isCut = page.hasMore
+                total = total ?? page.count
+            }
+        } catch {
+            // What came is shown, and a list that was begun is ended, so that a reader of JSON is not left hanging.
+            if count > 0 { try writer.finish() }
+            throw error
+        }
+        try writer.finish()
+        if invocation.flag("count"), let total { context.console.note("\(total) in all.") }
+        if count == 0 {
+            context.console.note("Nobody is found. The search was: \(try description(query))")
+            return .notFound
+        }
+        if isCut { context.console.note("There are more. --all lists everybody, --limit N more of them.") }
+        return .done
+    }
+
+    /// The search in OData's words.
+    private func description(_ query: UserQuery) throws -> String {
+        if let filter = query.filter { return try filter.odata() }
+        return invocation.string("search") ?? "everyone"
+    }
+
+    // MARK: The query
+
+    private func query() throws -> UserQuery {
+        if invocation.flag("all"), invocation.integer("limit") != nil {
+            throw CommandError(.usage, "--all and --limit exclude each other", hint: "directory help search")
+        }
+        let limit = invocation.flag("all") ? nil : invocation.integer("limit") ?? Self.standardLimit
+        // The largest page serves everybody with the fewest requests.
+        let pageSize = invocation.integer("page-size") ?? min(limit ?? 999, 999)
+        let select = try context.fields() ?? UserQuery.defaultProperties
+        var query = UserQuery.everyone(select: select, pageSize: pageSize, limit: limit)
+        let filters = filters()
+        if let first = filters.first {
+            query.filter = filters.count == 1 ? first : invocation.flag("any") ? .any(of: filters) : .all(of: filters)
+        }
+        if let text = invocation.string("search") { query.search = search(text) }
+        // An empty search is nearly always a slip, and Graph would take it for everybody.
+        guard query.filter != nil || query.search != nil else { throw DirectoryError(.emptySearch) }
+        query.orderBy = try invocation.strings("order").flatMap { try order($0) }
+        query.countsTotal = invocation.flag("count")
+        return query
+    }
+
+    private func filters() -> [UserFilter] {
+        var filters: [UserFilter] = []
+        let text = invocation.arguments("TEXT")
+        if !text.isEmpty { filters.append(.givenName(startsWith: text.joined(separator: " "))) }
+        let options: [(String, (String) -> UserFilter)] = [
+            ("given-name", UserFilter.givenName), ("surname", UserFilter.surname), ("name", UserFilter.displayName),
+            ("mail", UserFilter.mail), ("upn", UserFilter.userPrincipalName), ("department", UserFilter.department),
+            ("job-title", UserFilter.jobTitle), ("office", UserFilter.officeLocation),
+        ]
+        for (name, filter) in options {
+            if let value = invocation.string(name) { filters.append(filter(value)) }
+        }
+        if let raw = invocation.string("filter") { filters.append(.raw(raw)) }
+        return filters
+    }
+
+    /// Words of the display name; with a property before a colon, the beginning of that; in double quotes, Graph's own words.
+    private func search(_ text: String) -> UserSearch {
+        if text.contains("\"") { return .raw(text) }
+        if let colon = text.firstIndex(of: ":") {
+            let name = text[..<colon]
+            let isName = !name.isEmpty && name.utf8.allSatisfy { (0x41...0x5A).contains($0 & 0xDF) }
+            if isName {
+                return .property(UserProperty(rawValue: String(name)), String(text[text.index(after: colon)...]))
+            }
+        }
+        return .displayName(text)
+    }
+
+    /// `displayName`, `displayName:desc` or `displayName desc`; several are separated by commas.
+    private func order(_ text: String) throws -> [UserOrder] {
+        try text.split(separator: ",").map { part in
+            let words = part.split { $0 == " " || $0 == ":" }
+            let direction = words.count > 1 ? words[1].lowercased() : "asc"
+            guard let name = words.first, words.count <= 2, direction == "asc" || direction == "desc" else {
+                throw CommandError(
+                    .usage, "--order \"\(text)\" is not understood",
+                    reason: "expected a field, and :desc behind it or not",
+                    hint: "--order displayName:desc")
+            }
+            return UserOrder(property: UserProperty(rawValue: String(name)), isDescending: direction == "desc")
+        }
+    }
+
+    private func explain(_ plan: QueryPlan) throws -> ExitStatus {
+        let settings = try context.settings()
+        let name = context.typeName(settings)
+        guard let type = settings[name], let address = type.graphAPI?.absoluteString else {
+            throw CommandError(
+                .settings, "no directory", reason: "the type \(name) has no graphAPI",
+                hint: "name another type with --type")
+        }
+        let base = (address.hasSuffix("/") ? address : address + "/") + type.graphVersion
+        try context.console.writeLine(plan.description(base: base))
+        return .done
+    }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import LocalProvider
+import StrictJSON
+import Testing
+
+@testable import directory
+
+@MainActor @Suite struct PeopleTests {
+    private func signedIn() async throws -> Terminal {
+        let terminal = try await Terminal()
+        #expect(await terminal.run("sign-in").status == 0)
+        return terminal
+    }
+
+    @Test func `people are listed in every format`() async throws {
+        let terminal = try await signedIn()
+        let lines = await terminal.run("search", "ada", "--output", "jsonl")
+        #expect(lines.status == 0 && !lines.lines.isEmpty)
+        for line in lines.lines {
+            let person = try #require(try JSONValue(parsing: line).object)
+            #expect(person["givenName"]?.string?.lowercased().hasPrefix("ada") == true)
+            #expect(!person.members.contains { $0.name.hasPrefix("@") })
+        }
+        let csv = await terminal.run("search", "ada", "--fields", "displayName,mail,businessPhones", "-o", "csv")
+        #expect(csv.output.hasPrefix("displayName,mail,businessPhones\r\n"))
+        #expect(csv.output.contains("Ada Lovelace,ada@contoso.example,"))
+        let tsv = await terminal.run("search", "ada", "-o", "tsv")
+        #expect(tsv.lines.first?.hasPrefix("id\tdisplayName\t") == true)
+        let cards = await terminal.run("search", "ada", "-o", "vcard")
+        #expect(cards.output.hasPrefix("BEGIN:VCARD\r\nVERSION:4.0\r\nFN:"))
+        #expect(cards.output.contains("EMAIL;TYPE=work:ada@contoso.example\r\n"))
+        #expect(await terminal.run("accounts", "-o", "vcard").status == 2)
+    }
+
+    @Test func `fields of the manager and columns of one's own are shown`() async throws {
+        let terminal = try await signedIn()
+        let table = await terminal.run("search", "ada", "--fields", "displayName,manager.displayName")
+        #expect(table.status == 0, "\(table.errors)")
+        #expect(table.lines.first == "DISPLAYNAME\tMANAGER.DISPLAYNAME")
+    }
+
+    @Test func `a query is explained without an account`() async throws {
+        let terminal = try await Terminal()
+        let explained = await terminal.run("search", "--office", "18", "--order", "displayName:desc", "--explain")
+        #expect(explained.status == 0)
+        #expect(explained.lines[0].hasPrefix("GET http"))
+        #expect(explained.lines[0].contains("$orderby=displayName%20desc"))
+        #expect(explained.output.contains("ConsistencyLevel: eventual\n"))
+        #expect(explained.output.contains("Advanced query: officeLocation takes startsWith only so; sorting"))
+        let words = await terminal.run("search", "--search", "ada love", "--count", "--explain")
+        #expect(words.lines[0].contains("$search=%22displayName%3Aada%20love%22"))
+        #expect(words.lines[0].contains("$count=true"))
+        let refused = await terminal.run("search", "ada", "--order", "mail", "--explain")
+        #expect(refused.status == 2)
+        #expect(refused.errors.contains("the service does not sort by"))
+        #expect(await terminal.run("search", "ada", "--fields", "id,skills").status == 2)
+        #expect(await terminal.run("search").status == 2)
+    }
+
+    @Test func `one person is shown with what is around them`() async throws {
+        let terminal = try await signedIn()
+        let show = await terminal.run("show", "ada@contoso.example", "--manager", "--reports", "--groups")
+        #expect(show.status == 0, "\(show.errors)")
+        #expect(show.lines.contains { $0.hasPrefix("Manager\t") })
+        #expect(show.lines.contains { $0.hasPrefix("Reports\t") })
+        let json = await terminal.run("show", "ada@contoso.example", "--manager", "-o", "json")
+        #expect(try JSONValue(parsing: json.output).object?["manager"] != nil)
+        let csv = await terminal.run("show", "ada@contoso.example", "--fields", "displayName,mail", "-o", "csv")
+        #expect(csv.output == "displayName,mail\r\nAda Lovelace,ada@contoso.example\r\n")
+        #expect(await terminal.run("show", "nobody@contoso.example", "--manager").status == 3)
+    }
+
+    @Test func `many names are looked up in their order, unknown ones told`() async throws {
+        let terminal = try await signedIn()
+        let file = terminal.folder.appending(path: "names.txt")
+        try "li.ming@contoso.example\r\n\n  nobody@contoso.example \nada@contoso.example".write(
+            to: file, atomically: true, encoding: .utf8)
+        let found = await terminal.run("lookup", file.path, "--fields", "mail", "-o", "csv")
+        #expect(found.status == 3)
+        #expect(found.output == "mail\r\nli.ming@contoso.example\r\nada@contoso.example\r\n")
+        #expect(found.errors == "Nobody is found for nobody@contoso.example.\n")
+        let missing = await terminal.run("lookup", file.path + ".none")
+        #expect(missing.status == 2 && missing.errors.contains("hint:"))
+    }
+}

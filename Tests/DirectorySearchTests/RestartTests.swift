@@ -1,0 +1,105 @@
+import Foundation
+import HTTPTransport
+import Testing
+
+@testable import DirectorySearch
+
+private let query = UserQuery(.givenName(startsWith: "Ada"), select: ["id"])
+
+@Test(arguments: ["Directory_ExpiredPageToken", "DirectoryPageTokenNotFoundException"])
+func `a search whose place is forgotten begins anew and gives nobody twice`(code: String) async throws {
+    let transport = ScriptedTransport([
+        .page(["1", "2"], next: "\(graph)/users?p=2"), .page(["3"], next: "\(graph)/users?p=3"),
+        .failure(400, code: code),
+        .page(["2", "1"], next: "\(graph)/users?q=2"), .page(["4", "3"], next: "\(graph)/users?q=3"), .page(["5"]),
+    ])
+    let directory = GraphDirectory(connection: try connection(transport))
+    #expect(try await directory.users(matching: query).collected().map(\.id) == ["1", "2", "3", "4", "5"])
+    #expect(transport.addresses[3] == transport.addresses[0])
+}
+
+@Test func `a search does not begin anew for ever`() async throws {
+    let transport = ScriptedTransport { request in
+        request.url.absoluteString.contains("p=2")
+            ? .failure(400, code: "Directory_ExpiredPageToken") : .page(["1"], next: "\(graph)/users?p=2")
+    }
+    let directory = GraphDirectory(connection: try connection(transport))
+    let error = try await failure { try await directory.users(matching: query).collected() }
+    #expect(error?.kind == .resyncNeeded)
+    #expect(transport.requests.count == 8)
+}
+
+@Test func `people without identifiers are not given twice either`() async throws {
+    let transport = ScriptedTransport([
+        .json(#"{"value":[{"mail":"a"}],"@odata.nextLink":"\#(graph)/users?p=2"}"#),
+        .failure(400, code: "Directory_ExpiredPageToken"),
+    ])
+    let directory = GraphDirectory(connection: try connection(transport))
+    let error = try await failure { try await directory.users(matching: query).collected() }
+    #expect(error?.kind == .resyncNeeded)
+    #expect(transport.requests.count == 2)
+}
+
+@Test func `the place named in an answer to a retried request is not used`() async throws {
+    let waits = Log<Duration>()
+    let transport = ScriptedTransport([
+        .failure(503, ["Retry-After": "1"]), .page(["1"], next: "\(graph)/users?retried"),
+        .page(["1"], next: "\(graph)/users?fresh"), .page(["2"]),
+    ])
+    let directory = GraphDirectory(connection: try connection(transport, waits: waits))
+    #expect(try await directory.users(matching: query).collected().map(\.id) == ["1", "2"])
+    #expect(transport.addresses.last == "\(graph)/users?fresh")
+    #expect(!transport.addresses.contains("\(graph)/users?retried"))
+}
+
+/// Fails so often, then answers.
+private final class Unreliable: HTTPTransport {
+    private let kinds: Log<HTTPTransportError.Kind>
+    private let failures: Int
+    private let kind: HTTPTransportError.Kind
+
+    init(_ kind: HTTPTransportError.Kind, times: Int) {
+        self.kind = kind
+        failures = times
+        kinds = Log()
+    }
+
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        kinds.append(kind)
+        if kinds.all.count <= failures { throw HTTPTransportError(kind, host: "h", reason: "gone") }
+        return .page(["1"])
+    }
+
+    var requests: Int { kinds.all.count }
+}
+
+@Test(arguments: [HTTPTransportError.Kind.cannotConnect, .connectionLost])
+func `a connection that fails is tried again, soon and not for long`(kind: HTTPTransportError.Kind) async throws {
+    let waits = Log<Duration>()
+    let twice = Unreliable(kind, times: 2)
+    #expect(
+        try await GraphDirectory(connection: try connection(twice, waits: waits)).users(matching: query).collected()
+            .count == 1)
+    #expect(waits.all == [.milliseconds(250), .milliseconds(500)])
+    let ever = Unreliable(kind, times: 9)
+    await #expect(throws: HTTPTransportError.self) {
+        try await GraphDirectory(connection: try connection(ever)).users(matching: query).collected()
+    }
+    #expect(ever.requests == 3)
+    let never = Unreliable(kind, times: 1)
+    await #expect(throws: HTTPTransportError.self) {
+        try await GraphDirectory(connection: try connection(never, retry: .never)).users(matching: query).collected()
+    }
+    #expect(never.requests == 1)
+}
+
+@Test(arguments: [
+    HTTPTransportError.Kind.cannotResolveHost, .timedOut, .tls, .proxy, .responseTooLarge, .plainHTTPRefused, .other,
+])
+func `what another connection would not mend is not tried again`(kind: HTTPTransportError.Kind) async throws {
+    let transport = Unreliable(kind, times: 1)
+    await #expect(throws: HTTPTransportError.self) {
+        try await GraphDirectory(connection: try connection(transport)).users(matching: query).collected()
+    }
+    #expect(transport.requests == 1)
+}
