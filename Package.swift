@@ -60,8 +60,9 @@ let package = Package(
         // Figures, as ratios against a named peer.
         .executableTarget(
             name: "benchmarks",
-            dependencies: ["CSQLite", "HTTPTransport", "JOSE", "OAuth2", "OAuth2AccountStore", "StrictJSON"],
-            path: "Benchmarks"),
+            dependencies: [
+                "CSQLite", "DirectorySearch", "HTTPTransport", "JOSE", "OAuth2", "OAuth2AccountStore", "StrictJSON",
+            ], path: "Benchmarks"),
 
         // Tests, what they share, and another process for the store's.
         .executableTarget(
@@ -92,7 +93,8 @@ let package = Package(
         .testTarget(
             name: "DirectorySearchTests",
             dependencies: [
-                "DirectorySearch", "HTTPTransport", "LocalProvider", "OAuth2", "StrictJSON", "TestSupport",
+                "DirectorySearch", "HTTPTransport", "LocalProvider", "OAuth2", "OAuth2AccountStore", "StrictJSON",
+                "TestSupport",
             ]),
         .testTarget(
             name: "LocalProviderTests",

@@ -24,6 +24,7 @@ struct Benchmark: Sendable {
 @MainActor
 enum Benchmarks {
     static let all = [
+        Benchmark(name: "offline", run: OfflineBenchmark.run),
         Benchmark(name: "process", run: ProcessBenchmark.run),
         Benchmark(name: "jose", run: JOSEBenchmark.run),
         Benchmark(name: "store", run: StoreBenchmark.run),

@@ -159,6 +159,8 @@ enum Directory {
         case ["search"]: return try await SearchCommand(context).run()
         case ["lookup"]: return try await LookupCommand(context).run()
         case ["show"]: return try await PeopleCommand(context).show()
+        case ["sync"]: return try await SyncCommand(context).run()
+        case ["query"]: return try await QueryCommand(context).run()
         case ["providers", "list"]: return try ProvidersCommand(context).list()
         case ["providers", "show"]: return try ProvidersCommand(context).show()
         case ["providers", "check"]: return try await ProvidersCommand(context).check()

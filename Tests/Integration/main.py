@@ -12,6 +12,7 @@ import demo
 import grants
 import keyring
 import local_directory
+import offline
 import package
 import parallel
 import postgresql
@@ -26,7 +27,7 @@ from checks import Checks
 from world import World
 
 # The topics that need nothing but the program, and those that need real software.
-ALONE = [settings, damage, demo, local_directory, package, postgresql, shells, terminal]
+ALONE = [settings, damage, demo, local_directory, offline, package, postgresql, shells, terminal]
 WITH_PEERS = [browser_sign_in, grants, keyring, parallel, refusals, registration, signatures, tls]
 
 

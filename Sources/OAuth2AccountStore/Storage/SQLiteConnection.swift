@@ -1,13 +1,13 @@
 import CSQLite
 
 /// A connection to a SQLite file. Used from one thread at a time; it closes with its last reference.
-final class SQLiteConnection {
+package final class SQLiteConnection {
     private var database: OpaquePointer?
     private var statements: [String: OpaquePointer] = [:]
-    let path: String
+    package let path: String
 
     /// A value of a row or a parameter.
-    enum Value {
+    package enum Value: Equatable {
         case integer(Int64)
         case text(String)
         case blob([UInt8])
@@ -38,7 +38,7 @@ final class SQLiteConnection {
         }
     }
 
-    init(path: String) throws(StorageError) {
+    package init(path: String) throws(StorageError) {
         self.path = path
         // One thread uses the connection, so SQLite's own mutexes are not needed; a symbolic link is not followed.
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW
@@ -62,13 +62,13 @@ final class SQLiteConnection {
     var isReadOnly: Bool { sqlite3_db_readonly(database, "main") == 1 }
 
     /// The rows that changed by the last statement.
-    var changedRows: Int { Int(sqlite3_changes(database)) }
+    package var changedRows: Int { Int(sqlite3_changes(database)) }
 
     /// The rowid of the last insertion.
-    var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(database) }
+    package var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(database) }
 
     /// The whole database as the bytes of a file; nil when there is no memory for it.
-    func image() -> [UInt8]? {
+    package func image() -> [UInt8]? {
         var size: sqlite3_int64 = 0
         guard let bytes = sqlite3_serialize(database, "main", &size, 0) else { return nil }
         defer { sqlite3_free(bytes) }
@@ -76,14 +76,14 @@ final class SQLiteConnection {
     }
 
     /// Runs statements without parameters and rows.
-    func execute(_ sql: String) throws(StorageError) {
+    package func execute(_ sql: String) throws(StorageError) {
         let code = sqlite3_exec(database, sql, nil, nil, nil)
         guard code == SQLITE_OK else { throw fault(code) }
     }
 
     /// Runs a statement and gives its rows. Statements are kept for the next time.
     @discardableResult
-    func run(_ sql: String, _ parameters: [Value] = []) throws(StorageError) -> [[Value]] {
+    package func run(_ sql: String, _ parameters: [Value] = []) throws(StorageError) -> [[Value]] {
         let statement = try prepared(sql)
         defer {
             sqlite3_reset(statement)
@@ -120,7 +120,7 @@ final class SQLiteConnection {
 
     /// Runs `body` in a transaction that is written whole or not at all.
     @discardableResult
-    func transaction<Result>(_ body: () throws(StorageError) -> Result) throws(StorageError) -> Result {
+    package func transaction<Result>(_ body: () throws(StorageError) -> Result) throws(StorageError) -> Result {
         try execute("BEGIN IMMEDIATE")
         do throws(StorageError) {
             let result = try body()

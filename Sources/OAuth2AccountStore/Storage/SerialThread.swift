@@ -88,6 +88,7 @@ package final class SerialThread: SerialExecutor {
     private let queue = Queue()
     private let started = Once()
 
+    /// A thread that starts with its first job.
     package init() {}
 
     package func enqueue(_ job: consuming ExecutorJob) {

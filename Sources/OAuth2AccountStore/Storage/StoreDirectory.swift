@@ -34,7 +34,7 @@ public struct StoreDirectory: Sendable, Equatable {
     }
 
     /// The same directory by its real path, in which no part is a link.
-    func resolved() throws(StorageError) -> StoreDirectory {
+    package func resolved() throws(StorageError) -> StoreDirectory {
         guard let real = realpath(path, nil) else { throw .system(errno, place: path, doing: "following the path") }
         defer { free(real) }
         return StoreDirectory(String(cString: real))

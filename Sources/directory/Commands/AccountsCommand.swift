@@ -41,6 +41,7 @@ struct AccountsCommand {
     func remove() async throws -> ExitStatus {
         let store = try await context.store(try context.settings())
         let account = try await context.account(store, named: context.invocation.argument("ACCOUNT"))
+        try await OfflineCopies.forget(account, context)
         try await store.remove(account.id)
         context.console.note(
             "Removed \(account.label) (\(account.type)) here. The provider was not told: its tokens live on.")

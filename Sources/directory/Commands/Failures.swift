@@ -35,6 +35,8 @@ extension CommandError {
         case let error as UsageError: self.init(error)
         case let error as AccountStoreError: self.init(account: error)
         case let error as DirectoryError: self.init(directory: error)
+        case let error as OfflineIndexError: self.init(offline: error)
+        case let error as StorageError: self.init(storage: error)
         case let error as SettingsError:
             self.init(
                 .settings, "wrong settings", reason: error.description,

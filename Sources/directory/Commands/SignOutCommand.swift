@@ -25,6 +25,7 @@ struct SignOutCommand {
         }
         var records: [JSONValue] = []
         for account in accounts {
+            try await OfflineCopies.forget(account, context)
             // On a shared device the session is ended unasked, but not without the network.
             let report = try await store.signOut(
                 account.id, revoking: !invocation.flag("local"),

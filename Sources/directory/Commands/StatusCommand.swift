@@ -20,9 +20,11 @@ struct StatusCommand {
         let damaged = try await store.damagedRecords()
         let leftovers = try await store.keyLeftovers()
         if context.console.options.reportsJSON {
-            try context.console.write(json(store, records, damaged, leftovers))
+            var answer = json(store, records, damaged, leftovers).object ?? JSONObject()
+            answer.append("offline", try await OfflineCopies.json(context, store))
+            try context.console.write(.object(answer))
         } else {
-            try write(store, records, damaged, leftovers)
+            try await write(store, records, damaged, leftovers)
         }
         if !damaged.isEmpty { return .store }
         if records.isEmpty { context.console.note("No accounts yet. To sign in: directory sign-in") }
@@ -32,7 +34,7 @@ struct StatusCommand {
     private func write(
         _ store: AccountStore, _ records: [AccountRecord], _ damaged: [(id: Account.ID, type: String)],
         _ leftovers: [String]
-    ) throws {
+    ) async throws {
         if !records.isEmpty {
             let writer = TableWriter(Self.columns, on: context.console)
             for record in records {
@@ -54,6 +56,7 @@ struct StatusCommand {
         detail.add(
             "Damaged",
             damaged.map { "\($0.id) of type \($0.type): left as it is; restore a copy of the file, or sign in again" })
+        try await OfflineCopies.add(to: &detail, context, store)
         try detail.write(to: context.console)
     }
 

@@ -1,0 +1,317 @@
+import Foundation
+import HTTPTransport
+import OAuth2AccountStore
+import StrictJSON
+import Synchronization
+import Testing
+
+@testable import DirectorySearch
+
+@Suite struct DirectorySyncTests {
+    let store = TestStore()
+    let service = DeltaService()
+
+    private func fill(_ count: Int) {
+        for number in 0..<count { service.person("id-\(1000 + number)", "Given\(number)", "Sur\(number)") }
+    }
+
+    @Test func `the first sync lists everybody and the next ones only what changed`() async throws {
+        fill(8)
+        let first = try await store.sync(service).run()
+        #expect(first.people == 8 && first.changed == 8 && first.pages == 3 && first.phase == .current)
+        service.put("id-1002", ["displayName": "Somebody Else"])
+        service.remove("id-1003")
+        let second = try await store.sync(service).run()
+        #expect(second.people == 7 && second.changed == 1 && second.removed == 1 && second.pages == 1)
+        let everybody = try await store.everybody()
+        #expect(everybody.count == 7 && everybody["id-1002"]?.displayName == "Somebody Else")
+        #expect(everybody["id-1002"]?.givenName == "Given2")
+        let summary = try #require(try await store.index.summary())
+        #expect(summary.people == 7 && !summary.isListing && summary.completed == testNow && summary.size > 0)
+        #expect(summary.properties == UserQuery.defaultProperties)
+    }
+
+    @Test func `requests name the properties, follow links byte for byte and say what is preferred`() async throws {
+        fill(4)
+        try await store.sync(service, ["displayName", "mail"]).run()
+        try await store.sync(service).run()
+        let requests = service.requests
+        #expect(requests[0].url.absoluteString == "\(graph)/users/delta?$select=displayName%2Cmail")
+        #expect(requests[1].url.absoluteString == "\(graph)/users/delta?$skiptoken=list-4--id-1002")
+        #expect(requests[2].url.absoluteString == "\(graph)/users/delta?$deltatoken=log-4--0")
+        #expect(
+            requests.map { $0.fields["Prefer"] } == [
+                "odata.maxpagesize=999", "odata.maxpagesize=999", "return=minimal, odata.maxpagesize=999",
+            ])
+    }
+
+    @Test func `only the chosen properties are kept`() async throws {
+        service.person("a", "Ada", "Lovelace", ["jobTitle": "Engineer", "@odata.type": "#microsoft.graph.user"])
+        try await store.sync(service, ["givenName", "mail"]).run()
+        let user = try #require(try await store.everybody()["a"])
+        #expect(Set(user.json.members.map(\.name)) == ["id", "givenName", "mail"])
+        let bytes = try Data(contentsOf: URL(filePath: store.index.path))
+        #expect(bytes.range(of: Data("Engineer".utf8)) == nil && bytes.range(of: Data("Ada".utf8)) != nil)
+    }
+
+    @Test func `a sync that is stopped at any step goes on from there`() async throws {
+        fill(10)
+        // A new value each time, as a process that was killed would have it.
+        var phases: [DirectorySync.Progress.Phase] = []
+        for _ in 0..<100 {
+            let phase = try await store.sync(service).step().phase
+            phases.append(phase)
+            if phase == .current { break }
+        }
+        #expect(phases.last == .current && phases.filter { $0 == .listing }.count == 3)
+        #expect(service.requests.count == 4)
+        #expect(try await store.everybody().count == 10)
+        for number in 0..<7 { service.put("id-\(1000 + number)", ["jobTitle": .string("T\(number)")]) }
+        #expect(try await store.sync(service).step().phase == .changes)
+        let rest = try await store.sync(service).run()
+        // Two pages of what was begun, and one to see what came since.
+        #expect(rest.changed == 4 && rest.pages == 3)
+        #expect(try await store.everybody()["id-1006"]?.jobTitle == "T6")
+    }
+
+    @Test func `a place that the service has forgotten begins a new list, and who was removed meanwhile goes`()
+        async throws
+    {
+        fill(7)
+        try await store.sync(service).run()
+        service.remove("id-1001")
+        service.person("id-2000", "New", "Comer")
+        service.state.withLock { $0.oldestToken = $0.log.count }
+        let sync = try store.sync(service)
+        let restarted = try await sync.step()
+        #expect(restarted.restarts == 1 && restarted.phase == .listing)
+        // Until the new list is at its end everybody stays.
+        #expect(try await store.everybody().count == 7)
+        #expect(try await store.index.summary()?.isListing == true)
+        let done = try await sync.run()
+        #expect(done.people == 7 && done.removed == 1 && done.changed == 1)
+        let everybody = try await store.everybody()
+        #expect(everybody["id-1001"] == nil && everybody["id-2000"] != nil)
+        #expect(try await store.offline.users(typed: "given1").isEmpty)
+    }
+
+    @Test(arguments: ["syncStateNotFound", "resyncRequired", "Directory_ExpiredPageToken"])
+    func `the codes of a forgotten place count with the status 400 too`(_ code: String) async throws {
+        fill(2)
+        try await store.sync(service).run()
+        service.state.withLock { $0.failures = [.failure(400, code: code)] }
+        #expect(try await store.sync(service).run().restarts == 1)
+    }
+
+    @Test func `a service that forgets every place at once is not asked for ever`() async throws {
+        fill(8)
+        service.state.withLock { $0.oldestToken = .max }
+        let kind = try await failure { try await store.sync(service).run() }?.kind
+        #expect(kind == .resyncNeeded)
+        #expect(service.requests.count < 20)
+    }
+
+    @Test func `a list that is forgotten in the middle begins anew`() async throws {
+        fill(8)
+        #expect(try await store.sync(service).step().phase == .listing)
+        service.put("id-1000", ["jobTitle": "Boss"])
+        service.state.withLock { $0.oldestToken = $0.log.count }
+        let done = try await store.sync(service).run()
+        #expect(done.restarts == 1 && done.people == 8)
+        #expect(try await store.everybody()["id-1000"]?.jobTitle == "Boss")
+    }
+
+    @Test func `other properties begin a new list, the same in another order do not`() async throws {
+        service.person("a", "Ada", "Lovelace", ["jobTitle": "Engineer"])
+        try await store.sync(service, ["givenName", "jobTitle"]).run()
+        try await store.sync(service, ["jobTitle", "givenName"]).run()
+        #expect(service.requests.count == 2)
+        try await store.sync(service, ["surname"]).run()
+        #expect(service.requests.last?.url.absoluteString == "\(graph)/users/delta?$select=surname")
+        let user = try #require(try await store.everybody()["a"])
+        #expect(user.surname == "Lovelace" && user.json["jobTitle"] == nil)
+        #expect(try await store.index.summary()?.properties == ["surname"])
+    }
+
+    @Test func `only what changed about somebody is merged, and null takes it away`() async throws {
+        service.person("a", "Ada", "Lovelace", ["jobTitle": "Engineer"])
+        try await store.sync(service).run()
+        let link = #""@odata.deltaLink":"\#(graph)/users/delta?$deltatoken=log-1--0""#
+        service.state.withLock {
+            $0.failures = [.json(#"{"value":[{"id":"a","surname":"King"},{"id":"a","jobTitle":null}],\#(link)}"#)]
+        }
+        try await store.sync(service).run()
+        let user = try #require(try await store.everybody()["a"])
+        #expect(user.givenName == "Ada" && user.surname == "King" && user.jobTitle == nil)
+        #expect(user.json["jobTitle"] == .null)
+        #expect(try await store.offline.users(typed: "king").count == 1)
+        #expect(try await store.offline.users(matching: .surname(startsWith: "love"), limit: 9).isEmpty)
+    }
+
+    @Test func `a page that another process saved meanwhile is dropped`() async throws {
+        fill(9)
+        let other = try store.sync(service)
+        let first = try store.sync(service)
+        _ = try await first.step()
+        // Both ask for the second page; the other one is quicker.
+        let (store, service) = (store, service)
+        let once = Mutex(false)
+        let gate = AsyncGate()
+        let slow = GraphDirectory(connecting: {
+            var connection = try service.connection()
+            let inner = connection.transport
+            connection.transport = Held(inner: inner) {
+                guard
+                    !once.withLock({ done in
+                        defer { done = true }; return done
+                    })
+                else { return }
+                try await other.run()
+                await gate.open()
+            }
+            return connection
+        })
+        let late = DirectorySync(of: slow, account: store.account, in: store.directory)
+        _ = try await late.step()
+        await gate.wait()
+        let done = try await late.run()
+        #expect(done.people == 9)
+        #expect(try await store.everybody().count == 9)
+    }
+
+    @Test func `signing out while an answer is awaited leaves nothing behind`() async throws {
+        fill(9)
+        let (store, service) = (store, service)
+        let directory = GraphDirectory(connecting: {
+            var connection = try service.connection()
+            connection.transport = Held(inner: connection.transport) {
+                try await OfflineIndex.forget(account: store.account, in: store.directory)
+            }
+            return connection
+        })
+        let sync = DirectorySync(of: directory, account: store.account, in: store.directory)
+        #expect(try await offlineFailure { try await sync.run() } == .forgotten)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: store.directory.path).isEmpty)
+    }
+
+    @Test func `answers that are not a list of changes are refused and nothing is saved`() async throws {
+        fill(2)
+        try await store.sync(service).run()
+        let next = #""@odata.nextLink":"\#(graph)/users/delta?$skiptoken=x""#
+        let bad = [
+            "[]", "{}", #"{"value":{}}"#, #"{"value":[],"@odata.nextLink":7}"#, #"{"value":[]}"#,
+            #"{"value":[{"displayName":"x"}],\#(next)}"#, #"{"value":[{"id":""}],\#(next)}"#,
+            #"{"value":[7],\#(next)}"#,
+            #"{"value":[{"id":"a\u0000b"}],\#(next)}"#, "nothing",
+            #"{"value":[{"id":"z"}],"@odata.deltaLink":"https://evil.example/v1.0/users/delta?x"}"#,
+            #"{"value":[{"id":"z"}],"@odata.nextLink":"http://graph.microsoft.com/v1.0/users/delta?x"}"#,
+        ]
+        for text in bad {
+            service.state.withLock { $0.failures = [.json(text)] }
+            let kind = try await failure { try await store.sync(service).run() }?.kind
+            switch kind {
+            case .unreadable, .foreignNextLink: break
+            default: Issue.record("\(text) gave \(String(describing: kind))")
+            }
+        }
+        #expect(try await store.sync(service).run().people == 2)
+    }
+
+    @Test func `pages without end are given up`() async throws {
+        service.state.withLock {
+            $0.failures = Array(
+                repeating: .json(
+                    #"{"value":[],"@odata.nextLink":"\#(graph)/users/delta?$skiptoken=round"}"#), count: 5)
+        }
+        #expect(try await failure { try await store.sync(service).run() }?.kind == .endlessPages)
+    }
+
+    @Test func `the place in an answer to a retried request is not gone on from`() async throws {
+        fill(5)
+        service.state.withLock { $0.failures = [.failure(503)] }
+        let done = try await store.sync(service).run()
+        #expect(done.people == 5 && done.pages == 2)
+        // Refused, answered after a retry, answered without one; then the second page.
+        #expect(service.requests.map { $0.fields["Retry-Attempt"] } == [nil, "1", nil, nil])
+    }
+
+    @Test func `wrong properties are told before anything is made`() async throws {
+        for properties in [[], ["given name"], ["a&b"]] {
+            let error = try await failure { try await store.sync(service, properties).run() }
+            guard case .invalidQuery? = error?.kind else { throw Unexpected() }
+        }
+        #expect(service.requests.isEmpty)
+        #expect(!FileManager.default.fileExists(atPath: store.directory.path))
+    }
+
+    @Test func `any sequence of changes, stops and new lists ends with what the service has`() async throws {
+        var random = Seeded(state: 7)
+        let names = ["Ada", "Ünal", "李", "O'Brien", "Jean-Luc", "Åse", "Zoë", "de la Cruz"]
+        for round in 0..<40 {
+            for _ in 0..<Int.random(in: 0...6, using: &random) {
+                let id = "id-\(Int.random(in: 10...40, using: &random))"
+                if Int.random(in: 0..<4, using: &random) == 0 {
+                    service.remove(id)
+                } else {
+                    let given = names.randomElement(using: &random) ?? ""
+                    service.person(
+                        id, given, names.randomElement(using: &random) ?? "", ["jobTitle": .string("\(round)")])
+                }
+            }
+            if Int.random(in: 0..<5, using: &random) == 0 {
+                service.state.withLock { $0.oldestToken = $0.log.count }
+            }
+            let sync = try store.sync(service)
+            for _ in 0..<Int.random(in: 0...4, using: &random) { _ = try await sync.step() }
+        }
+        try await store.sync(service).run()
+        let expected = service.state.withLock { $0.people }
+        let everybody = try await store.everybody()
+        #expect(Set(everybody.keys) == Set(expected.keys))
+        #expect(try await store.index.summary()?.people == expected.count)
+        for (id, person) in expected {
+            #expect(everybody[id]?.displayName == person["displayName"]?.string)
+            #expect(everybody[id]?.jobTitle == person["jobTitle"]?.string)
+        }
+        // The index of words has everybody once, and nobody who is gone.
+        for name in names {
+            let found = try await store.offline.users(matching: .givenName(startsWith: name), limit: 1000)
+            let all = expected.filter { $0.value["givenName"]?.string == name }
+            #expect(Set(found.compactMap(\.id)) == Set(all.keys), "\(name)")
+        }
+    }
+
+    struct Unexpected: Error {}
+
+    struct Seeded: RandomNumberGenerator {
+        var state: UInt64
+        mutating func next() -> UInt64 {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return state ^ (state >> 29)
+        }
+    }
+
+    /// Does something before each request is answered.
+    struct Held: HTTPTransport {
+        let inner: any HTTPTransport
+        let before: @Sendable () async throws -> Void
+        func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+            try await before()
+            return try await inner.send(request)
+        }
+    }
+
+    actor AsyncGate {
+        private var isOpen = false
+        private var waiting: [CheckedContinuation<Void, Never>] = []
+        func open() {
+            isOpen = true
+            for one in waiting { one.resume() }
+            waiting = []
+        }
+        func wait() async {
+            if isOpen { return }
+            await withCheckedContinuation { waiting.append($0) }
+        }
+    }
+}

@@ -1,0 +1,214 @@
+"""The offline copy: kept by delta, killed at any moment, asked without the directory."""
+
+import http.server
+import json
+import os
+import signal
+import sqlite3
+import stat
+import threading
+import time
+import urllib.parse
+
+from provider import Provider, sign_in
+
+PAGE = 50
+
+
+class Directory:
+    """Six thousand people and the changes among them. Slow enough to be interrupted."""
+
+    def __init__(self):
+        self.people = {f"id-{n:05}": self.person(n) for n in range(6000)}
+        self.log, self.forgotten, self.pause = [], 0, 0.0
+        self.requests = []
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self.handler())
+        self.server.daemon_threads = True
+        # A connection that ends because the program was killed is no news.
+        self.server.handle_error = lambda *_: None
+        self.base = f"http://127.0.0.1:{self.server.server_address[1]}/"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+    @staticmethod
+    def person(n, title="Engineer"):
+        names = ("Ada", "Émile", "Grace", "Conan"), ("Lovelace", "Zola", "Hopper", "O'Brien", "Adams")
+        given, surname = names[0][n % 4], names[1][n // 4 % 5]
+        return {"id": f"id-{n:05}", "displayName": f"{given} {surname} {n}", "givenName": given, "surname": surname,
+                "mail": f"p{n}@contoso.example", "userPrincipalName": f"p{n}@contoso.example", "jobTitle": title}
+
+    def put(self, n, title):
+        self.people[f"id-{n:05}"] = self.person(n, title)
+        self.log.append(f"id-{n:05}")
+
+    def remove(self, n):
+        self.people.pop(f"id-{n:05}", None)
+        self.log.append(f"id-{n:05}")
+
+    def answer(self, path):
+        url = urllib.parse.urlsplit(path)
+        query = dict(urllib.parse.parse_qsl(url.query))
+        if url.path != "/v1.0/users/delta":
+            return 404, {"error": {"code": "Request_ResourceNotFound", "message": "no"}}
+        token = query.get("$skiptoken") or query.get("$deltatoken") or f"list.{len(self.log)}..{''}"
+        kind, began, end, place = token.split(".")
+        if int(began) < self.forgotten:
+            return 410, {"error": {"code": "syncStateNotFound", "message": "gone"}}
+        if kind == "list":
+            rest = [i for i in sorted(self.people) if i > place]
+            page, more = rest[:PAGE], len(rest) > PAGE
+            value = [self.people[i] for i in page]
+            following = f"list.{began}..{page[-1]}" if more else f"log.{began}..0"
+        else:
+            end = int(end or len(self.log))
+            ids = list(dict.fromkeys(self.log[int(began):end]))
+            page, more = ids[int(place):int(place) + PAGE], int(place) + PAGE < len(ids)
+            value = [self.people.get(i) or {"id": i, "@removed": {"reason": "changed"}} for i in page]
+            following = f"log.{began}.{end}.{int(place) + PAGE}" if more else f"log.{end}..0"
+        name, option = ("nextLink", "$skiptoken") if more else ("deltaLink", "$deltatoken")
+        return 200, {"value": value, f"@odata.{name}": f"{self.base}v1.0/users/delta?{option}={following}"}
+
+    def handler(self):
+        directory = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self):
+                directory.requests.append(self.path)
+                time.sleep(directory.pause)
+                status, content = directory.answer(self.path)
+                body = json.dumps(content).encode()
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                try:
+                    self.wfile.write(body)
+                except OSError:
+                    # The program that asked was killed.
+                    self.close_connection = True
+
+            def log_message(self, *_):
+                pass
+        return Handler
+
+
+def run(checks, world):
+    directory = Directory()
+    world.closers.append(directory.close)
+    provider = Provider(world, "--users", "10")
+    settings = provider.settings
+    for account_type in settings["types"].values():
+        account_type["graphAPI"] = directory.base
+        account_type["api-version"] = "v1.0"
+    world.use_settings(settings)
+    checks.ends("without an account: sign-in needed", world.run("sync"), 4, "hint:")
+    sign_in(world)
+    checks.ends("without a copy: what to type", world.run("query", "--offline", "ada"), 1, "hint: directory sync")
+
+    killing(checks, world, directory)
+    asking(checks, world, directory)
+    forgetting(checks, world, directory)
+
+
+def copies(world):
+    return [name for name in os.listdir(world.store) if name.startswith("people-")]
+
+
+def kept(world):
+    """What the file says, read by somebody else's SQLite."""
+    path = os.path.join(world.store, next(name for name in copies(world) if name.endswith(".sqlite")))
+    database = sqlite3.connect(path, timeout=20)
+    try:
+        sound = database.execute("PRAGMA integrity_check").fetchone()[0]
+        rows = [json.loads(row[0]) for row in database.execute("SELECT person FROM people")]
+        database.execute("INSERT INTO words(words) VALUES ('integrity-check')")
+        database.rollback()
+        return sound, {row["id"]: row for row in rows}
+    finally:
+        database.close()
+
+
+def agrees(world, directory):
+    sound, people = kept(world)
+    return sound == "ok" and people == {
+        i: {name: value for name, value in person.items() if value is not None} for i, person in directory.people.items()}
+
+
+def killing(checks, world, directory):
+    directory.pause = 0.01
+    kills = 0
+    for attempt in range(8):
+        running = world.start("sync")
+        wanted = len(directory.requests) + 4 + 3 * attempt
+        running.wait_for(lambda _: len(directory.requests) >= wanted)
+        if running.process.poll() is None:
+            kills += 1
+        running.signal(signal.SIGKILL)
+        running.process.wait()
+        if copies(world) and kept(world)[0] != "ok":
+            break
+    checks.check("a sync killed again and again leaves a sound file", kills >= 5 and kept(world)[0] == "ok", kills)
+    before = len(directory.requests)
+    directory.pause = 0
+    done = world.run("sync", "--output", "json")
+    checks.check("the next one goes on where the last was killed and ends with everybody",
+                 done.status == 0 and done.json["people"] == 6000 and agrees(world, directory)
+                 and len(directory.requests) - before < 6000 // PAGE - 20, (done, len(directory.requests) - before))
+    modes = {name: stat.S_IMODE(os.stat(os.path.join(world.store, name)).st_mode) for name in copies(world)}
+    checks.check("the copy is the user's alone", modes and set(modes.values()) == {0o600}, modes)
+
+    for n in range(0, 300, 2):
+        directory.put(n, "Boss")
+    for n in range(5000, 5100):
+        directory.remove(n)
+    changed = world.run("sync", "--output", "json")
+    checks.check("changes are applied", changed.status == 0 and changed.json["changed"] == 150
+                 and changed.json["removed"] == 100 and agrees(world, directory), changed)
+    directory.remove(1)
+    directory.put(7000, "New")
+    directory.forgotten = len(directory.log)
+    anew = world.run("sync", "--output", "json")
+    checks.check("410: everybody is listed anew, and who is gone goes",
+                 anew.status == 0 and anew.json["restarts"] == 1 and agrees(world, directory), anew)
+    together = [world.start("sync") for _ in range(4)]
+    statuses = [running.finish().status for running in together]
+    checks.check("four at once", statuses == [0] * 4 and agrees(world, directory), statuses)
+
+
+def asking(checks, world, directory):
+    asked = len(directory.requests)
+    found = world.run("query", "--offline", "--format", "aerc", "emile", "zo")
+    rows = [line.split("\t") for line in found.out.splitlines()]
+    checks.check("people are found without case and accents, and nothing is sent",
+                 found.status == 0 and len(rows) == 50 and all(r[1].startswith("Émile Zola") for r in rows)
+                 and len(directory.requests) == asked, found)
+    mutt = world.run("query", "--offline", "p42@contoso")
+    checks.check("mutt: a line, then address, name, title",
+                 mutt.out == "1 person\np42@contoso.example\tGrace Lovelace 42\tBoss\n", mutt)
+    checks.ends("nobody is found", world.run("query", "--offline", "zzzz"), 3)
+    for text in ("\"", "* OR *", "'); DROP TABLE people; --", "\\", "%", "😀 ada", "^", "a" * 3000):
+        odd = world.run("query", "--offline", text)
+        checks.check(f"the text {text[:20]} is only text", odd.status in (0, 3) and "error" not in odd.err, odd)
+    checks.check("status tells what is kept", "in clear text" in world.run("status").out, world.run("status"))
+
+
+def forgetting(checks, world, directory):
+    path = os.path.join(world.store, next(name for name in copies(world) if name.endswith(".sqlite")))
+    with open(path, "r+b") as file:
+        file.write(b"\0" * 100)
+    checks.ends("a damaged copy is told of", world.run("query", "--offline", "ada"), 9, "directory sync --forget")
+    checks.ends("it is forgotten", world.run("sync", "--forget"), 0)
+    checks.check("nothing of it is left", copies(world) == [], copies(world))
+    directory.pause = 0.02
+    running = world.start("sync")
+    asked = len(directory.requests)
+    running.wait_for(lambda _: len(directory.requests) > asked + 5)
+    gone = world.run("sign-out", "--local")
+    ended = running.finish()
+    checks.check("sign-out removes the copy, and a sync that was running does not bring it back",
+                 gone.status == 0 and ended.status != 0 and copies(world) == [], (gone, ended, copies(world)))
