@@ -143,3 +143,11 @@ extension PropertySupport {
         "userType": PropertySupport(equals: .byDefault, null: .advanced),
     ]
 }
+
+extension UserProperty {
+    /// The properties that Graph's documentation names for users, in alphabetic order.
+    public static var documented: [UserProperty] {
+        Set(PropertySupport.table.keys.map { String($0.prefix { $0 != "/" }) }).sorted()
+            .map(UserProperty.init(rawValue:))
+    }
+}

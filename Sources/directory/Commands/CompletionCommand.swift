@@ -1,3 +1,4 @@
+import DirectorySearch
 import OAuth2AccountStore
 
 /// `completion`, and the question that its scripts ask.
@@ -32,6 +33,12 @@ struct CompletionCommand {
         case .kind(let kind): candidates = await known(kind, Array(words.dropLast()))
         }
         let current = words.last ?? ""
+        // Fields stand in a list: what is typed before the last comma stays.
+        if completion.source == .kind(.field) {
+            let typed = current.dropFirst(completion.prefix.count)
+            let begun = typed.lastIndex(of: ",").map { String(typed[...$0]) } ?? ""
+            candidates = candidates.map { Candidate(word: begun + $0.word, help: $0.help) }
+        }
         for candidate in candidates {
             let word = completion.prefix + candidate.word
             // A word that would break the line, or the terminal, is not offered.
@@ -60,7 +67,8 @@ struct CompletionCommand {
             let accounts = (try? await store.accounts(ofType: nil)) ?? []
             return accounts.map { Candidate(word: $0.label, help: "account of type \($0.type)") }
         case .format: return OutputFormat.names.map { Candidate(word: $0) }
-        case .none, .file, .folder, .field: return []
+        case .field: return UserProperty.documented.map { Candidate(word: $0.rawValue) }
+        case .none, .file, .folder: return []
         }
     }
 

@@ -97,6 +97,9 @@ import Testing
         #expect(await terminal.run("__complete", "sign-in", "lo").output == "local\taccount type\n")
         #expect(await terminal.run("__complete", "search", "--output=t").output.hasPrefix("--output=table\t"))
         #expect(await terminal.run("__complete", "search", "--settings", "").output == ":files\n")
+        let field = await terminal.run("__complete", "search", "--fields=mail,givenN").output
+        #expect(field == "--fields=mail,givenName\t\n")
+        #expect(await terminal.run("__complete", "show", "--fields", "job").output == "jobTitle\t\n")
         terminal.set("DIRECTORY_STORE", "/dev/null/none")
         let silent = await terminal.run("__complete", "accounts", "use", "")
         #expect(silent.status == 0 && silent.output.isEmpty && silent.errors.isEmpty)
