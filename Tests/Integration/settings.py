@@ -59,7 +59,7 @@ def run(checks, world):
     checks.ends("settings in the home are found", world.run("accounts"), 3)
     world.make("config")
     checks.ends("the environment's base directory wins over it",
-                world.run("accounts", XDG_CONFIG_HOME=world.path("config")), 8, world.path("config"))
+                world.run("search", "a", XDG_CONFIG_HOME=world.path("config")), 8, world.path("config"))
     checks.ends("so does the file named in the environment",
                 world.run("accounts", DIRECTORY_SETTINGS=world.path("other.json")), 8, "other.json")
 
