@@ -19,6 +19,17 @@ extension CommandContext {
             account: try await account(store), in: store, retry: retry, budget: RetryBudget(retry.totalDelay))
     }
 
+    /// Where people are looked for: the account's offline copy with `--offline`, else its directory.
+    func people() async throws -> any UserDirectory {
+        invocation.flag("offline") ? try await offlineCopy() : try await directory()
+    }
+
+    /// The offline copy of the account that the command line is about.
+    func offlineCopy() async throws -> OfflineDirectory {
+        let store = try await store(try settings())
+        return OfflineDirectory(account: try await account(store).id, in: storeDirectory)
+    }
+
     /// The fields that `--fields` names; nil when it is not given.
     func fields() throws -> [String]? {
         guard let text = invocation.string("fields") else { return nil }
@@ -61,6 +72,7 @@ struct PeopleCommand {
         for part in [UserDetail.PartName.manager, .reports, .groups] where invocation.flag(part.rawValue) {
             parts.insert(part)
         }
+        if invocation.flag("offline") { return try await showKept(name, select, parts) }
         do {
             let directory = try await context.directory()
             if parts.isEmpty {
@@ -78,6 +90,28 @@ struct PeopleCommand {
             throw CommandError(
                 .notFound, "nobody is found for \(name)", reason: error.displayMessage,
                 hint: "directory search finds people by name", code: error.code, requestID: error.requestID)
+        }
+    }
+
+    /// One person of the offline copy, which has neither photos nor other people around them.
+    private func showKept(_ name: String, _ select: [String], _ parts: Set<UserDetail.PartName>) async throws
+        -> ExitStatus
+    {
+        let wanted = parts.map(\.rawValue).sorted() + (invocation.string("photo") == nil ? [] : ["photo"])
+        guard wanted.isEmpty else {
+            throw CommandError(
+                .usage, "--offline and --\(wanted[0]) exclude each other",
+                reason: "the offline copy has only what sync keeps of a person", hint: "directory help show")
+        }
+        let fields = try context.fields()
+        do {
+            let user = try await context.offlineCopy().user(name, select: fields)
+            try show(PersonRecord(user: user), select)
+            return .done
+        } catch let error as DirectoryError where error.kind == .notFound {
+            throw CommandError(
+                .notFound, "nobody is found for \(name)", reason: "the offline copy has nobody of this name",
+                hint: "directory sync brings it up to date")
         }
     }
 

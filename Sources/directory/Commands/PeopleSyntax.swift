@@ -32,6 +32,7 @@ let searchSpec = CommandSpec(
         .value("limit", "N", "at most this many people (100)", is: .integer(1...10_000_000)),
         .flag("all", "everybody who is found", environment: .none),
         .value("page-size", "N", "people a request (1 to 999)", is: .integer(1...999)),
+        .flag("offline", "search the copy that sync keeps", environment: .none),
         .flag("explain", "print the request and send nothing", environment: .none),
     ])
 
@@ -47,6 +48,7 @@ let showSpec = CommandSpec(
         .flag("groups", "show the groups and roles of the person too", environment: .none),
         .value("photo", "FILE", "write the photo to this file", completion: .file, environment: .none),
         .value("fields", "A,B", "fields to show, by Graph's names", completion: .field),
+        .flag("offline", "look into the copy that sync keeps", environment: .none),
     ])
 
 /// `lookup`

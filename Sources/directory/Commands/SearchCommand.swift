@@ -22,7 +22,7 @@ struct SearchCommand {
         if invocation.flag("explain") { return try explain(plan) }
         let format = OutputFormat(invocation)
         let fields = try context.shownFields(format)
-        let pages = try await context.directory().pages(matching: query)
+        let pages = try await context.people().pages(matching: query)
         let writer = format.list(PersonRecord.columns(fields, format), context.console)
         var count = 0
         var isCut = false

@@ -74,6 +74,26 @@ import Testing
         try FileManager.default.contentsOfDirectory(atPath: terminal.store.path).filter { $0.hasPrefix("people-") }
     }
 
+    @Test func `search and show answer from the copy, also when the directory is down`() async throws {
+        let terminal = try await signedIn()
+        let none = await terminal.run("search", "ada", "--offline")
+        #expect(none.status == 1 && none.errors.contains("hint: directory sync"), "\(none.errors)")
+        #expect(await terminal.run("sync").status == 0)
+        service.isDown.withLock { $0 = true }
+        let found = await terminal.run("search", "Ada", "--offline", "--output", "jsonl", "--fields", "id,displayName")
+        #expect(found.status == 0, "\(found.errors)")
+        #expect(found.lines.map { $0.contains(#""id":"1""#) || $0.contains(#""id":"2""#) } == [true, true])
+        let both = await terminal.run("search", "--given-name", "Ada", "--surname", "Love", "--offline")
+        #expect(both.lines.count == 2 && both.output.contains("Ada Lovelace"))
+        #expect(await terminal.run("search", "zzz", "--offline").status == 3)
+        let shown = await terminal.run("show", "ada@contoso.example", "--offline")
+        #expect(shown.status == 0 && shown.output.contains("Engineer"), "\(shown.errors)")
+        #expect(await terminal.run("show", "nobody@contoso.example", "--offline").status == 3)
+        let photo = await terminal.run("show", "ada@contoso.example", "--offline", "--manager")
+        #expect(photo.status == 2 && photo.errors.contains("--offline and --manager"))
+        #expect(await terminal.run("search", "Ada", "--offline", "--search", "x").status != 0)
+    }
+
     @Test func `sync keeps everybody, status tells of it, and forget removes it`() async throws {
         let terminal = try await signedIn()
         let first = await terminal.run("sync")
