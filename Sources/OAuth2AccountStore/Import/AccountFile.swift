@@ -114,6 +114,12 @@ public struct AccountFile: Sendable {
         var senderKey: Secret?
         var tokenOrigin: String?
         var created: Date?
+        /// What the refresh token is good for, where that is more than the access token's scope.
+        var grant: Scope?
+        /// The policy that gave the tokens, by its name in the settings.
+        var policy: String?
+        /// `uid.utid`: the person's home account at Entra.
+        var homeAccountID: String?
         /// The token answer itself, when that is what the file is and an ID token is in it.
         var answer: JSONObject?
 
@@ -123,6 +129,15 @@ public struct AccountFile: Sendable {
             return Base64URL.encode(SHA2.sha256.digest(Array(text.utf8)))
         }
     }
+}
+
+extension AccountFile: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Form, source and number of accounts; nothing of what stands in it.
+    public var description: String { "\(format.rawValue) \(source) with \(entries.count) accounts" }
+    /// The same as ``description``.
+    public var debugDescription: String { description }
+    /// The same as ``description``.
+    public var customMirror: Mirror { Mirror(self, children: ["file": description]) }
 }
 
 /// What is wrong with a file of accounts: where, what was expected and what stood there. Never holds what stood there itself.

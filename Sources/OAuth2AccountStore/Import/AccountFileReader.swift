@@ -87,7 +87,10 @@ struct AccountFileReader {
             tokens: Tokens(
                 access: access, refresh: refresh, idToken: idToken, scope: try scope(object, "scope", ""),
                 type: try text(object, "token_type", ""), received: nil, lifetime: lifetime))
-        if let home = clientInfo(try text(object, "client_info", "")) { entry.key = "home:\(home)" }
+        if let home = clientInfo(try text(object, "client_info", "")) {
+            entry.key = "home:\(home)"
+            entry.homeAccountID = home
+        }
         entry.fill(unverified: idToken)
         if access != nil, idToken != nil { entry.answer = object }
         return Contents(entries: [entry])
@@ -205,6 +208,9 @@ struct AccountFileReader {
             entry.nickname = try text(account, "label", place)
             entry.tokenOrigin = try text(account, "tokenOrigin", place)
             entry.senderKey = try text(account, "senderKey", place).map(Secret.init)
+            entry.grant = account["grant"] == nil ? nil : try scope(account, "grant", place)
+            entry.policy = try text(account, "policy", place)
+            entry.homeAccountID = try text(account, "homeAccountId", place)
             entry.created = try seconds(account, "created", place).map(Date.init(timeIntervalSince1970:))
             if let userData = account["userData"], !userData.isNull {
                 entry.userData = Data(JSONValue.array([userData]).serialized())
