@@ -18,8 +18,10 @@ import StrictJSON
 ///   alone, or an object of accounts by identifier; `expiresAt` is in seconds since 1970 or RFC 3339 text;
 /// - what ``AccountStore/export(_:)`` wrote.
 public struct AccountFile: Sendable {
-    /// The largest file that is read, in bytes.
-    public static let maximumSize = 8 << 20
+    /// The largest file that is read, in bytes: an export of ``maximumCount`` accounts with long tokens fits.
+    public static let maximumSize = 64 << 20
+    /// The longest token, in bytes. No server takes a longer one in a header field.
+    static let maximumTokenSize = 256 << 10
     /// The most accounts of one file.
     public static let maximumCount = 10_000
 
@@ -50,7 +52,7 @@ public struct AccountFile: Sendable {
         self.source = source
         let value: JSONValue
         do throws(JSONError) {
-            value = try JSONValue(parsing: bytes)
+            value = try JSONValue(parsing: bytes, options: JSONReadingOptions(refusesDuplicates: true))
         } catch {
             let line = bytes.prefix(error.offset).count { $0 == 0x0A } + 1
             throw AccountFileError(

@@ -47,6 +47,11 @@ struct AccountFileReader {
             throw fault(
                 Self.join(place, name), expected: "a token", found: "a string with characters that no token has")
         }
+        guard text.utf8.count <= AccountFile.maximumTokenSize else {
+            throw fault(
+                Self.join(place, name), expected: "a token of at most \(AccountFile.maximumTokenSize) bytes",
+                found: "one of \(text.utf8.count)")
+        }
         return Secret(text)
     }
 

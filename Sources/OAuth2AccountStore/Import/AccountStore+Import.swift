@@ -130,6 +130,11 @@ extension AccountStore {
         if let client = entry.clientID, client != found.clientID {
             return refused("its tokens are for the client \(client), and \(found.name) is another one")
         }
+        if let type = entry.tokens.type, ["dpop", "pop", "mac"].contains(type),
+            type != "dpop" || entry.senderKey.flatMap(SenderKey.key) == nil
+        {
+            return refused("its tokens are bound to a key that is not in the file")
+        }
         if let policy = entry.policy, found.policies[policy] == nil {
             return refused("its tokens are of the policy \(policy.debugDescription), and \(found.name) names none so")
         }

@@ -168,6 +168,32 @@ struct ImportIntoUseTests {
         #expect(test.provider.revoked == ["RT-only"])
     }
 
+    @Test(arguments: ["DPoP", "mac", "pop"])
+    func `tokens that are bound to a key that is not there are left`(type: String) async throws {
+        let test = try await TestStore()
+        for more in [["tokenType": .string(type)], ["tokenType": .string(type), "senderKey": "{}"]] as [JSONObject] {
+            let report = try await take(text([account(1, more)]), test.store)
+            guard case .left(let reason)? = report.items.first?.outcome else {
+                Issue.record("\(report.items)")
+                continue
+            }
+            #expect(reason.contains("bound to a key"))
+        }
+    }
+
+    @Test func `tokens that no header takes, and members that stand twice, are refused`() {
+        let long = String(repeating: "a", count: AccountFile.maximumTokenSize + 1)
+        for (file, place) in [
+            (#"{"access_token": "\#(long)"}"#, "access_token"),
+            (#"{"access_token": "mine", "access_token": "theirs"}"#, "line 1"),
+        ] {
+            let error = #expect(throws: AccountFileError.self) {
+                _ = try AccountFile(parsing: Array(file.utf8), source: "f")
+            }
+            #expect(error?.place == place)
+        }
+    }
+
     @Test func `a cache with more credentials than are taken is refused`() {
         let members = (0...AccountFile.maximumCount).map { #""\#($0)":{}"# }.joined(separator: ",")
         let error = #expect(throws: AccountFileError.self) {
