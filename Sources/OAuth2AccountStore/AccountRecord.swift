@@ -75,6 +75,8 @@ struct Tokens: Codable, Sendable, Equatable {
     ///
     /// - Parameter renewable: whether the token can be renewed; nil: when there is a refresh token.
     func isFresh(at now: Date, for validity: Double?, renewable: Bool? = nil) -> Bool {
+        // Of what another program kept there may be the refresh token alone.
+        guard !accessToken.value.isEmpty else { return false }
         let renewable = renewable ?? (refreshToken != nil)
         let age = now.timeIntervalSince(received)
         // A clock that was set back makes a token look younger than it is. It is renewed if it can be; if not, the resource
@@ -121,7 +123,7 @@ struct AccountRecord: Codable, Sendable, Equatable {
     var homeAccountID: String?
     /// The policy that gave the tokens, by its name in the settings; nil: the authority's own.
     var policy: String?
-    /// When the person signed in last.
+    /// When the person signed in last, or their tokens were imported over others.
     var signedIn: Date?
 
     /// The client's own tokens: it asks for them again by itself.

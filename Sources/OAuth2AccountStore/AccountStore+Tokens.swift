@@ -243,8 +243,12 @@ extension AccountStore {
             throw AccountStoreError(
                 .accountRemoved, what: "no access token", reason: "the account was removed meanwhile", remedy: .nothing)
         }
-        // The main tokens may be the same as before, and the mark with them.
-        if !wish.isMain, let attempt { try? await storage.setValue(nil, for: attempt.name) }
+        // The main tokens may be the same as before, and the mark with them: with a further token, and at providers that give
+        // the same token again as long as it is good.
+        let new = renewed.unsaved.tokens
+        if let attempt, new.accessToken == record.tokens.accessToken, new.refreshToken == record.tokens.refreshToken {
+            try? await storage.setValue(nil, for: attempt.name)
+        }
         guard renewed.unmet.isEmpty else { throw try refusal(of: wish, record, unmet: renewed.unmet) }
         return renewed.wished
     }

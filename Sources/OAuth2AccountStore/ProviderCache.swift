@@ -47,13 +47,17 @@ actor ProviderCache {
 
     /// The provider of a type, if it was found before.
     func knownServer(for type: AccountType) -> AuthorizationServer? {
-        servers[type.name].flatMap { $0.type == type ? $0.server : nil }
+        servers[Self.name(of: type)].flatMap { $0.type == type ? $0.server : nil }
+    }
+
+    /// Each policy is an authority of its own.
+    private static func name(of type: AccountType) -> String {
+        type.name + (type.policy.map { "\u{0}" + $0 } ?? "")
     }
 
     /// The provider of a type.
     func server(for type: AccountType) async throws -> AuthorizationServer {
-        // Each policy is an authority of its own.
-        let name = type.name + (type.policy.map { "\u{0}" + $0 } ?? "")
+        let name = Self.name(of: type)
         if let known = servers[name], known.type == type,
             (0..<Self.serverLifetime).contains(surroundings.now().timeIntervalSince(known.fetched))
         {

@@ -101,7 +101,8 @@ extension AccountStore {
         if let refreshToken = tokens.refreshToken { requests.append((refreshToken, .refreshToken)) }
         let now = surroundings.now()
         for token in [tokens] + further.map(\.tokens) where token.expiry.map({ $0 > now }) ?? true || token == tokens {
-            requests.append((token.accessToken, .accessToken))
+            // Of what another program kept there may be the refresh token alone.
+            if !token.accessToken.value.isEmpty { requests.append((token.accessToken, .accessToken)) }
         }
         for (token, hint) in requests {
             do {

@@ -30,7 +30,7 @@ extension AccountStore {
             }
             if record.signInNeeded == nil, wish.claims == nil,
                 let (tokens, key) = coverage.tokens(for: wish, in: record),
-                let key, demand.accepts(tokens, at: surroundings.now(), renewable: record.canRenew)
+                let key, demand.accepts(tokens, at: now(judging: tokens, of: id), renewable: record.canRenew)
             {
                 further.used(key, of: id)
                 return AccessToken(tokens)
@@ -76,9 +76,12 @@ extension AccountStore {
     func refusal(of wish: TokenWish, _ record: AccountRecord, _ error: any Error) throws -> any Error {
         var provider: ProviderError?
         switch error {
-        case OAuth2Error.provider(let error) where (error.status ?? 400) < 500:
+        case OAuth2Error.provider(let error):
             let codes: [ErrorCode] = [.invalidScope, .invalidTarget, .accessDenied]
-            guard error.code.needsInteraction || codes.contains(error.code) else { return OAuth2Error.provider(error) }
+            // A number of Entra's may say that it passes, or that the settings or the administrator decide.
+            guard error.course != .later, error.signInReason != nil || codes.contains(error.code) else {
+                return OAuth2Error.provider(error)
+            }
             provider = error
         // Without a word: see the main token.
         case OAuth2Error.http(status: 400, _): break

@@ -13,7 +13,7 @@ extension AccountStore {
     public func introspect(_ token: AccessToken, of id: Account.ID) async throws -> Introspection {
         try await failing("cannot ask about the token") {
             guard let record = try await read(id)?.record else { throw unknown(id) }
-            let connection = try await connection(to: try type(record.type))
+            let connection = try await connection(to: try type(of: record))
             let request = try IntrospectionRequest(
                 token.secret, hint: .accessToken, server: connection.server, client: try connection.preparedClient())
             let response = try await connection.send(request.request)

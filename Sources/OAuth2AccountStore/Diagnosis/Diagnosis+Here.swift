@@ -45,25 +45,31 @@ extension Diagnosis {
         add(Finding(.proxy, .ok, of: name, "requests to other machines go through \(place)"))
     }
 
-    mutating func look(
-        at storage: any AccountStorage, _ custody: any KeyCustody, _ settings: Settings, _ surroundings: Surroundings,
-        type: String?
-    ) async throws {
+    /// Looks whether the records can be read and written.
+    mutating func isUsable(_ storage: any AccountStorage) async throws -> Bool {
         do {
-            let count = try await storage.records(ofType: nil).count
+            let count = try await storage.count(ofType: nil)
             try await storage.checkWritable()
             add(Finding(.store, .ok, "\(count) accounts in \(storage.place), which can be written"))
+            return true
         } catch let error as CancellationError {
             throw error
         } catch {
-            return add(Finding(.store, failing: error))
+            add(Finding(.store, failing: error))
+            return false
         }
+    }
+
+    mutating func look(
+        at storage: any AccountStorage, _ custody: (any KeyCustody)?, _ places: KeyPlaces?, _ settings: Settings,
+        _ surroundings: Surroundings, type: String?
+    ) async throws {
         let store: AccountStore
         do {
             store = try await AccountStore(
-                settings: settings, storage: storage, custody: custody, surroundings: surroundings,
+                settings: settings, storage: storage, custody: custody, keyPlaces: places, surroundings: surroundings,
                 watchesOtherProcesses: false)
-            add(Finding(.key, .ok, custody.place))
+            add(Finding(.key, .ok, store.keyPlace))
         } catch let error as CancellationError {
             throw error
         } catch {
@@ -104,7 +110,7 @@ extension Diagnosis {
             let failure = AccountStoreError(
                 .damagedRecord, what: "cannot read account \(damaged.id)",
                 reason: "its record is damaged or sealed with another key", remedy: .signInAgain,
-                hint: "restore a copy of \(store.storagePlace), or directory sign-in \(damaged.type)")
+                hint: "restore a copy of \(store.storagePlace), or directory accounts remove \(damaged.id)")
             add(Finding(.accounts, .problem, of: "\(damaged.id)", failure.reason, failure: failure))
         }
         let now = store.surroundings.now()
@@ -115,6 +121,12 @@ extension Diagnosis {
                         .accounts, .warning, of: account.label,
                         "the settings have no account type \(account.type.debugDescription) any more",
                         remedy: "directory accounts remove \(account.id), or put the type back"))
+                continue
+            }
+            do {
+                _ = try store.type(account.type, policy: account.policy)
+            } catch {
+                add(Finding(.accounts, of: account.label, failing: error))
                 continue
             }
             let hasEnded = !account.canRefresh && (account.accessTokenExpiry.map { $0 <= now } ?? false)

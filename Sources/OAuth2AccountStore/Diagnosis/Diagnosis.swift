@@ -93,20 +93,23 @@ public struct Diagnosis: Sendable {
     /// - Parameters:
     ///   - settings: the account types.
     ///   - storage: where the records are.
-    ///   - custody: who keeps the key.
+    ///   - custody: who keeps the key; nil: the place that the storage remembers, among `keyPlaces`.
+    ///   - keyPlaces: where the key may be; nil: where the storage remembers.
     ///   - surroundings: the outside world.
     ///   - type: the account type to look at; nil: all.
     ///   - usesNetwork: whether providers are asked.
     /// - Throws: `CancellationError`; every other failure is a finding.
     public static func examine(
-        settings: Settings, storage: any AccountStorage, custody: any KeyCustody, surroundings: Surroundings,
-        type: String? = nil, usesNetwork: Bool = true
+        settings: Settings, storage: any AccountStorage, custody: (any KeyCustody)? = nil,
+        keyPlaces: KeyPlaces? = nil, surroundings: Surroundings, type: String? = nil, usesNetwork: Bool = true
     ) async throws -> Diagnosis {
         var diagnosis = Diagnosis()
         let types = settings.types.filter { type == nil || $0.name == type }
         diagnosis.look(at: types, settings, surroundings)
         diagnosis.lookAtProxy(surroundings.environment)
-        try await diagnosis.look(at: storage, custody, settings, surroundings, type: type)
+        if try await diagnosis.isUsable(storage) {
+            try await diagnosis.look(at: storage, custody, keyPlaces, settings, surroundings, type: type)
+        }
         for type in types { diagnosis.lookAtRedirect(of: type) }
         guard usesNetwork else { return diagnosis }
         let reports = try await withThrowingTaskGroup(of: (Int, [Finding]).self) { group in

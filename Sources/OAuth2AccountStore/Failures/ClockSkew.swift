@@ -40,10 +40,16 @@ extension AccountStore {
     /// How far this machine's clock is from that of a type's provider, as its last answer said; nil when it has not answered
     /// since this store was opened, or does not tell the time. Sends nothing.
     public func clockSkew(ofType name: String) async -> ClockSkew? {
-        guard let type = settings[name], let server = await providers.knownServer(for: type),
-            let url = server.tokenEndpoint
-        else { return nil }
-        return providers.memory.knownOffset(of: url).map(ClockSkew.init)
+        guard let type = settings[name] else { return nil }
+        // A policy has a token endpoint of its own, which may be the only one that was asked.
+        for type in [type] + type.policies.keys.sorted().compactMap(type.at(policy:)) {
+            if let url = await providers.knownServer(for: type)?.tokenEndpoint,
+                let offset = providers.memory.knownOffset(of: url)
+            {
+                return ClockSkew(seconds: offset)
+            }
+        }
+        return nil
     }
 
     /// The time to judge the age of an account's tokens by: that of the wall clock, unless it was set back since these tokens
@@ -60,6 +66,8 @@ extension AccountStore {
 /// stand still while the machine sleeps.
 final class TokenAges: Sendable {
     private static let capacity = 1_000
+    /// An account's main token, its further ones, and a predecessor that is still on its way.
+    private static let tokensPerAccount = FurtherToken.maximumCount + 2
 
     private struct Seen {
         let token: Secret
@@ -67,15 +75,18 @@ final class TokenAges: Sendable {
         let age: Double
         let uptime: Double
     }
-    private let seen = Mutex<[Account.ID: Seen]>([:])
+    private let seen = Mutex<[Account.ID: [Seen]]>([:])
 
     func now(judging tokens: Tokens, of id: Account.ID, wall: Date, uptime: Double) -> Date {
         let age = wall.timeIntervalSince(tokens.received)
         return seen.withLock { seen in
-            guard let first = seen[id], first.token == tokens.accessToken, uptime >= first.uptime else {
+            let known = seen[id] ?? []
+            guard let first = known.first(where: { $0.token == tokens.accessToken }), uptime >= first.uptime else {
                 if seen.count >= Self.capacity, seen[id] == nil { seen.removeAll() }
                 // Tokens from the future are of unknown age: the wall clock says what becomes of them.
-                seen[id] = age < 0 ? nil : Seen(token: tokens.accessToken, age: age, uptime: uptime)
+                let new = age < 0 ? [] : [Seen(token: tokens.accessToken, age: age, uptime: uptime)]
+                let kept = known.filter { $0.token != tokens.accessToken }.suffix(Self.tokensPerAccount - 1) + new
+                seen[id] = kept.isEmpty ? nil : Array(kept)
                 return wall
             }
             let least = first.age + (uptime - first.uptime)

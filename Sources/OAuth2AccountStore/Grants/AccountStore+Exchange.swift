@@ -46,7 +46,15 @@ extension AccountStore {
         _ exchange: TokenExchange, at type: String, parameters: [String: String] = [:]
     ) async throws -> ExchangedToken {
         try await failing("cannot exchange the token") {
-            let connection = try await connection(to: self.type(type))
+            try await self.exchange(exchange, at: self.type(type), parameters)
+        }
+    }
+
+    private func exchange(
+        _ exchange: TokenExchange, at type: AccountType, _ parameters: [String: String]
+    ) async throws -> ExchangedToken {
+        try await failing("cannot exchange the token") {
+            let connection = try await connection(to: type)
             var exchange = exchange
             if exchange.resources.isEmpty, exchange.audiences.isEmpty { exchange.resources = connection.type.resources }
             let answer = try await connection.tokens(
@@ -77,7 +85,7 @@ extension AccountStore {
         exchange.audiences = audiences
         exchange.scope = scope
         exchange.requestedType = requestedType
-        return try await self.exchange(exchange, at: account.type)
+        return try await self.exchange(exchange, at: type(account.type, policy: account.policy), [:])
     }
 
     /// Exchanges the access token that a caller of this service sent for one of another service, as Microsoft Entra does it:

@@ -18,8 +18,10 @@ import StrictJSON
 ///   alone, or an object of accounts by identifier; `expiresAt` is in seconds since 1970 or RFC 3339 text;
 /// - what ``AccountStore/export(_:)`` wrote.
 public struct AccountFile: Sendable {
-    /// The largest file that is read, in bytes.
-    public static let maximumSize = 8 << 20
+    /// The largest file that is read, in bytes: an export of ``maximumCount`` accounts with long tokens fits.
+    public static let maximumSize = 64 << 20
+    /// The longest token, in bytes. No server takes a longer one in a header field.
+    static let maximumTokenSize = 256 << 10
     /// The most accounts of one file.
     public static let maximumCount = 10_000
 
@@ -50,7 +52,7 @@ public struct AccountFile: Sendable {
         self.source = source
         let value: JSONValue
         do throws(JSONError) {
-            value = try JSONValue(parsing: bytes)
+            value = try JSONValue(parsing: bytes, options: JSONReadingOptions(refusesDuplicates: true))
         } catch {
             let line = bytes.prefix(error.offset).count { $0 == 0x0A } + 1
             throw AccountFileError(
@@ -114,6 +116,12 @@ public struct AccountFile: Sendable {
         var senderKey: Secret?
         var tokenOrigin: String?
         var created: Date?
+        /// What the refresh token is good for, where that is more than the access token's scope.
+        var grant: Scope?
+        /// The policy that gave the tokens, by its name in the settings.
+        var policy: String?
+        /// `uid.utid`: the person's home account at Entra.
+        var homeAccountID: String?
         /// The token answer itself, when that is what the file is and an ID token is in it.
         var answer: JSONObject?
 
@@ -123,6 +131,15 @@ public struct AccountFile: Sendable {
             return Base64URL.encode(SHA2.sha256.digest(Array(text.utf8)))
         }
     }
+}
+
+extension AccountFile: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Form, source and number of accounts; nothing of what stands in it.
+    public var description: String { "\(format.rawValue) \(source) with \(entries.count) accounts" }
+    /// The same as ``description``.
+    public var debugDescription: String { description }
+    /// The same as ``description``.
+    public var customMirror: Mirror { Mirror(self, children: ["file": description]) }
 }
 
 /// What is wrong with a file of accounts: where, what was expected and what stood there. Never holds what stood there itself.

@@ -35,7 +35,11 @@ extension AccountFileReader {
         guard let value = cache[name], !value.isNull else { return [] }
         var credentials: [Credential] = []
         // The keys hold names of people: places are told by number.
-        for (number, member) in try object(value, name).members.enumerated() {
+        let members = try object(value, name).members
+        guard members.count <= AccountFile.maximumCount else {
+            throw fault(name, expected: "at most \(AccountFile.maximumCount) credentials", found: "\(members.count)")
+        }
+        for (number, member) in members.enumerated() {
             let place = "\(name)[\(number)]"
             let credential = try object(member.value, place)
             credentials.append(
@@ -50,22 +54,28 @@ extension AccountFileReader {
     func msalCache(_ cache: JSONObject) throws(AccountFileError) -> Contents {
         let access = try section(cache, "AccessToken"), refresh = try section(cache, "RefreshToken")
         let identities = try section(cache, "IdToken"), people = try section(cache, "Account")
+        // By home account, so that a large cache is not gone through for every one.
+        func byHome(_ credentials: [Credential]) -> [String?: [Credential]] {
+            Dictionary(grouping: credentials, by: \.home)
+        }
+        let accessOf = byHome(access), refreshOf = byHome(refresh)
+        let identitiesOf = byHome(identities), peopleOf = byHome(people)
         var contents = Contents()
-        var used: [Credential] = []
+        var used: Set<[String?]> = []
         for credential in refresh + access {
             guard credential.home != nil else {
                 let reason = "it is the client's own token: directory sign-in --client-credentials gets a new one"
                 contents.left.append((credential.place, credential.client, reason))
                 continue
             }
-            guard !used.contains(where: { credential.isOf($0) && $0.client == credential.client }) else { continue }
-            used.append(credential)
-            let person = people.first { $0.home == credential.home && $0.host == credential.host }
+            let home = credential.home
+            guard used.insert([home, credential.host, credential.client]).inserted else { continue }
+            let person = peopleOf[home]?.first { $0.host == credential.host }
             let name = try person.flatMap { (person) throws(AccountFileError) in
                 try text(person.object, "username", person.place)
             }
-            let (tokens, further) = try newest(access.filter { $0.isOf(credential) })
-            let renewing = refresh.first { $0.isOf(credential) }
+            let (tokens, further) = try newest((accessOf[home] ?? []).filter { $0.isOf(credential) })
+            let renewing = refreshOf[home]?.first { $0.isOf(credential) }
             let refreshToken = try renewing.flatMap { (renewing) throws(AccountFileError) in
                 try required(renewing)
             }
@@ -81,10 +91,11 @@ extension AccountFileReader {
                 place: credential.place, key: credential.home.map { "home:\($0)" }, tokens: tokens ?? usedUp)
             entry.hasTime = tokens != nil && !entry.tokens.isUndated
             entry.tokens.refreshToken = refreshToken
-            let identity = identities.first { $0.isOf(credential) }
+            let identity = identitiesOf[home]?.first { $0.isOf(credential) }
             entry.tokens.idToken = try identity.flatMap { (identity) throws(AccountFileError) in
                 try required(identity)
             }
+            entry.homeAccountID = credential.home
             entry.clientID = credential.client
             entry.host = credential.host
             entry.userName = name

@@ -47,6 +47,11 @@ struct AccountFileReader {
             throw fault(
                 Self.join(place, name), expected: "a token", found: "a string with characters that no token has")
         }
+        guard text.utf8.count <= AccountFile.maximumTokenSize else {
+            throw fault(
+                Self.join(place, name), expected: "a token of at most \(AccountFile.maximumTokenSize) bytes",
+                found: "one of \(text.utf8.count)")
+        }
         return Secret(text)
     }
 
@@ -87,7 +92,10 @@ struct AccountFileReader {
             tokens: Tokens(
                 access: access, refresh: refresh, idToken: idToken, scope: try scope(object, "scope", ""),
                 type: try text(object, "token_type", ""), received: nil, lifetime: lifetime))
-        if let home = clientInfo(try text(object, "client_info", "")) { entry.key = "home:\(home)" }
+        if let home = clientInfo(try text(object, "client_info", "")) {
+            entry.key = "home:\(home)"
+            entry.homeAccountID = home
+        }
         entry.fill(unverified: idToken)
         if access != nil, idToken != nil { entry.answer = object }
         return Contents(entries: [entry])
@@ -205,6 +213,9 @@ struct AccountFileReader {
             entry.nickname = try text(account, "label", place)
             entry.tokenOrigin = try text(account, "tokenOrigin", place)
             entry.senderKey = try text(account, "senderKey", place).map(Secret.init)
+            entry.grant = account["grant"] == nil ? nil : try scope(account, "grant", place)
+            entry.policy = try text(account, "policy", place)
+            entry.homeAccountID = try text(account, "homeAccountId", place)
             entry.created = try seconds(account, "created", place).map(Date.init(timeIntervalSince1970:))
             if let userData = account["userData"], !userData.isNull {
                 entry.userData = Data(JSONValue.array([userData]).serialized())

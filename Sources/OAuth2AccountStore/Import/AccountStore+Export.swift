@@ -18,13 +18,17 @@ extension AccountStore {
     /// - Throws: ``AccountStoreError``, also when a record is damaged: a copy that lacks an account must not look whole.
     public func export(_ ids: [Account.ID]? = nil) async throws -> Secret {
         try await failing("cannot export the accounts") {
-            var accounts: [JSONValue] = []
-            for sealed in try await storage.records(ofType: nil) {
+            let wanted = ids.map(Set.init)
+            var found: [Account.ID] = []
+            try await eachRecord(ofType: nil) { sealed in
                 let id = Account.ID(rawValue: sealed.id)
-                guard ids?.contains(id) ?? true, let record = try await read(id)?.record, record.renewal == nil else {
-                    continue
+                if wanted?.contains(id) ?? true { found.append(id) }
+            }
+            var accounts: [JSONValue] = []
+            for id in found {
+                if let record = try await read(id)?.record, record.renewal == nil {
+                    accounts.append(.object(record.exported))
                 }
-                accounts.append(.object(record.exported))
             }
             let file: JSONValue = [
                 "format": .string(AccountFile.exportFormat), "version": 1, "accounts": .array(accounts),
@@ -72,7 +76,8 @@ extension AccountRecord {
             ("label", nickname), ("tokenOrigin", tokenOrigin), ("tokenType", tokens.type),
             ("accessToken", tokens.accessToken.value), ("refreshToken", tokens.refreshToken?.value),
             ("idToken", tokens.idToken?.value), ("additional", tokens.additional?.value),
-            ("senderKey", senderKey?.value),
+            ("senderKey", senderKey?.value), ("policy", policy), ("homeAccountId", homeAccountID),
+            ("grant", grant?.text),
         ]
         for (name, text) in texts {
             if let text, !text.isEmpty { object.append(name, .string(text)) }

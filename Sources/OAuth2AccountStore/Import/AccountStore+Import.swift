@@ -58,26 +58,35 @@ extension AccountStore {
                 return try await importAnswer(answer, file, type ?? settings.defaultType)
             }
             var report = ImportReport()
-            var undo: [() async throws -> Void] = []
+            var undo: [@Sendable () async throws -> Void] = []
             var locks: [any StorageLock] = []
+            var known: [String: KnownAccounts] = [:]
             defer { for lock in locks { lock.release() } }
             do {
                 try await storage.checkWritable()
                 // Two imports, or an import and a sign-in, at a time must not make two accounts of one person.
                 for name in Set(file.entries.compactMap { try? target($0, type).get().name }).sorted() {
                     locks.append(try await storage.lock("type:\(name)", timeout: .seconds(120)))
+                    var accounts = KnownAccounts()
+                    try await eachRecord(ofType: name) { sealed in
+                        if let record = seal.open(sealed) { accounts.add(record) }
+                    }
+                    known[name] = accounts
                 }
                 for entry in file.entries {
                     let outcome: ImportReport.Outcome
                     switch target(entry, type) {
                     case .failure(let reason): outcome = .left(reason: reason.text)
-                    case .success(let type): outcome = try await take(entry, type, &undo)
+                    case .success(let type):
+                        outcome = try await take(entry, type, &known[type.name, default: KnownAccounts()], &undo)
                     }
                     report.items.append(
                         .init(place: entry.place, name: entry.userName ?? entry.displayName, outcome: outcome))
                 }
             } catch {
-                for step in undo.reversed() { try? await step() }
+                let steps = undo
+                // A task of its own: the one that was cancelled could not finish it.
+                await Task { for step in steps.reversed() { try? await step() } }.value
                 throw error
             }
             report.items += file.left.map { .init(place: $0.place, name: $0.name, outcome: .left(reason: $0.reason)) }
@@ -121,6 +130,14 @@ extension AccountStore {
         if let client = entry.clientID, client != found.clientID {
             return refused("its tokens are for the client \(client), and \(found.name) is another one")
         }
+        if let type = entry.tokens.type, ["dpop", "pop", "mac"].contains(type),
+            type != "dpop" || entry.senderKey.flatMap(SenderKey.key) == nil
+        {
+            return refused("its tokens are bound to a key that is not in the file")
+        }
+        if let policy = entry.policy, found.policies[policy] == nil {
+            return refused("its tokens are of the policy \(policy.debugDescription), and \(found.name) names none so")
+        }
         if let host = entry.host, !host.isEmpty, let own = found.providerHost,
             AccountFileReader.cloud(own) != AccountFileReader.cloud(host)
         {
@@ -130,32 +147,42 @@ extension AccountStore {
     }
 
     private func take(
-        _ entry: AccountFile.Entry, _ type: AccountType, _ undo: inout [() async throws -> Void]
+        _ entry: AccountFile.Entry, _ type: AccountType, _ accounts: inout KnownAccounts,
+        _ undo: inout [@Sendable () async throws -> Void]
     ) async throws -> ImportReport.Outcome {
         let now = surroundings.now()
         let mark = ImportMark(key: entry.key, digest: entry.digest)
         let tokens = entry.tokens.dated(now)
-        if let known = try await known(entry, mark, type) {
+        if let id = accounts.account(of: entry, mark), let found = try await read(id) {
+            let known = found.record
             if known.imported?.digest == mark.digest || known.tokens.holds(entry.tokens) {
-                return .unchanged(Account(record: known, position: loaded[known.id]?.position ?? 0))
+                return .unchanged(Account(record: known, position: found.position))
             }
             // A refresh token that was rotated since would be lost for one that is dead.
             if entry.hasTime, known.tokens.received > tokens.received, known.signInNeeded == nil {
-                return .unchanged(Account(record: known, position: loaded[known.id]?.position ?? 0))
+                return .unchanged(Account(record: known, position: found.position))
             }
-            let saved = try await update(known.id, .profile) { record in
+            let saved = try await update(id, .profile) { record in
                 record.tokens = tokens
                 record.signInNeeded = nil
                 // They were validated with other tokens, and nobody knows yet whose these are.
                 record.claims = nil
+                // They belong to the former grant. What the provider refused to that one, it may give to this one.
+                record.further = nil
+                record.signedIn = now
                 fill(&record, entry, mark, type)
             }
-            guard let saved else { throw unknown(known.id) }
+            guard let saved else { throw unknown(id) }
             undo.append { [self] in
-                _ = try await update(known.id, .profile) { if $0.tokens == tokens { $0 = known } }
+                _ = try await update(id, .profile) { if $0.tokens == tokens { $0 = known } }
             }
-            unsaved[known.id] = nil
+            unsaved[id] = nil
+            accounts.remove(known)
+            accounts.add(saved.record)
             return .updated(Account(record: saved.record, position: saved.position))
+        }
+        if deviceMode == .shared, let person = accounts.anybody {
+            return .left(reason: "this is a shared device, and \(person) is signed in to \(type.name)")
         }
         var record = AccountRecord(
             id: Account.ID(rawValue: Base64URL.encode(try surroundings.random(12))), type: type.name, issuer: nil,
@@ -164,6 +191,7 @@ extension AccountStore {
         fill(&record, entry, mark, type)
         let account = try await insert(record)
         undo.append { [self] in try await remove(account.id) }
+        accounts.add(record)
         return .added(account)
     }
 
@@ -177,33 +205,12 @@ extension AccountStore {
         record.userName = entry.userName ?? record.userName
         record.displayName = entry.displayName ?? record.displayName
         record.nickname = record.nickname ?? entry.nickname
+        record.homeAccountID = entry.homeAccountID ?? record.homeAccountID
+        record.grant = entry.grant
+        record.policy = entry.policy
         record.tokenOrigin = entry.tokenOrigin ?? record.tokenOrigin
         record.senderKey = entry.senderKey
         record.userData = record.userData ?? entry.userData
-    }
-
-    /// The account in the store that one of a file is: the same person, or the same import.
-    private func known(
-        _ entry: AccountFile.Entry, _ mark: ImportMark, _ type: AccountType
-    ) async throws -> AccountRecord? {
-        let records = try await storage.records(ofType: type.name).compactMap(seal.open).filter { $0.renewal == nil }
-        let found =
-            records.first { $0.imported?.digest == mark.digest || $0.tokens.holds(entry.tokens) }
-            ?? records.first { entry.subject != nil && $0.subject == entry.subject && $0.issuer == entry.issuer }
-            ?? records.first {
-                mark.key != nil && ($0.imported?.key == mark.key || "export:\($0.id)" == mark.key)
-            }
-        // Read once more, so that it is kept with its place.
-        guard let found else { return nil }
-        return try await read(found.id)?.record
-    }
-}
-
-extension Tokens {
-    /// Whether these are the same tokens.
-    fileprivate func holds(_ other: Tokens) -> Bool {
-        if let refreshToken { return refreshToken == other.refreshToken }
-        return other.refreshToken == nil && accessToken == other.accessToken
     }
 }
 

@@ -14,7 +14,19 @@ extension AccountStore {
         guard let former, let id = String(validating: former, as: UTF8.self),
             let account = try await account(Account.ID(rawValue: id)), account.type == type
         else { return nil }
-        return account
+        // When the one after it was removed, it may be the present one again.
+        return try await isCurrent(account) ? nil : account
+    }
+
+    /// Whether an account is its type's current one. When the record of that one is damaged, none is.
+    ///
+    /// - Throws: ``AccountStoreError``
+    public func isCurrent(_ account: Account) async throws -> Bool {
+        do {
+            return try await currentAccount(ofType: account.type)?.id == account.id
+        } catch let error as AccountStoreError where error.kind == .damagedRecord {
+            return false
+        }
     }
 
     /// Makes an account its type's current one, and the one that was it the previous one.

@@ -111,7 +111,8 @@ extension SQLiteStorage {
             for case .integer(let row)? in found.rows.map(\.first) { rows.insert(row) }
         }
         if !isWhole, let least = rows.min(), let greatest = rows.max() {
-            rows.formUnion(least...min(greatest, least.addingReportingOverflow(Int64(maximumRows)).partialValue))
+            let (end, overflows) = least.addingReportingOverflow(Int64(maximumRows))
+            rows.formUnion(least...(overflows ? greatest : min(greatest, end)))
         }
         return rows.sorted()
     }

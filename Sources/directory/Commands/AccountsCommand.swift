@@ -23,9 +23,8 @@ struct AccountsCommand {
     func show() async throws -> ExitStatus {
         let store = try await context.store(try context.settings())
         let account = try await context.account(store, named: context.invocation.argument("ACCOUNT"))
-        let current = try await store.currentAccount(ofType: account.type)
         let record = AccountRecord(
-            account: account, isCurrent: current?.id == account.id, now: store.surroundings.now())
+            account: account, isCurrent: try await store.isCurrent(account), now: store.surroundings.now())
         try OutputFormat(context.invocation).show(record, context.console)
         return .done
     }
@@ -40,6 +39,15 @@ struct AccountsCommand {
 
     func remove() async throws -> ExitStatus {
         let store = try await context.store(try context.settings())
+        // A record that cannot be read has no name: its identifier, word for word, is what it can be removed by.
+        let damaged = try await store.damagedRecords().first {
+            $0.id.rawValue == context.invocation.argument("ACCOUNT")
+        }
+        if let damaged {
+            try await store.remove(damaged.id)
+            context.console.note("Removed the record \(damaged.id) (\(damaged.type)), which could not be read.")
+            return .done
+        }
         let account = try await context.account(store, named: context.invocation.argument("ACCOUNT"))
         try await OfflineCopies.forget(account, context)
         try await store.remove(account.id)
@@ -50,15 +58,21 @@ struct AccountsCommand {
 
     /// The accounts with the mark of the current one of each type.
     static func records(_ store: AccountStore, ofType type: String?) async throws -> [AccountRecord] {
-        var current: [String: Account.ID] = [:]
+        var current: [String: Account.ID?] = [:]
         var records: [AccountRecord] = []
         for account in try await store.accounts(ofType: type) {
             if current[account.type] == nil {
-                current[account.type] = try await store.currentAccount(ofType: account.type)?.id
+                do {
+                    current[account.type] = .some(try await store.currentAccount(ofType: account.type)?.id)
+                } catch let error as AccountStoreError where error.kind == .damagedRecord {
+                    // The others are listed all the same, none of them as the current one.
+                    current[account.type] = .some(nil)
+                }
             }
             records.append(
                 AccountRecord(
-                    account: account, isCurrent: current[account.type] == account.id, now: store.surroundings.now()))
+                    account: account, isCurrent: current[account.type] == .some(account.id),
+                    now: store.surroundings.now()))
         }
         return records
     }

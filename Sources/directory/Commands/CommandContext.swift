@@ -165,7 +165,8 @@ struct CommandContext {
             .store, "the record of an account cannot be read",
             reason:
                 "\(damaged.count) of them, the first \(first.id) of type \(first.type): damaged, or sealed with another key",
-            hint: "nothing was changed; restore a copy of \(store.storagePlace), or directory sign-in \(first.type)")
+            hint: "nothing was changed; restore a copy of \(store.storagePlace), "
+                + "or directory accounts remove \(first.id) and directory sign-in \(first.type)")
     }
 }
 

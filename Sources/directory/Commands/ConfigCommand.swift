@@ -107,7 +107,9 @@ struct ConfigCommand {
                 name: name, value: context.invocation.string("type") ?? settings?.defaultType ?? "",
                 from: context.invocation.string("type") == nil
                     ? settings == nil ? "not set" : "settings" : source("type"))
-        default: return ConfigValue(name: name, value: "private", from: "default")
+        default:
+            let mode = try context.settingsOfFile()?.deviceMode ?? .private
+            return ConfigValue(name: name, value: mode.rawValue, from: mode == .private ? "default" : "settings")
         }
     }
 

@@ -17,10 +17,10 @@ struct DoctorCommand {
                 reason: "\(settings.source) has \(settings.types.map(\.name).joined(separator: ", "))",
                 hint: "name one of them with --type")
         }
-        let directory = context.storeDirectory
         let diagnosis = try await Diagnosis.examine(
-            settings: settings, storage: SQLiteStorage(directory: directory), custody: KeyFile(directory: directory),
-            surroundings: context.surroundings(), type: type, usesNetwork: !context.invocation.flag("offline"))
+            settings: settings, storage: SQLiteStorage(directory: context.storeDirectory),
+            keyPlaces: try context.keyPlaces(), surroundings: context.surroundings(), type: type,
+            usesNetwork: !context.invocation.flag("offline"))
         let writer = OutputFormat(context.invocation).list(DiagnosisRecord.columns, context.console)
         for finding in diagnosis.findings { try writer.write(DiagnosisRecord(finding: finding)) }
         try writer.finish()

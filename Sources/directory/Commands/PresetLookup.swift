@@ -36,7 +36,7 @@ extension CommandContext {
         guard preset.isComplete else { throw CommandError(incomplete: preset, file: settingsFile.path) }
         return try Settings(
             types: (settings?.types ?? []) + [try preset.accountType()], defaultType: settings?.defaultType ?? name,
-            source: settings?.source ?? "the presets built in")
+            source: settings?.source ?? "the presets built in", deviceMode: settings?.deviceMode ?? .private)
     }
 
     /// The commands that are about the accounts there are, whatever the settings.

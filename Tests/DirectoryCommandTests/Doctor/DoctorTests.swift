@@ -48,6 +48,81 @@ import Testing
         #expect(answer.status == 9 && answer.output.contains("chmod 700"), "\(answer.output)")
     }
 
+    @Test func `a key that is sealed with a passphrase is asked for as everywhere`() async throws {
+        let terminal = try await Terminal()
+        let file = terminal.folder.appending(path: "passphrase")
+        try "correct horse\n".write(to: file, atomically: true, encoding: .utf8)
+        try #require(chmod(file.path, 0o600) == 0)
+        terminal.set("DIRECTORY_PASSPHRASE_FILE", file.path)
+        _ = await terminal.run("sign-in")
+        let moved = await terminal.run("config", "set", "key-custody", "passphrase")
+        #expect(moved.status == 0, "\(moved.errors)")
+        let answer = await terminal.run("doctor", "--offline")
+        #expect(answer.status == 0 && answer.output.contains("sealed with a passphrase"), "\(answer.output)")
+        try "wrong horse\n".write(to: file, atomically: true, encoding: .utf8)
+        try #require(chmod(file.path, 0o600) == 0)
+        #expect(await terminal.run("doctor", "--offline").status == 9)
+    }
+
+    @Test func `with a damaged record the others are listed, and it can be removed`() async throws {
+        let terminal = try await Terminal()
+        _ = await terminal.run("sign-in")
+        terminal.person(.approvesAs("li.ming@contoso.example"))
+        _ = await terminal.run("sign-in")
+        // The one that is used: its record is changed from outside.
+        let storage = SQLiteStorage(directory: StoreDirectory(terminal.store.path))
+        let current = String(
+            decoding: try #require(try await storage.value("current:local")), as: UTF8.self)
+        var record = try #require(try await storage.record(current))
+        record.revision += 1
+        _ = try await storage.replace(record, kind: .profile)
+
+        let status = await terminal.run("status", "-o", "json")
+        #expect(status.status == 9)
+        let accounts = try #require(try JSONValue(parsing: status.output).object?["accounts"]?.array)
+        #expect(accounts.map { $0.object?["userName"] } == ["ada@contoso.example"])
+        #expect(accounts.map { $0.object?["active"] } == [false])
+        let list = await terminal.run("accounts")
+        #expect(list.status == 9 && list.output.contains("ada@contoso.example"), "\(list.errors)")
+        #expect(await terminal.run("accounts", "show", "ada@contoso.example").status == 0)
+        #expect(await terminal.run("doctor", "--offline").output.contains("directory accounts remove \(current)"))
+
+        #expect(await terminal.run("accounts", "remove", current).status == 0)
+        #expect(await terminal.run("status").status == 0)
+        #expect(await terminal.run("doctor", "--offline").status == 0)
+    }
+
+    @Test func `the device mode of the settings holds for a type of the presets, and config tells it`() async throws {
+        let terminal = try await Terminal()
+        #expect(await terminal.run("config", "get", "device-mode").output == "private\n")
+        try terminal.write(
+            settings: terminal.nested.replacing("{\"types\"", with: "{\"deviceMode\": \"shared\", \"types\""))
+        #expect(await terminal.run("config", "get", "device-mode").output == "shared\n")
+        let complete = ProviderPreset.all.first { $0.isComplete }
+        let preset = try #require(complete)
+        for words in [["status", "-o", "json"], ["status", "-o", "json", "--type", preset.name]] {
+            let status = await terminal.run(words: words)
+            #expect(try JSONValue(parsing: status.output).object?["deviceMode"] == "shared", "\(status.errors)")
+        }
+    }
+
+    @Test func `one account is exported though another record is damaged`() async throws {
+        let terminal = try await Terminal()
+        _ = await terminal.run("sign-in")
+        terminal.person(.approvesAs("li.ming@contoso.example"))
+        _ = await terminal.run("sign-in")
+        let storage = SQLiteStorage(directory: StoreDirectory(terminal.store.path))
+        let current = String(
+            decoding: try #require(try await storage.value("current:local")), as: UTF8.self)
+        var record = try #require(try await storage.record(current))
+        record.revision += 1
+        _ = try await storage.replace(record, kind: .profile)
+        #expect(await terminal.run("accounts", "export", "--reveal-secrets").status == 9)
+        let one = await terminal.run("accounts", "export", "--reveal-secrets", "ada@contoso.example")
+        #expect(one.status == 0)
+        #expect(try JSONValue(parsing: one.output).object?["accounts"]?.array?.count == 1)
+    }
+
     @Test func `wrong settings end with 8, an unknown type too`() async throws {
         let terminal = try await Terminal()
         #expect(await terminal.run("doctor", "--type", "none", "--offline").status == 8)

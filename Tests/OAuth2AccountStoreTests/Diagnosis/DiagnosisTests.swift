@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTransport
+import JOSE
 import OAuth2
 import StrictJSON
 import Testing
@@ -142,6 +143,35 @@ struct DiagnosisTests {
         storage.fail(with: StorageError(kind, place: "/store", reason: "no", hint: "run: chmod 700 /store"))
         let found = try finding(try await examine(test, storage: storage, usesNetwork: false), .store)
         #expect(found.failure?.kind == .storage(kind) && found.remedy == "run: chmod 700 /store")
+    }
+
+    @Test func `the key is looked for where the store keeps it`() async throws {
+        let storage = MemoryStorage()
+        var places = KeyPlaces(directory: StoreDirectory("/nowhere"), choice: .passphrase, environment: [:])
+        places.passphraseParameters = try Scrypt(cost: 16, blockSize: 1, parallelization: 1)
+        places.passphrase = { _ in Secret("correct horse") }
+        let types = [try type()]
+        _ = try await AccountStore(settings: try Settings(types: types), storage: storage, keyPlaces: places)
+        places.choice = nil
+        let test = try await TestStore(types: types)
+        func examine() async throws -> Diagnosis.Finding {
+            try finding(
+                try await Diagnosis.examine(
+                    settings: test.store.settings, storage: storage, keyPlaces: places,
+                    surroundings: test.store.surroundings, usesNetwork: false), .key)
+        }
+        let found = try await examine()
+        #expect(found.state == .ok && found.detail.contains("passphrase"), "\(found)")
+        places.passphrase = { _ in Secret("wrong horse") }
+        #expect(try await examine().failure?.kind == .key)
+    }
+
+    @Test func `an account of a policy that the settings no longer name is told`() async throws {
+        let test = try await TestStore(types: [try type()])
+        let ada = try await test.signIn()
+        _ = try await test.store.update(ada.id, .profile) { $0.policy = "edit" }
+        let found = try finding(try await examine(test, usesNetwork: false), .accounts)
+        #expect(found.state == .problem && found.failure?.kind == .settings && found.detail.contains("policies"))
     }
 
     @Test func `sign-ins that are over and damaged records are told, each with its line`() async throws {

@@ -70,6 +70,25 @@ struct ClockTests {
         #expect(provider.refreshes == 1 && provider.refusals == 0)
     }
 
+    @Test func `a clock set back makes no token live longer for one that was used in between`() {
+        let ages = TokenAges(), id = Account.ID(rawValue: "a"), start = Date(timeIntervalSince1970: 1_800_000_000)
+        func tokens(_ name: String) -> Tokens {
+            Tokens(
+                access: Secret(name), refresh: nil, idToken: nil, scope: [], type: nil, received: start, lifetime: 3600)
+        }
+        for name in ["main", "further"] {
+            #expect(ages.now(judging: tokens(name), of: id, wall: start, uptime: 0) == start)
+        }
+        let back = start.addingTimeInterval(60)
+        for name in ["main", "further", "main"] {
+            #expect(
+                ages.now(judging: tokens(name), of: id, wall: back, uptime: 3500) == start.addingTimeInterval(3500))
+        }
+        // It remembers no more of an account than it can have.
+        for number in 0..<50 { _ = ages.now(judging: tokens("t\(number)"), of: id, wall: start, uptime: 0) }
+        #expect(ages.now(judging: tokens("main"), of: id, wall: back, uptime: 3500) == back)
+    }
+
     @Test(arguments: [true, false])
     func `after a sleep of eight hours no dead token is used`(asleep: Bool) async throws {
         let provider = try ClockedProvider()

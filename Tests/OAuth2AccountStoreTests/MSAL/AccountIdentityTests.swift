@@ -105,6 +105,17 @@ struct AccountIdentityTests {
         #expect(try await again.previousAccount(ofType: "t") == nil)
     }
 
+    @Test func `when the present account is removed, the former one is not both`() async throws {
+        let test = try ScopedProvider()
+        let store = try await test.store()
+        let ada = try await test.signIn(store)
+        let bob = try await test.signIn(store, as: "bob")
+        try await store.remove(bob.id)
+        #expect(try await store.currentAccount(ofType: "t")?.id == ada.id)
+        #expect(try await store.isCurrent(ada))
+        #expect(try await store.previousAccount(ofType: "t") == nil)
+    }
+
     /// A record as the version before further tokens wrote it.
     private static let oldRecord = #"""
         {"id":"a1","type":"t","issuer":"https://id.example","subject":"ada","userName":"ada@contoso.example",

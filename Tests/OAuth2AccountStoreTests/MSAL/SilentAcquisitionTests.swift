@@ -149,6 +149,23 @@ struct SilentAcquisitionTests {
         #expect(try await store.accessToken(for: ada.id, scopes: ["read", "write"]).scope.contains("write"))
     }
 
+    @Test func `what Entra's number says to pass is no missing consent, and is asked for again`() async throws {
+        let test = try ScopedProvider()
+        test.change { $0.consented.insert("write") }
+        let store = try await test.store()
+        let ada = try await test.signIn(store)
+        for (number, kind) in [
+            ("AADSTS90033: a passing fault", AccountStoreError.Kind.unavailable),
+            ("AADSTS70011: the scope is not valid", .settings),
+        ] {
+            test.change { $0.refusal = ["error": "invalid_grant", "error_description": .string(number)] }
+            let error = try await grantFailure { try await store.accessToken(for: ada.id, scopes: ["write"]) }
+            #expect(error?.kind == kind)
+        }
+        test.change { $0.refusal = nil }
+        #expect(try await store.accessToken(for: ada.id, scopes: ["write"]).secret == Secret("at-2"))
+    }
+
     @Test func `a server that does not read the scope does not make a token better than it is`() async throws {
         let test = try ScopedProvider()
         test.change {

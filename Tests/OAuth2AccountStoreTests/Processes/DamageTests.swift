@@ -181,4 +181,28 @@ struct DamageTests {
         #expect(error?.kind == .key)
         #expect(try Data(contentsOf: URL(filePath: directory.store.file("accounts.sqlite"))) == image)
     }
+
+    @Test func `a row number at the end of all numbers is copied out too`() async throws {
+        let place = try plant(try await makeStore(1).image, "last")
+        do {
+            let connection = try SQLiteConnection(path: place.file("accounts.sqlite"))
+            try connection.run("UPDATE accounts SET rowid = ?", [.integer(.max - 5)])
+            // An index that cannot be read: the rows are looked for one by one.
+            guard
+                case .integer(let page)? = try connection.run(
+                    "SELECT rootpage FROM sqlite_schema WHERE name = 'accounts_by_type'"
+                ).first?.first,
+                case .integer(let size)? = try connection.run("PRAGMA page_size").first?.first
+            else {
+                Issue.record("no index")
+                return
+            }
+            let file = try FileHandle(forUpdating: URL(filePath: place.file("accounts.sqlite")))
+            try file.seek(toOffset: UInt64((page - 1) * size))
+            try file.write(contentsOf: Data(repeating: 0xEE, count: Int(size)))
+            try file.close()
+        }
+        let report = try await SQLiteStorage(directory: place).salvage(with: try TestStore.key().key())
+        #expect(report.records == 1 && report.opening == 1)
+    }
 }

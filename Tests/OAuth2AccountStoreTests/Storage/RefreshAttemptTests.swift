@@ -62,6 +62,20 @@ struct RefreshAttemptTests {
         #expect(try await failure { try await test.token(ada.id) }?.kind == .signInNeeded(.grantGone))
     }
 
+    @Test func `a provider that gives the same tokens again leaves no mark`() async throws {
+        let test = try await TestStore()
+        let ada = try await test.signIn()
+        let tokens = try #require(try await test.store.saved(ada.id)).tokens
+        test.clock.advance(4000)
+        test.provider.next { _ in
+            .json(["access_token": .string(tokens.accessToken.value), "token_type": "Bearer", "expires_in": 60])
+        }
+        #expect(try await test.token(ada.id) == tokens.accessToken.value)
+        test.clock.advance(4000)
+        test.provider.next { _ in .refusal("invalid_grant") }
+        #expect(try await failure { try await test.token(ada.id) }?.kind == .signInNeeded(.grantGone))
+    }
+
     @Test func `a removed account leaves no mark`() async throws {
         let storage = MemoryStorage()
         let test = try await TestStore(storage: storage)
