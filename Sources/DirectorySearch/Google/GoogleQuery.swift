@@ -165,9 +165,7 @@ extension UserQuery {
         // The customer of the administrator who signed in.
         var options = ["customer=my_customer"]
         var words: String?
-        if let filter = try wholeFilter({ expression throws(DirectoryError) in
-            try Self.googleFilter(expression, depth: 0)
-        }) {
+        if let filter = try wholeFilter(Self.googleFilter) {
             let text = try GoogleQueryWriter.text(filter)
             words = text
             options.append("query=" + ODataEscaping.queryValue(text))
@@ -194,6 +192,10 @@ extension UserQuery {
     private static let googleOrders = [
         "mail": "email", "userPrincipalName": "email", "givenName": "givenName", "surname": "familyName",
     ]
+
+    private static func googleFilter(_ expression: UserSearch.Expression) throws(DirectoryError) -> UserFilter {
+        try googleFilter(expression, depth: 0)
+    }
 
     private static func googleFilter(
         _ expression: UserSearch.Expression, depth: Int

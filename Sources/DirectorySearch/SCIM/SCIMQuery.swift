@@ -15,9 +15,7 @@ extension UserQuery {
         try checkPlainness(of: "SCIM")
         var options: [String] = []
         var words: String?
-        if let filter = try wholeFilter({ expression throws(DirectoryError) in try Self.scimFilter(expression, depth: 0)
-            })
-        {
+        if let filter = try wholeFilter(Self.scimFilter) {
             let text = try SCIMFilterWriter.text(filter)
             words = text
             options.append("filter=" + ODataEscaping.queryValue(text))
@@ -40,6 +38,10 @@ extension UserQuery {
         options.append("count=\(pageCount(atMost: 999))")
         return DirectoryRequest(
             target: "Users?" + options.joined(separator: "&"), accept: SCIMDirectory.mediaType, words: words)
+    }
+
+    private static func scimFilter(_ expression: UserSearch.Expression) throws(DirectoryError) -> UserFilter {
+        try scimFilter(expression, depth: 0)
     }
 
     /// What a search means as a filter.

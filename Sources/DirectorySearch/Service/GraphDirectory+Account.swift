@@ -14,20 +14,28 @@ extension GraphDirectory {
     public init(
         account: Account, in store: AccountStore, retry: RetryPolicy = RetryPolicy(), budget: RetryBudget? = nil
     ) {
-        self.init(connecting: GraphConnection.connecting(account, store, RequestPace(), retry, budget))
+        self.init(connecting: GraphConnection.connecting(.graph, account, store, RequestPace(), retry, budget))
     }
 }
 
 extension GraphConnection {
     /// Gives the connection to the directory of an account, with the address that its type's settings name.
     static func connecting(
-        _ account: Account, _ store: AccountStore, _ pace: RequestPace, _ retry: RetryPolicy, _ budget: RetryBudget?
+        _ kind: AccountType.Directory, _ account: Account, _ store: AccountStore, _ pace: RequestPace,
+        _ retry: RetryPolicy, _ budget: RetryBudget?
     ) -> @Sendable () async throws -> GraphConnection {
         return {
             guard let type = store.settings[account.type] else {
                 throw SettingsError(
                     file: store.settings.source, key: "types.\(account.type)", expected: "the type of the account",
                     found: "nothing")
+            }
+            // The token of one service is nothing for another.
+            guard type.directory == kind else {
+                throw SettingsError(
+                    file: store.settings.source, key: "types.\(type.name).directory",
+                    expected: "\"\(kind.rawValue)\", because only that directory can do this",
+                    found: "\"\(type.directory.rawValue)\"")
             }
             guard let address = type.graphAPI else {
                 throw SettingsError(
