@@ -25,7 +25,9 @@ struct SingleLookups<Names: AsyncIteratorProtocol & Sendable>: UserLookupSource 
         if let known = self.connection {
             connection = known
         } else {
-            connection = try await connect()
+            let made = try await connect()
+            // All waits of the lookup come from one budget.
+            connection = made.sharing(made.makeBudget())
             self.connection = connection
         }
         while !hasEnded, pending.count < Self.maximumUnderWay {
@@ -39,7 +41,6 @@ struct SingleLookups<Names: AsyncIteratorProtocol & Sendable>: UserLookupSource 
                     let wait = connection.pace.take(1, now: connection.now())
                     if wait > .zero { try await connection.sleep(wait) }
                     do {
-                        // Each name has its own waits, unless all share one budget.
                         return UserLookup(name: name, result: .success(try await find(connection, name)))
                     } catch let error as DirectoryError where Self.concernsOne(error.kind) {
                         return UserLookup(name: name, result: .failure(error))

@@ -98,7 +98,13 @@ public struct SCIMDirectory: UserDirectory {
         _ names: Names, select: [String] = UserQuery.defaultProperties
     ) -> UserLookups where Names.Element == String, Names.AsyncIterator: Sendable {
         UserLookups { [connect] in
-            SingleLookups(connect: connect, names: names.makeAsyncIterator()) { connection, name in
+            SingleLookups(
+                connect: {
+                    // What is wrong with the question as a whole is told before anything is sent.
+                    _ = try SCIMAttribute.selection(select)
+                    return try await connect()
+                }, names: names.makeAsyncIterator()
+            ) { connection, name in
                 try await Self.find(name, select, connection, connection.makeBudget())
             }
         }
@@ -169,10 +175,6 @@ public struct SCIMDirectory: UserDirectory {
                 throw answer.unreadable("totalResults is missing")
             }
             let start = place.flatMap { Int($0) } ?? 1
-            // A service that does not page says so by beginning elsewhere than it was asked to.
-            if let begun = members["startIndex"]?.number?.int64, begun != start, !users.isEmpty {
-                throw DirectoryError(.endlessPages)
-            }
             // The total is that of now: people come and go while they are listed.
             let (next, overflows) = start.addingReportingOverflow(users.count)
             let hasMore = !users.isEmpty && !overflows && next <= total

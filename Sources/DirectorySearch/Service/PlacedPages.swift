@@ -1,6 +1,8 @@
 /// The pages of a search in a directory that names the next page by a place: a number or a token.
 ///
-/// Only the present page and the place of the next are kept.
+/// Only the present page, the place of the next and the identifiers of the page before are kept. Who comes while people are listed
+/// by number moves the others on by one, so that the last of a page begins the next: nobody comes twice for that. Who goes
+/// moves them back, and somebody can be missed; numbers are no better than that (RFC 7644 section 3.4.2.4).
 struct PlacedPages: UserPageSource {
     /// What one kind of directory does with a query and with an answer.
     struct Reading: Sendable {
@@ -22,8 +24,13 @@ struct PlacedPages: UserPageSource {
     private var hasEnded = false
     private var count = 0
     private var guardian = LoopGuard()
-    /// The first person of the page before: a service that ignores the place gives the same page for ever.
-    private var leader: Int?
+    /// The people of the page before.
+    private var previous: Set<Int> = []
+    /// How many pages in a row had nobody but those of the page before: a service that ignores the place gives the same for ever.
+    private var repeats = 0
+
+    /// How often a page may be repeated.
+    private static let maximumRepeats = 1
 
     /// - Parameter budget: that of the operation this is a part of; nil for one of its own.
     init(
@@ -54,14 +61,15 @@ struct PlacedPages: UserPageSource {
                 address: "\(connection.base)/\(request.target)", accept: request.accept,
                 permissions: request.permissions), budget: budget)
         let found = try reading.page(answer, place)
-        let first = found.users.first?.identity
-        if !isFirst, let first, first == leader { throw DirectoryError(.endlessPages) }
-        leader = first
+        let users = found.users.filter { user in user.identity.map { !previous.contains($0) } ?? true }
+        repeats = users.isEmpty && !found.users.isEmpty ? repeats + 1 : 0
+        guard repeats <= Self.maximumRepeats else { throw DirectoryError(.endlessPages) }
+        previous = Set(found.users.compactMap(\.identity))
         place = found.next
         hasEnded = found.next == nil
         try guardian.leave(isEmpty: found.users.isEmpty && found.next != nil)
 
-        var page = UserPage(users: found.users, hasMore: found.next != nil)
+        var page = UserPage(users: users, hasMore: found.next != nil)
         if isFirst, query.countsTotal { page.count = found.total }
         if let limit = query.limit, count + page.users.count >= limit {
             page.hasMore = page.hasMore || count + page.users.count > limit

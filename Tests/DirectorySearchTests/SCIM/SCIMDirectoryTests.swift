@@ -59,16 +59,25 @@ private func failed(_ status: Int, _ fields: HTTPFields = [:]) -> HTTPResponse {
     #expect(pages.last?.hasMore == true)
 }
 
-@Test func `a service that ignores the place, or says where it began instead, does not loop`() async throws {
-    let same = ScriptedTransport { _ in page(["1", "2"], total: 9) }
-    let other = ScriptedTransport { _ in page(["1", "2"], start: 1, total: 9) }
-    for transport in [same, other] {
-        let error = try await failure {
-            try await directory(transport).users(matching: .everyone(pageSize: 2)).collected()
-        }
-        #expect(error?.kind == .endlessPages)
-        #expect(transport.requests.count == 2)
+@Test func `who comes while people are listed makes nobody come twice`() async throws {
+    let transport = ScriptedTransport([
+        page(["1", "2", "3"], total: 5), page(["3", "4", "5"], total: 7), page(["5"], total: 7),
+    ])
+    let pages = try await directory(transport).pages(matching: .everyone(pageSize: 3)).collected()
+    #expect(pages.map { $0.users.map(\.id) } == [["1", "2", "3"], ["4", "5"], []])
+    #expect(transport.addresses.last?.contains("startIndex=7&") == true)
+}
+
+@Test func `a service that ignores the place does not loop`() async throws {
+    let transport = ScriptedTransport { _ in page(["1", "2"], start: 1, total: 9) }
+    let error = try await failure {
+        try await directory(transport).users(matching: .everyone(pageSize: 2)).collected()
     }
+    #expect(error?.kind == .endlessPages)
+    #expect(transport.requests.count == 3)
+}
+
+@Test func `an answer that is no list of SCIM's is an error, and nobody is no list`() async throws {
     let empty = ScriptedTransport([.json(#"{"totalResults":0}"#)])
     #expect(try await directory(empty).users(matching: .everyone()).collected().isEmpty)
     for text in [#"{"totalResults":3}"#, #"{"Resources":[]}"#, "[]", "{", #"{"Resources":[1],"totalResults":1}"#] {
@@ -180,6 +189,13 @@ private func failed(_ status: Int, _ fields: HTTPFields = [:]) -> HTTPResponse {
         case .failure(let error): #expect(error.kind == .notFound && lookup.name.hasPrefix("x"))
         }
     }
+    let unsent = ScriptedTransport([])
+    let wrong = try await failure { try await directory(unsent).lookUp(["a"], select: ["skills"]).collected() }
+    guard case .invalidQuery? = wrong?.kind else {
+        Issue.record("\(String(describing: wrong))")
+        return
+    }
+    #expect(unsent.requests.isEmpty)
     let refused = ScriptedTransport { _ in failed(401) }
     let error = try await failure { try await directory(refused).lookUp(["a", "b"]).collected() }
     #expect(error?.kind == .signInNeeded(claims: nil))
