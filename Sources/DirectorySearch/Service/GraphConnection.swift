@@ -31,7 +31,7 @@ extension AuthorizationDemand: CustomStringConvertible, CustomDebugStringConvert
     public var customMirror: Mirror { Mirror(self, children: ["demand": description]) }
 }
 
-/// Where Microsoft Graph is and how requests get there and back.
+/// Where Microsoft Graph is and how requests get there and back. The same serves directories of other kinds.
 ///
 /// The access token goes to the scheme, host and port of the address given here and to no other place.
 public struct GraphConnection: Sendable {
@@ -64,6 +64,8 @@ public struct GraphConnection: Sendable {
     public var makeRequestID: @Sendable () -> UUID = { UUID() }
 
     let origin: Origin
+    /// What the service does otherwise than Graph.
+    var dialect = ServiceDialect.graph
 
     /// A connection to the Graph at this address.
     ///
@@ -99,5 +101,19 @@ public struct GraphConnection: Sendable {
         self.authorization = authorization
         self.retry = retry
         self.budget = budget
+    }
+
+    /// A connection to a directory of another kind than Graph.
+    ///
+    /// - Parameter directoryBase: the address below which everything is: `https://id.example/scim/v2`,
+    ///   `https://admin.googleapis.com/admin/directory/v1`. Plain http only for this machine.
+    /// - Throws: ``DirectoryError`` of the kind `invalidAddress`.
+    public init(
+        directoryBase: URL, transport: any HTTPTransport, retry: RetryPolicy = RetryPolicy(),
+        budget: RetryBudget? = nil, authorization: @escaping Authorization
+    ) throws(DirectoryError) {
+        try self.init(
+            graphAPI: directoryBase, apiVersion: "", transport: transport, retry: retry, budget: budget,
+            authorization: authorization)
     }
 }

@@ -14,21 +14,40 @@ extension GraphDirectory {
     public init(
         account: Account, in store: AccountStore, retry: RetryPolicy = RetryPolicy(), budget: RetryBudget? = nil
     ) {
-        let pace = RequestPace()
-        self.init(connecting: {
+        self.init(connecting: GraphConnection.connecting(.graph, account, store, RequestPace(), retry, budget))
+    }
+}
+
+extension GraphConnection {
+    /// Gives the connection to the directory of an account, with the address that its type's settings name.
+    static func connecting(
+        _ kind: AccountType.Directory, _ account: Account, _ store: AccountStore, _ pace: RequestPace,
+        _ retry: RetryPolicy, _ budget: RetryBudget?
+    ) -> @Sendable () async throws -> GraphConnection {
+        return {
             guard let type = store.settings[account.type] else {
                 throw SettingsError(
                     file: store.settings.source, key: "types.\(account.type)", expected: "the type of the account",
                     found: "nothing")
             }
+            // The token of one service is nothing for another.
+            guard type.directory == kind else {
+                throw SettingsError(
+                    file: store.settings.source, key: "types.\(type.name).directory",
+                    expected: "\"\(kind.rawValue)\", because only that directory can do this",
+                    found: "\"\(type.directory.rawValue)\"")
+            }
             guard let address = type.graphAPI else {
                 throw SettingsError(
-                    file: store.settings.source, key: "graphAPI",
+                    file: store.settings.source, key: type.directory == .graph ? "graphAPI" : "directoryBase",
                     expected: "the address of the directory of \(type.name)",
-                    found: "nothing", hint: "add \"graphAPI\": \"https://graph.microsoft.com/\"")
+                    found: "nothing",
+                    hint: type.directory == .graph
+                        ? "add \"graphAPI\": \"https://graph.microsoft.com/\"" : "add \"directoryBase\"")
             }
             var connection = try GraphConnection(
-                graphAPI: address, apiVersion: type.graphVersion, transport: store.transport(for: type), retry: retry
+                graphAPI: address, apiVersion: type.directory == .graph ? type.graphVersion : "",
+                transport: store.transport(for: type), retry: retry
             ) { demand in
                 let token: AccessToken
                 switch demand {
@@ -57,6 +76,6 @@ extension GraphDirectory {
             connection.sleep = store.surroundings.sleep
             connection.now = store.surroundings.now
             return connection
-        })
+        }
     }
 }

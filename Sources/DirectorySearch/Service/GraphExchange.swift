@@ -43,7 +43,11 @@ extension GraphConnection {
         }
 
         /// The answer as an object with a list in it, each element an object.
-        func list(_ name: String = "value") throws(DirectoryError) -> (members: JSONObject, elements: [JSONSlice]) {
+        ///
+        /// - Parameter absence: whether an answer of these members says without a list that there is nobody.
+        func list(
+            _ name: String = "value", absence: (JSONObject) -> Bool = { _ in false }
+        ) throws(DirectoryError) -> (members: JSONObject, elements: [JSONSlice]) {
             let text: JSONListText?
             do {
                 text = try JSONListText(parsing: response.body, list: name)
@@ -51,7 +55,10 @@ extension GraphConnection {
                 throw unreadable("it is not JSON")
             }
             guard let text else { throw unreadable("it is no object") }
-            guard let elements = text.elements else { throw unreadable("the list \"\(name)\" is missing") }
+            guard let elements = text.elements else {
+                guard absence(text.members) else { throw unreadable("the list \"\(name)\" is missing") }
+                return (text.members, [])
+            }
             if let other = elements.first(where: { !$0.isObject }) {
                 throw unreadable("the list holds \(other.kind) instead of an object")
             }
@@ -100,6 +107,8 @@ extension GraphConnection {
             }
             var error = GraphFailure.error(
                 for: response, clientRequestID: identifier, permissions: question.permissions, now: now())
+            if !dialect.namesRequests { error.clientRequestID = nil }
+            dialect.explain(&error, response)
 
             if case .signInNeeded(let claims) = error.kind, !hasRenewed {
                 hasRenewed = true
@@ -116,7 +125,7 @@ extension GraphConnection {
                 token = renewed
                 continue
             }
-            guard retry.retries(response.status) else { throw error }
+            guard retry.retries(response.status) || error.kind == .throttled else { throw error }
             let delay = retry.delay(retry: retries, asked: error.retryAfter, random: random())
             if error.retryAt == nil { error.retryAt = now().addingTimeInterval(delay.seconds) }
             guard retries < retry.maximumRetries, delay <= retry.maximumDelay, budget.take(delay) else { throw error }
@@ -136,9 +145,9 @@ extension GraphConnection {
         }
         request.fields["Accept"] = question.accept
         request.fields["Authorization"] = "Bearer " + token
-        request.fields["client-request-id"] = identifier
+        if dialect.namesRequests { request.fields["client-request-id"] = identifier }
         if question.isAdvanced { request.fields["ConsistencyLevel"] = "eventual" }
-        if retries > 0 { request.fields["Retry-Attempt"] = String(retries) }
+        if retries > 0, dialect.namesRequests { request.fields["Retry-Attempt"] = String(retries) }
         request.timeout = timeout
         request.maximumResponseSize = maximumAnswerSize
         request.redirects = .none

@@ -55,6 +55,16 @@ public struct AccountType: Sendable, Equatable, Identifiable {
         var needsCertificate: Bool { self == .tlsClientAuth || self == .selfSignedTLSClientAuth }
     }
 
+    /// What the directory of the type speaks.
+    public enum Directory: String, Sendable, Equatable, CaseIterable {
+        /// Microsoft Graph.
+        case graph
+        /// SCIM 2.0 (RFC 7644).
+        case scim
+        /// The Directory API of Google's Admin SDK.
+        case google
+    }
+
     /// The name in the settings: `graph`.
     public var name: String
     /// Where the endpoints come from.
@@ -115,7 +125,9 @@ public struct AccountType: Sendable, Equatable, Identifiable {
     public var policies: [String: String] = [:]
     /// The name of the policy that this value is for; nil: the authority's own.
     public internal(set) var policy: String?
-    /// The base address of Microsoft Graph, without version.
+    /// What the directory speaks.
+    public var directory = Directory.graph
+    /// The base address of the directory. Of Microsoft Graph it is without the version, of others it is whole.
     public var graphAPI: URL?
     /// The version of Microsoft Graph.
     public var graphVersion = "v1.0"

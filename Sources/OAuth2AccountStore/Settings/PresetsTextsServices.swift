@@ -112,11 +112,13 @@ extension ProviderPreset {
           "title": "Google",
           "documentation": [
             "https://developers.google.com/identity/protocols/oauth2/native-app",
-            "https://developers.google.com/identity/openid-connect/openid-connect"
+            "https://developers.google.com/identity/openid-connect/openid-connect",
+            "https://developers.google.com/workspace/admin/directory/v1/guides"
           ],
           "needs": ["clientId", "clientSecret"],
           "notes": [
-            "A client of the kind desktop application also has a client secret; Google does not treat it as one, and wants it sent."
+            "A client of the kind desktop application also has a client secret; Google does not treat it as one, and wants it sent.",
+            "To look people up in a Workspace organization add the scope https://www.googleapis.com/auth/admin.directory.user.readonly; an administrator must allow it."
           ],
           "type": {
             "issuer": "https://accounts.google.com",
@@ -124,7 +126,8 @@ extension ProviderPreset {
             "redirectUri": "http://127.0.0.1/callback",
             "scopes": ["openid", "profile", "email"],
             "authorizationParameters": { "access_type": "offline" },
-            "resourceHosts": ["www.googleapis.com", "people.googleapis.com"]
+            "resourceHosts": ["www.googleapis.com", "people.googleapis.com"],
+            "directory": "google"
           }
         }
         """#,

@@ -237,10 +237,23 @@ struct TypeReader {
     private func readResource(into type: inout AccountType) throws(SettingsError) {
         if object["graphAPI"] != nil { type.graphAPI = try address("graphAPI").url }
         if object["api-version"] != nil { type.graphVersion = try text("api-version") }
-        if let value = object["directory"], value != "graph" {
-            throw fault("directory", "\"graph\", the only directory of this version", Self.shown(value))
+        if let value = object["directory"] {
+            guard let directory = value.string.flatMap(AccountType.Directory.init) else {
+                throw fault("directory", "\"graph\", \"scim\" or \"google\"", Self.shown(value))
+            }
+            type.directory = directory
         }
         if object["directoryBase"] != nil { type.graphAPI = try address("directoryBase").url }
+        switch type.directory {
+        case .graph: break
+        case .scim where object["directoryBase"] == nil:
+            throw fault(
+                "directoryBase", "the address below which Users is", "nothing",
+                hint: "add \"directoryBase\": \"https://id.example/scim/v2\"")
+        case .google where object["directoryBase"] == nil:
+            type.graphAPI = URL(string: "https://admin.googleapis.com/admin/directory/v1")
+        case .scim, .google: break
+        }
         type.resourceHosts = try strings("resourceHosts")
         type.knownAuthorities = try knownAuthorities()
         type.policies = try policies(of: type)

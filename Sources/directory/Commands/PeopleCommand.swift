@@ -9,14 +9,13 @@ import StrictJSON
 #endif
 
 extension CommandContext {
-    /// The directory of the account that the command line is about. All waits of the command come from one budget.
-    func directory() async throws -> GraphDirectory {
+    /// The directory of the account that the command line is about, of the kind that its type names. All waits of the command come from one budget.
+    func directory() async throws -> any UserDirectory {
         let store = try await store(try settings())
         var retry = RetryPolicy()
         // A wait that would outlast the command ends it at once, with what the directory said.
         if let timeout = invocation.duration("timeout") { retry.totalDelay = min(timeout, retry.totalDelay) }
-        return GraphDirectory(
-            account: try await account(store), in: store, retry: retry, budget: RetryBudget(retry.totalDelay))
+        return store.directory(of: try await account(store), retry: retry, budget: RetryBudget(retry.totalDelay))
     }
 
     /// Where people are looked for: the account's offline copy with `--offline`, else its directory.
@@ -142,8 +141,12 @@ struct PeopleCommand {
         note("The groups are", person.groups)
     }
 
-    private func savePhoto(of user: User, _ name: String, _ directory: GraphDirectory) async throws {
+    private func savePhoto(of user: User, _ name: String, _ directory: any UserDirectory) async throws {
         guard let file = invocation.string("photo") else { return }
+        guard let directory = directory as? GraphDirectory else {
+            context.console.note("This directory gives no photos.")
+            return
+        }
         guard let photo = try await directory.photo(of: user.id ?? name) else {
             context.console.note("There is no photo.")
             return

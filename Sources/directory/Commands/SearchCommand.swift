@@ -17,9 +17,10 @@ struct SearchCommand {
 
     func run() async throws -> ExitStatus {
         let query = try query()
-        // Wrong queries are told before the store is opened.
-        let plan = try query.plan()
-        if invocation.flag("explain") { return try explain(plan) }
+        if invocation.flag("explain") { return try explain(query) }
+        // Wrong queries are told before the store is opened, where the type is known by then.
+        let type = knownType
+        if let type { try type.check(query) } else if !namesAccount { _ = try query.plan() }
         let format = OutputFormat(invocation)
         let fields = try context.shownFields(format)
         let pages = try await context.people().pages(matching: query)
@@ -43,16 +44,25 @@ struct SearchCommand {
         try writer.finish()
         if invocation.flag("count"), let total { context.console.note("\(total) in all.") }
         if count == 0 {
-            context.console.note("Nobody is found. The search was: \(try description(query))")
+            context.console.note("Nobody is found. The search was: \(try description(query, type))")
             return .notFound
         }
         if isCut { context.console.note("There are more. --all lists everybody, --limit N more of them.") }
         return .done
     }
 
-    /// The search in OData's words.
-    private func description(_ query: UserQuery) throws -> String {
-        if let filter = query.filter { return try filter.odata() }
+    private var namesAccount: Bool { invocation.string("account") != nil && invocation.string("type") == nil }
+
+    /// The type that the search is for; nil when only the account says it, or the settings cannot be read.
+    private var knownType: AccountType? {
+        guard !namesAccount, let settings = try? context.settings() else { return nil }
+        return settings[context.typeName(settings)]
+    }
+
+    /// The search in the directory's words.
+    private func description(_ query: UserQuery, _ type: AccountType?) throws -> String {
+        if let type, let words = try type.words(of: query) { return words }
+        if query.filter != nil, let words = try? query.filter?.odata() { return words }
         return invocation.string("search") ?? "everyone"
     }
 
@@ -123,16 +133,15 @@ struct SearchCommand {
         }
     }
 
-    private func explain(_ plan: QueryPlan) throws -> ExitStatus {
+    private func explain(_ query: UserQuery) throws -> ExitStatus {
         let settings = try context.settings()
         let name = context.typeName(settings)
-        guard let type = settings[name], let address = type.graphAPI?.absoluteString else {
+        guard let explanation = try settings[name]?.explanation(of: query) else {
             throw CommandError(
-                .settings, "no directory", reason: "the type \(name) has no graphAPI",
+                .settings, "no directory", reason: "the type \(name) has no graphAPI and no directoryBase",
                 hint: "name another type with --type")
         }
-        let base = (address.hasSuffix("/") ? address : address + "/") + type.graphVersion
-        try context.console.writeLine(plan.description(base: base))
+        try context.console.writeLine(explanation)
         return .done
     }
 }

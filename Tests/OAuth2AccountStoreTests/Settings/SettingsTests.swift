@@ -147,6 +147,11 @@ struct SettingsTests {
             ("", #","pinnedKeys":["x"]"#, "types.graph.pinnedKeys", nil),
             ("", #","graphAPI":"http://user:pw_s3cr3t@example.com/""#, "types.graph.graphAPI", nil),
             ("", #","knownAuthorities":"x""#, "types.graph.knownAuthorities", nil),
+            ("", #","directory":"ldap""#, "types.graph.directory", nil),
+            (
+                "", #","directory":"scim","graphAPI":"https://id.example/""#, "types.graph.directoryBase",
+                #"add "directoryBase": "https://id.example/scim/v2""#
+            ),
         ] as [(String, String, String, String?)])
     func `a fault in a nested file names the path of its key and shows no secret`(
         member: String, type: String, key: String, hint: String?

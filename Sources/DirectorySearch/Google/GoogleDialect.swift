@@ -1,0 +1,35 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import HTTPTransport
+import StrictJSON
+
+extension ServiceDialect {
+    /// The Directory API of Google: a quota that is used up comes as 403 with a reason, and is what others call 429.
+    ///
+    /// [Limits and quotas](https://developers.google.com/workspace/admin/directory/v1/limits)
+    static let google = ServiceDialect(namesRequests: false) { error, response in
+        guard response.body.first != nil,
+            let failure = (try? JSONValue(parsing: response.body))?.object?["error"]?.object
+        else { return }
+        var reasons = (failure["errors"]?.array ?? []).compactMap { $0.object?["reason"]?.string }
+        reasons += (failure["details"]?.array ?? []).compactMap { $0.object?["reason"]?.string }
+        if let status = failure["status"]?.string { reasons.append(status) }
+        error.code = reasons.first?.clipped(to: 256)
+        error.message = failure["message"]?.string?.clipped(to: 4096)
+        guard response.status == 403 else { return }
+        if reasons.contains(where: quotaReasons.contains) {
+            error.kind = .throttled
+        } else if reasons.contains(where: configurationReasons.contains) {
+            // The API is not switched on for the program's project: no permission mends that.
+            error.kind = .notPermitted(permissions: [])
+        }
+    }
+
+    private static let quotaReasons: Set<String> = [
+        "rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded", "RATE_LIMIT_EXCEEDED",
+    ]
+    private static let configurationReasons: Set<String> = ["accessNotConfigured", "SERVICE_DISABLED"]
+}

@@ -1,0 +1,217 @@
+/// Escaping for the Directory API of Google: the one place where text meets a search query.
+enum GoogleEscaping {
+    /// A value of a clause: in single quotes, each quote and backslash within behind a backslash.
+    ///
+    /// [Search for users](https://developers.google.com/workspace/admin/directory/v1/guides/search-users)
+    static func value(_ text: String) -> String {
+        var bytes: [UInt8] = [UInt8(ascii: "'")]
+        for byte in text.utf8 {
+            if byte == UInt8(ascii: "'") || byte == UInt8(ascii: "\\") { bytes.append(UInt8(ascii: "\\")) }
+            bytes.append(byte)
+        }
+        bytes.append(UInt8(ascii: "'"))
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+/// Writes a filter in the words of Google's Directory API, whose clauses must all hold, and refuses what they cannot say.
+///
+/// [Search for users](https://developers.google.com/workspace/admin/directory/v1/guides/search-users)
+struct GoogleQueryWriter {
+    private typealias Expression = UserFilter.Expression
+
+    private static let fields: [String: String] = [
+        "givenName": "givenName", "surname": "familyName", "displayName": "name", "mail": "email",
+        "userPrincipalName": "email", "otherMails": "email", "jobTitle": "orgTitle", "department": "orgDepartment",
+        "companyName": "orgName", "employeeOrgData/costCenter": "orgCostCenter", "employeeId": "externalId",
+        "streetAddress": "addressStreet", "city": "addressLocality", "state": "addressRegion",
+        "postalCode": "addressPostalCode", "country": "addressCountry", "businessPhones": "phone",
+        "mobilePhone": "phone", "manager/id": "directManagerId", "manager/mail": "directManager",
+    ]
+    /// The fields that are compared from their beginning.
+    private static let prefixed: Set<String> = ["givenName", "familyName", "email"]
+
+    private var clauses: [String] = []
+
+    /// - Throws: ``DirectoryError`` of the kind `emptySearch` for a text of nothing but white space, `invalidQuery` for what cannot
+    ///   be said.
+    static func text(_ filter: UserFilter) throws(DirectoryError) -> String {
+        var writer = GoogleQueryWriter()
+        try writer.write(filter.expression, depth: 0)
+        return writer.clauses.joined(separator: " ")
+    }
+
+    private mutating func write(_ expression: Expression, depth: Int) throws(DirectoryError) {
+        guard depth <= UserQuery.maximumNesting else {
+            throw Self.invalid("the filter nests deeper than \(UserQuery.maximumNesting) levels")
+        }
+        switch expression {
+        case .startsWith(let property, let text):
+            guard !text.isBlank else { throw DirectoryError(.emptySearch) }
+            let field = try field(property)
+            guard Self.prefixed.contains(field) else {
+                throw Self.invalid(
+                    "Google's directory compares the beginning of givenName, surname, mail and userPrincipalName only; ask for "
+                        + "the whole \(property)" + (field == "name" ? ", or for its words with a search" : ""))
+            }
+            try add("\(field):\(GoogleEscaping.value(text))*")
+        case .endsWith(let property, _):
+            throw Self.invalid(
+                "Google's directory does not compare the end of \(property.rawValue.visible(limit: 100)); ask for the whole "
+                    + "or, for names and mail, the beginning")
+        case .compare(let property, let comparison, let value): try compare(property, comparison, value)
+        case .oneOf(let property, let values):
+            guard let first = values.first else { throw DirectoryError(.emptySearch) }
+            guard values.count == 1 else { throw Self.alternatives }
+            try compare(property, .eq, first)
+        case .count(let property, _, _), .element(let property, _):
+            throw Self.invalid(
+                "Google's directory does not look into the list \(property.rawValue.visible(limit: 100)); compare the property "
+                    + "itself")
+        case .not(let inner):
+            if case .compare(.accountEnabled, .eq, .truth(let truth)) = inner {
+                try compare(.accountEnabled, .eq, .truth(!truth))
+            } else {
+                throw Self.invalid("Google's directory has no \"not\"; ask for all and leave out whom you do not want")
+            }
+        case .all(let parts):
+            guard !parts.isEmpty else { throw DirectoryError(.emptySearch) }
+            for part in parts { try write(part, depth: depth + 1) }
+        case .any(let parts):
+            guard let first = parts.first else { throw DirectoryError(.emptySearch) }
+            guard parts.count == 1 else { throw Self.alternatives }
+            try write(first, depth: depth + 1)
+        case .raw(let text):
+            guard !text.isBlank else { throw DirectoryError(.emptySearch) }
+            try add(text)
+        }
+    }
+
+    private mutating func compare(
+        _ property: UserProperty, _ comparison: UserFilter.Comparison, _ value: FilterValue
+    ) throws(DirectoryError) {
+        guard comparison == .eq else {
+            throw Self.invalid(
+                "Google's directory compares \(property.rawValue.visible(limit: 100)) for equality only, not with "
+                    + "\"\(comparison.rawValue)\"")
+        }
+        if property == .accountEnabled {
+            switch value {
+            case .truth(let truth): return try add("isSuspended=\(!truth)")
+            case .text(let text) where text.lowercased() == "true": return try add("isSuspended=false")
+            case .text(let text) where text.lowercased() == "false": return try add("isSuspended=true")
+            default: throw Self.invalid("accountEnabled is compared with true or false")
+            }
+        }
+        let field = try field(property)
+        switch value {
+        case .text(let text):
+            guard !text.isBlank else { throw DirectoryError(.emptySearch) }
+            try add("\(field)=\(GoogleEscaping.value(text))")
+        case .number(let number): try add("\(field)=\(number)")
+        case .null:
+            throw Self.invalid("Google's directory does not find those without a \(property); ask for a value")
+        case .truth, .date, .identifier: throw Self.invalid("\(property) is compared with a text")
+        }
+    }
+
+    /// The words of a name, found whole and in their order.
+    static func words(_ text: String) throws(DirectoryError) -> UserFilter {
+        guard !text.isBlank else { throw DirectoryError(.emptySearch) }
+        return .raw("name:\(GoogleEscaping.value(text))")
+    }
+
+    private func field(_ property: UserProperty) throws(DirectoryError) -> String {
+        guard let field = Self.fields[property.rawValue] else {
+            let hint = property == .id ? "; ask for the one person by the identifier" : ""
+            throw Self.invalid(
+                "Google's directory does not compare \"\(property.rawValue.visible(limit: 100))\"; it compares "
+                    + "accountEnabled, \(Self.fields.keys.sorted().joined(separator: ", "))\(hint)")
+        }
+        return field
+    }
+
+    private mutating func add(_ clause: String) throws(DirectoryError) {
+        clauses.append(clause)
+        guard clauses.count <= UserQuery.maximumComparisons else {
+            throw Self.invalid(
+                "the filter has more than \(UserQuery.maximumComparisons) comparisons; ask in several queries")
+        }
+    }
+
+    private static let alternatives = invalid(
+        "Google's directory has no \"or\"; ask for each alternative in a query of its own")
+
+    private static func invalid(_ reason: String) -> DirectoryError { DirectoryError(.invalidQuery(reason)) }
+}
+
+extension UserQuery {
+    /// The request of this query in Google's Directory API, checked against what it can say.
+    ///
+    /// A raw filter is one in Google's words. A search finds the words of the display name whole. Google answers with the whole person,
+    /// whatever ``select`` names.
+    ///
+    /// - Throws: ``DirectoryError`` of the kind `emptySearch` when a text is empty, `invalidQuery` for what cannot be said, with what
+    ///   would work instead.
+    public func googleRequest() throws(DirectoryError) -> DirectoryRequest { try googleRequest(at: nil) }
+
+    /// - Parameter place: the token of the page; nil for the first.
+    func googleRequest(at place: String?) throws(DirectoryError) -> DirectoryRequest {
+        try checkPlainness(of: "Google's directory")
+        if countsTotal {
+            throw DirectoryError(
+                .invalidQuery("Google's directory does not say how many there are; ask without the total"))
+        }
+        // The customer of the administrator who signed in.
+        var options = ["customer=my_customer"]
+        var words: String?
+        if let filter = try wholeFilter(Self.googleFilter) {
+            let text = try GoogleQueryWriter.text(filter)
+            words = text
+            options.append("query=" + ODataEscaping.queryValue(text))
+        }
+        guard orderBy.count <= 1 else {
+            throw DirectoryError(.invalidQuery("Google's directory sorts by one property only; give one"))
+        }
+        if let order = orderBy.first {
+            guard let name = Self.googleOrders[order.property.rawValue] else {
+                throw DirectoryError(
+                    .invalidQuery(
+                        "Google's directory does not sort by \"\(order.property.rawValue.visible(limit: 100))\"; it sorts by "
+                            + Self.googleOrders.keys.sorted().joined(separator: ", ")))
+            }
+            options += ["orderBy=\(name)", "sortOrder=" + (order.isDescending ? "DESCENDING" : "ASCENDING")]
+        }
+        options.append("maxResults=\(pageCount(atMost: 500))")
+        if let place { options.append("pageToken=" + ODataEscaping.queryValue(place)) }
+        return DirectoryRequest(
+            target: "users?" + options.joined(separator: "&"), accept: "application/json", words: words,
+            permissions: [GoogleDirectory.scope])
+    }
+
+    private static let googleOrders = [
+        "mail": "email", "userPrincipalName": "email", "givenName": "givenName", "surname": "familyName",
+    ]
+
+    private static func googleFilter(_ expression: UserSearch.Expression) throws(DirectoryError) -> UserFilter {
+        try googleFilter(expression, depth: 0)
+    }
+
+    private static func googleFilter(
+        _ expression: UserSearch.Expression, depth: Int
+    ) throws(DirectoryError) -> UserFilter {
+        guard depth <= maximumNesting else {
+            throw DirectoryError(.invalidQuery("the search nests deeper than \(maximumNesting) levels"))
+        }
+        switch expression {
+        case .clause(.displayName, let text): return try GoogleQueryWriter.words(text)
+        case .clause(let property, let text): return .property(property, startsWith: text)
+        case .raw: throw DirectoryError(.invalidQuery("the search is in Graph's own words; ask with a filter instead"))
+        case .all(let parts), .any(let parts):
+            var filters: [UserFilter] = []
+            for part in parts { filters.append(try googleFilter(part, depth: depth + 1)) }
+            if case .all = expression { return .all(of: filters) }
+            return .any(of: filters)
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import StrictJSON
+
+extension User {
+    /// Reads a person as Google's Directory API writes one. What no property of this model is for is kept in ``additional``, under
+    /// Google's names; `kind` and `etag` are notes of the protocol and are not.
+    ///
+    /// [users](https://developers.google.com/workspace/admin/directory/reference/rest/v1/users)
+    ///
+    /// - Parameter object: a resource of the kind `admin#directory#user`. Anything can be read.
+    public init(google object: JSONObject) {
+        var record = WireRecord(object, ignoresCase: false)
+        var user = JSONObject()
+        user.add("id", record.text("id"))
+        var name = record.record("name")
+        user.add("displayName", name?.text("fullName"))
+        user.add("givenName", name?.text("givenName"))
+        user.add("surname", name?.text("familyName"))
+        let primary = record.text("primaryEmail")
+        var mails = record.elements("emails") { $0.peek("address") != nil }
+        if let mail = primary ?? mails.foremost?.peek("address") {
+            user.append("mail", .string(mail))
+            mails.removeAll { $0.peek("address") == mail }
+        }
+        user.add("userPrincipalName", primary)
+        if !mails.isEmpty {
+            user.append("otherMails", .array(mails.compactMap { $0.peek("address").map { .string($0) } }))
+        }
+        Self.readWork(&record, into: &user)
+        Self.readPhones(&record, into: &user)
+        let languages = record.elements("languages") { $0.peek("languageCode") != nil }
+        user.add(
+            "preferredLanguage",
+            (languages.first { $0.peek("preference") == "preferred" } ?? languages.first)?.peek("languageCode"))
+        if let isSuspended = record.truth("suspended") { user.append("accountEnabled", .bool(!isSuspended)) }
+        user.add("createdDateTime", record.text("creationTime"))
+        if let manager = record.elements("relations", where: { $0.isOf("manager") && $0.peek("value") != nil }).first {
+            // The address is all that Google says.
+            user.append("manager", ["mail": manager.peek("value").map { .string($0) } ?? .null])
+        }
+        record.drop("kind")
+        record.drop("etag")
+        user.add(leftover: record)
+        if let rest = name?.rest, !rest.isEmpty { user.append("name", .object(JSONObject(rest))) }
+        self.init(json: user)
+    }
+
+    private static func readWork(_ record: inout WireRecord, into user: inout JSONObject) {
+        if let work = record.elements("organizations").foremost {
+            user.add("jobTitle", work.peek("title"))
+            user.add("department", work.peek("department"))
+            user.add("companyName", work.peek("name"))
+            if let center = work.peek("costCenter") {
+                user.append("employeeOrgData", ["costCenter": .string(center)])
+            }
+        }
+        if let place = record.elements("locations").foremost {
+            let parts = ["buildingId", "floorName", "floorSection", "deskCode"].compactMap { place.peek($0) }
+            if !parts.isEmpty { user.append("officeLocation", .string(parts.joined(separator: " "))) }
+        }
+        if let address = record.elements("addresses", where: { !$0.isOf("home") }).foremost {
+            for (name, member) in [
+                ("streetAddress", "streetAddress"), ("city", "locality"), ("state", "region"),
+                ("postalCode", "postalCode"), ("country", "country"),
+            ] {
+                user.add(name, address.peek(member))
+            }
+        }
+        let number = record.elements("externalIds") { $0.isOf("organization") && $0.peek("value") != nil }
+        user.add("employeeId", number.first?.peek("value"))
+    }
+
+    private static func readPhones(_ record: inout WireRecord, into user: inout JSONObject) {
+        let mobile = record.elements("phones") { phone in
+            phone.peek("value") != nil && (phone.isOf("mobile") || phone.isOf("work_mobile"))
+        }
+        user.add("mobilePhone", mobile.foremost?.peek("value"))
+        let phones = record.elements("phones") { phone in
+            phone.peek("value") != nil
+                && !["home", "home_fax", "work_fax", "other_fax", "pager"].contains { phone.isOf($0) }
+        }
+        if !phones.isEmpty {
+            user.append("businessPhones", .array(phones.compactMap { $0.peek("value").map { .string($0) } }))
+        }
+    }
+}

@@ -1,0 +1,27 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import HTTPTransport
+import OAuth2
+import StrictJSON
+
+extension ServiceDialect {
+    /// SCIM 2.0: errors are in the service's `detail`, and their code is `scimType`. SCIM has no permissions of its own: a 403 names
+    /// the scope that the challenge asks for, where there is one.
+    ///
+    /// RFC 7644 section 3.12, RFC 6750 section 3.1
+    static let scim = ServiceDialect(namesRequests: false) { error, response in
+        if case .notPermitted = error.kind {
+            let scope = AuthenticationChallenge.challenges(in: response.fields).compactMap { $0.parameters["scope"] }
+            error.kind = .notPermitted(
+                permissions: scope.first?.split(separator: " ").prefix(20).map { String($0).visible(limit: 100) } ?? [])
+        }
+        guard response.body.first != nil, let object = (try? JSONValue(parsing: response.body))?.object,
+            object["detail"] != nil || object["scimType"] != nil
+        else { return }
+        error.code = object["scimType"]?.string?.clipped(to: 256)
+        error.message = object["detail"]?.string?.clipped(to: 4096)
+    }
+}

@@ -1,0 +1,174 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import StrictJSON
+
+/// Escaping for SCIM: the one place where text meets a filter.
+enum SCIMEscaping {
+    /// A value of a filter: a JSON string. Only what must be escaped is: not every service reads more.
+    ///
+    /// RFC 7644 section 3.4.2.2, RFC 8259 section 7
+    static func string(_ text: String) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        var bytes: [UInt8] = [UInt8(ascii: "\"")]
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes += [UInt8(ascii: "\\"), byte]
+            case 0..<0x20: bytes += Array("\\u00".utf8) + [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            default: bytes.append(byte)
+            }
+        }
+        bytes.append(UInt8(ascii: "\""))
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+/// Writes a filter in SCIM's words and refuses what SCIM cannot say.
+///
+/// RFC 7644 section 3.4.2.2
+struct SCIMFilterWriter {
+    private typealias Expression = UserFilter.Expression
+
+    private var comparisons = 0
+
+    /// - Throws: ``DirectoryError`` of the kind `emptySearch` for a text of nothing but white space, `invalidQuery` for what cannot
+    ///   be said.
+    static func text(_ filter: UserFilter) throws(DirectoryError) -> String {
+        var writer = SCIMFilterWriter()
+        return try writer.write(filter.expression, depth: 0, isNested: false)
+    }
+
+    private mutating func write(
+        _ expression: Expression, depth: Int, isNested: Bool
+    ) throws(DirectoryError) -> String {
+        guard depth <= UserQuery.maximumNesting else {
+            throw Self.invalid("the filter nests deeper than \(UserQuery.maximumNesting) levels")
+        }
+        switch expression {
+        case .startsWith(let property, let text): return try comparison(property, "sw", text)
+        case .endsWith(let property, let text): return try comparison(property, "ew", text)
+        case .compare(let property, let comparison, let value): return try compare(property, comparison, value)
+        case .oneOf(let property, let values):
+            return try write(
+                values.map { .compare(property, .eq, $0) }, joinedBy: " or ", depth: depth, isNested: isNested)
+        case .count(let property, let comparison, let number):
+            guard number == 0, comparison == .eq || comparison == .ne else {
+                throw Self.invalid("SCIM only says whether a list has elements: compare its length with 0")
+            }
+            let attribute = try attribute(property)
+            return comparison == .eq ? "not (\(present(attribute)))" : present(attribute)
+        case .element(let property, _):
+            throw Self.invalid(
+                "the elements of \(property.rawValue.visible(limit: 100)) are not compared here; compare the property itself"
+            )
+        case .not(let inner): return "not (\(try write(inner, depth: depth + 1, isNested: false)))"
+        case .all(let parts): return try write(parts, joinedBy: " and ", depth: depth, isNested: isNested)
+        case .any(let parts): return try write(parts, joinedBy: " or ", depth: depth, isNested: isNested)
+        case .raw(let text):
+            guard !text.isBlank else { throw DirectoryError(.emptySearch) }
+            comparisons += 1
+            return isNested ? "(\(text))" : text
+        }
+    }
+
+    private mutating func write(
+        _ parts: [Expression], joinedBy word: String, depth: Int, isNested: Bool
+    ) throws(DirectoryError) -> String {
+        guard let first = parts.first else { throw DirectoryError(.emptySearch) }
+        guard parts.count > 1 else { return try write(first, depth: depth + 1, isNested: isNested) }
+        var text = ""
+        for part in parts {
+            if !text.isEmpty { text += word }
+            text += try write(part, depth: depth + 1, isNested: true)
+        }
+        return isNested ? "(\(text))" : text
+    }
+
+    // MARK: Comparisons
+
+    private mutating func attribute(_ property: UserProperty) throws(DirectoryError) -> SCIMAttribute {
+        comparisons += 1
+        guard comparisons <= UserQuery.maximumComparisons else {
+            throw Self.invalid(
+                "the filter has more than \(UserQuery.maximumComparisons) comparisons; ask in several queries")
+        }
+        guard let attribute = SCIMAttribute.known(property.rawValue) else {
+            throw Self.invalid(
+                "SCIM has no attribute for \"\(property.rawValue.visible(limit: 100))\"; it compares "
+                    + "\(SCIMAttribute.names), and attributes with a schema's URN before them")
+        }
+        return attribute
+    }
+
+    private mutating func comparison(
+        _ property: UserProperty, _ word: String, _ text: String
+    ) throws(DirectoryError) -> String {
+        guard !text.isBlank else { throw DirectoryError(.emptySearch) }
+        let attribute = try attribute(property)
+        guard attribute.kind == .text else {
+            throw Self.invalid("\(property) is no text; compare it as a whole")
+        }
+        return written(attribute, word, SCIMEscaping.string(text))
+    }
+
+    private mutating func compare(
+        _ property: UserProperty, _ comparison: UserFilter.Comparison, _ value: FilterValue
+    ) throws(DirectoryError) -> String {
+        if case .text(let text) = value, text.isBlank { throw DirectoryError(.emptySearch) }
+        let attribute = try attribute(property)
+        switch (comparison, value) {
+        case (.eq, .null): return "not (\(present(attribute)))"
+        case (.ne, .null): return present(attribute)
+        case (_, .null): throw Self.invalid("nothing is greater or smaller than null")
+        // "Another value" is also no value at all, and for a list that no element is this one.
+        case (.ne, _): return "not (\(written(attribute, "eq", try literal(value, attribute, property))))"
+        default:
+            guard comparison == .eq || attribute.kind != .truth else {
+                throw Self.invalid("\(property) is true or false and has no order")
+            }
+            return written(attribute, comparison.rawValue, try literal(value, attribute, property))
+        }
+    }
+
+    private func literal(
+        _ value: FilterValue, _ attribute: SCIMAttribute, _ property: UserProperty
+    ) throws(DirectoryError) -> String {
+        switch (attribute.kind, value) {
+        case (.truth, .truth(let truth)): return truth ? "true" : "false"
+        case (.truth, .text(let text)):
+            guard case let word = text.lowercased(), word == "true" || word == "false" else {
+                throw Self.invalid(
+                    "\(property) is compared with true or false, not with \"\(text.visible(limit: 60))\"")
+            }
+            return word
+        case (.truth, _): throw Self.invalid("\(property) is compared with true or false")
+        case (.date, .text(let text)):
+            guard ServerDate.isLiteral(text) else {
+                throw Self.invalid(
+                    "\(property) is compared with a date such as 2026-01-31T00:00:00Z, not with "
+                        + "\"\(text.visible(limit: 60))\"")
+            }
+            return SCIMEscaping.string(text)
+        case (_, .date(let date)): return SCIMEscaping.string(date.formatted(.iso8601))
+        case (_, .text(let text)): return SCIMEscaping.string(text)
+        case (_, .truth(let truth)): return truth ? "true" : "false"
+        case (_, .number(let number)): return String(number)
+        case (_, .identifier(let identifier)): return SCIMEscaping.string(identifier.uuidString.lowercased())
+        case (_, .null): return "null"
+        }
+    }
+
+    private func written(_ attribute: SCIMAttribute, _ word: String, _ literal: String) -> String {
+        guard let type = attribute.type else { return "\(attribute.path) \(word) \(literal)" }
+        return "\(attribute.path)[type eq \(SCIMEscaping.string(type)) and value \(word) \(literal)]"
+    }
+
+    private func present(_ attribute: SCIMAttribute) -> String {
+        guard let type = attribute.type else { return "\(attribute.path) pr" }
+        return "\(attribute.path)[type eq \(SCIMEscaping.string(type)) and value pr]"
+    }
+
+    private static func invalid(_ reason: String) -> DirectoryError { DirectoryError(.invalidQuery(reason)) }
+}

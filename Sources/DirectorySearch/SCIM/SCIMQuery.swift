@@ -1,0 +1,77 @@
+extension UserQuery {
+    /// The request of this query in a SCIM directory, checked against what SCIM can say.
+    ///
+    /// A raw filter is one in SCIM's words. A search for words of the display name becomes a filter that says the same: each word
+    /// begins one of the name's.
+    ///
+    /// RFC 7644 sections 3.4.2 and 3.9
+    ///
+    /// - Throws: ``DirectoryError`` of the kind `emptySearch` when a text is empty, `invalidQuery` for what cannot be said, with what
+    ///   would work instead.
+    public func scimRequest() throws(DirectoryError) -> DirectoryRequest { try scimRequest(at: nil) }
+
+    /// - Parameter place: the number of the first person, from 1; nil for the first page.
+    func scimRequest(at place: String?) throws(DirectoryError) -> DirectoryRequest {
+        try checkPlainness(of: "SCIM")
+        var options: [String] = []
+        var words: String?
+        if let filter = try wholeFilter(Self.scimFilter) {
+            let text = try SCIMFilterWriter.text(filter)
+            words = text
+            options.append("filter=" + ODataEscaping.queryValue(text))
+        }
+        options.append("attributes=" + ODataEscaping.queryValue(try SCIMAttribute.selection(select)))
+        guard orderBy.count <= 1 else {
+            throw DirectoryError(.invalidQuery("SCIM sorts by one attribute only; give one"))
+        }
+        if let order = orderBy.first {
+            guard let attribute = SCIMAttribute.known(order.property.rawValue), attribute.type == nil else {
+                throw DirectoryError(
+                    .invalidQuery(
+                        "SCIM does not sort by \"\(order.property.rawValue.visible(limit: 100))\"; it sorts by "
+                            + SCIMAttribute.names))
+            }
+            options.append("sortBy=" + ODataEscaping.queryValue(attribute.path))
+            options.append("sortOrder=" + (order.isDescending ? "descending" : "ascending"))
+        }
+        if let place { options.append("startIndex=\(place)") }
+        options.append("count=\(pageCount(atMost: 999))")
+        return DirectoryRequest(
+            target: "Users?" + options.joined(separator: "&"), accept: SCIMDirectory.mediaType, words: words)
+    }
+
+    private static func scimFilter(_ expression: UserSearch.Expression) throws(DirectoryError) -> UserFilter {
+        try scimFilter(expression, depth: 0)
+    }
+
+    /// What a search means as a filter.
+    private static func scimFilter(
+        _ expression: UserSearch.Expression, depth: Int
+    ) throws(DirectoryError) -> UserFilter {
+        guard depth <= maximumNesting else {
+            throw DirectoryError(.invalidQuery("the search nests deeper than \(maximumNesting) levels"))
+        }
+        switch expression {
+        case .clause(.displayName, let text):
+            let words = text.unicodeScalars.split { $0.properties.isWhitespace }.map { String($0) }
+            guard !words.isEmpty else { throw DirectoryError(.emptySearch) }
+            return .all(
+                of: words.map { word in
+                    .displayName(startsWith: word)
+                        || .raw("displayName co \(SCIMEscaping.string(" " + word))")
+                })
+        case .clause(let property, let text): return .property(property, startsWith: text)
+        case .raw: throw DirectoryError(.invalidQuery("the search is in Graph's own words; ask with a filter instead"))
+        case .all(let parts): return .all(of: try filters(parts, depth))
+        case .any(let parts): return .any(of: try filters(parts, depth))
+        }
+    }
+
+    private static func filters(
+        _ parts: [UserSearch.Expression], _ depth: Int
+    ) throws(DirectoryError) -> [UserFilter] {
+        var filters: [UserFilter] = []
+        for part in parts { filters.append(try scimFilter(part, depth: depth + 1)) }
+        return filters
+    }
+}
