@@ -7,7 +7,7 @@ extension AccountStore {
     /// [RFC 7662](https://www.rfc-editor.org/rfc/rfc7662)
     ///
     /// - Parameters:
-    ///   - token: the access token, as ``accessToken(for:minimumValidity:scopes:rejected:)`` gave it.
+    ///   - token: the access token, as ``accessToken(for:minimumValidity:scopes:resource:claims:rejected:)`` gave it.
     ///   - id: the account.
     /// - Throws: ``AccountStoreError``: `settings` when the provider does not offer it, else what the provider or the network bring.
     public func introspect(_ token: AccessToken, of id: Account.ID) async throws -> Introspection {
