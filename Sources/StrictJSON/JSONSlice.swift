@@ -23,7 +23,7 @@ public struct JSONSlice: Sendable {
         self.traits = traits
     }
 
-    /// Checks one JSON text, by the rules of ``JSONValue``.
+    /// Checks one JSON text, by the rules of ``JSONValue/init(parsing:options:)-(Sequence<UInt8>,_)``.
     public init(parsing text: some Sequence<UInt8>) throws(JSONError) {
         let bytes = Array(text)
         let checked = bytes.withUnsafeBufferPointer { buffer -> Result<(Range<Int>, Traits), JSONError> in
@@ -132,7 +132,7 @@ public struct JSONListText: Sendable {
     ///
     /// - Parameter list: the name of the member that is the list.
     /// - Returns: nil when the text is JSON but no object.
-    /// - Throws: ``JSONError`` when the text is no JSON, by the rules of ``JSONValue``.
+    /// - Throws: ``JSONError`` when the text is no JSON, by the rules of ``JSONValue/init(parsing:options:)-(Sequence<UInt8>,_)``.
     public init?(parsing text: some Sequence<UInt8>, list: String) throws(JSONError) {
         let bytes = Array(text)
         let scanned = bytes.withUnsafeBufferPointer { buffer -> Result<Parts?, JSONError> in
