@@ -19,8 +19,20 @@ extension AccountFileReader {
         let host: String
         let client: String?
 
-        func isOf(_ other: Credential) -> Bool {
-            home == other.home && host == other.host && (client == other.client || client == nil)
+        /// What belongs together has the same.
+        var group: [String?] { [home, host, client] }
+    }
+
+    /// The credentials of a section by what they belong to, so that a large cache is not gone through for every one.
+    private struct Groups {
+        private let all: [[String?]: [Credential]]
+
+        init(_ credentials: [Credential]) { all = Dictionary(grouping: credentials, by: \.group) }
+
+        /// Those of the same account and client, then those of the account that name no client.
+        func with(_ credential: Credential) -> [Credential] {
+            let own = all[credential.group] ?? []
+            return credential.client == nil ? own : own + (all[[credential.home, credential.host, nil]] ?? [])
         }
     }
 
@@ -54,12 +66,8 @@ extension AccountFileReader {
     func msalCache(_ cache: JSONObject) throws(AccountFileError) -> Contents {
         let access = try section(cache, "AccessToken"), refresh = try section(cache, "RefreshToken")
         let identities = try section(cache, "IdToken"), people = try section(cache, "Account")
-        // By home account, so that a large cache is not gone through for every one.
-        func byHome(_ credentials: [Credential]) -> [String?: [Credential]] {
-            Dictionary(grouping: credentials, by: \.home)
-        }
-        let accessOf = byHome(access), refreshOf = byHome(refresh)
-        let identitiesOf = byHome(identities), peopleOf = byHome(people)
+        let accessOf = Groups(access), refreshOf = Groups(refresh), identitiesOf = Groups(identities)
+        let peopleOf = Dictionary(people.map { ([$0.home, $0.host], $0) }) { first, _ in first }
         var contents = Contents()
         var used: Set<[String?]> = []
         for credential in refresh + access {
@@ -69,13 +77,13 @@ extension AccountFileReader {
                 continue
             }
             let home = credential.home
-            guard used.insert([home, credential.host, credential.client]).inserted else { continue }
-            let person = peopleOf[home]?.first { $0.host == credential.host }
+            guard used.insert(credential.group).inserted else { continue }
+            let person = peopleOf[[home, credential.host]]
             let name = try person.flatMap { (person) throws(AccountFileError) in
                 try text(person.object, "username", person.place)
             }
-            let (tokens, further) = try newest((accessOf[home] ?? []).filter { $0.isOf(credential) })
-            let renewing = refreshOf[home]?.first { $0.isOf(credential) }
+            let (tokens, further) = try newest(accessOf.with(credential))
+            let renewing = refreshOf.with(credential).first
             let refreshToken = try renewing.flatMap { (renewing) throws(AccountFileError) in
                 try required(renewing)
             }
@@ -91,7 +99,7 @@ extension AccountFileReader {
                 place: credential.place, key: credential.home.map { "home:\($0)" }, tokens: tokens ?? usedUp)
             entry.hasTime = tokens != nil && !entry.tokens.isUndated
             entry.tokens.refreshToken = refreshToken
-            let identity = identitiesOf[home]?.first { $0.isOf(credential) }
+            let identity = identitiesOf.with(credential).first
             entry.tokens.idToken = try identity.flatMap { (identity) throws(AccountFileError) in
                 try required(identity)
             }

@@ -54,6 +54,7 @@ struct AccountsTransfer {
     }
 
     private static func read(_ path: String) throws -> [UInt8] {
+        if let bytes = try StandardInput.readPipe(path, limit: AccountFile.maximumSize) { return bytes }
         switch PrivateFile.read(path, maximumSize: AccountFile.maximumSize) {
         case .success(let bytes): return bytes
         case .failure(let failure):

@@ -25,6 +25,28 @@ enum StandardInput {
         }
     }
 
+    /// The bytes of a pipe, such as a shell's `<(…)`, up to its end; nil when the path leads to a plain file or to nothing.
+    @MainActor
+    static func readPipe(_ path: String, limit: Int) throws -> [UInt8]? {
+        var status = stat()
+        guard stat(path, &status) == 0, [S_IFIFO, S_IFSOCK].contains(status.st_mode & S_IFMT) else { return nil }
+        let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 16 * 1024)
+        while true {
+            let count = try wait(thenRead: &chunk, from: file)
+            if count == 0 { return bytes }
+            bytes += chunk[..<count]
+            guard bytes.count <= limit else {
+                throw CommandError(
+                    .usage, "\(path) is too large", reason: "expected at most \(limit) bytes",
+                    hint: "give it in several parts")
+            }
+        }
+    }
+
     /// The next line without its end; nil when there is none. What follows the line may be gone.
     @MainActor
     static func readLine(limit: Int) throws -> String? {
@@ -61,28 +83,30 @@ enum StandardInput {
     private static let patience: Int32 = 100
 
     /// Waits until there is something to read, or the end, and reads it. Ctrl-C ends the wait.
-    private static func wait(thenRead chunk: inout [UInt8]) throws -> Int {
+    private static func wait(thenRead chunk: inout [UInt8], from file: Int32 = 0) throws -> Int {
         while true {
             try Task.checkCancellation()
-            var input = pollfd(fd: 0, events: Int16(POLLIN), revents: 0)
+            var input = pollfd(fd: file, events: Int16(POLLIN), revents: 0)
             let ready = poll(&input, 1, patience)
             if ready == 0 || (ready < 0 && errno == EINTR) { continue }
-            let count = systemRead(&chunk)
+            let count = systemRead(file, &chunk)
             if count < 0, errno == EINTR || errno == EAGAIN { continue }
             guard count >= 0 else {
-                throw CommandError(.failed, "cannot read standard input", reason: String(cString: strerror(errno)))
+                throw CommandError(
+                    .failed, "cannot read \(file == 0 ? "standard input" : "the pipe")",
+                    reason: String(cString: strerror(errno)))
             }
             return count
         }
     }
 
-    private static func systemRead(_ chunk: inout [UInt8]) -> Int {
+    private static func systemRead(_ file: Int32, _ chunk: inout [UInt8]) -> Int {
         #if canImport(Glibc)
-            Glibc.read(0, &chunk, chunk.count)
+            Glibc.read(file, &chunk, chunk.count)
         #elseif canImport(Musl)
-            Musl.read(0, &chunk, chunk.count)
+            Musl.read(file, &chunk, chunk.count)
         #else
-            Darwin.read(0, &chunk, chunk.count)
+            Darwin.read(file, &chunk, chunk.count)
         #endif
     }
 }

@@ -21,6 +21,22 @@ import Testing
         #expect(!first.output.contains("RT-file") && !second.output.contains("AT-file"))
     }
 
+    @Test func `a file may be a pipe whose writer takes its time`() async throws {
+        let terminal = try await Terminal()
+        let path = terminal.folder.appending(path: "pipe").path
+        try #require(mkfifo(path, 0o600) == 0)
+        let bytes = Data(Self.answer.utf8)
+        let writer = Thread {
+            // Opening waits for the one who reads.
+            guard let file = FileHandle(forWritingAtPath: path) else { return }
+            try? file.write(contentsOf: bytes)
+            try? file.close()
+        }
+        writer.start()
+        let answer = await terminal.run("accounts", "import", path)
+        #expect(answer.status == 0 && answer.lines.count == 2, "\(answer.errors)")
+    }
+
     @Test(arguments: ["", "{", "[7]", #"{"access_token": 7}"#])
     func `a bad file is told with its place`(text: String) async throws {
         let terminal = try await Terminal()
