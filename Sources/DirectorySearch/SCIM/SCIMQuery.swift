@@ -1,3 +1,5 @@
+import StrictJSON
+
 extension UserQuery {
     /// The request of this query in a SCIM directory, checked against what SCIM can say.
     ///
@@ -13,14 +15,14 @@ extension UserQuery {
     /// - Parameter place: the number of the first person, from 1; nil for the first page.
     func scimRequest(at place: String?) throws(DirectoryError) -> DirectoryRequest {
         try checkPlainness(of: "SCIM")
-        var options: [String] = []
+        var options: [(name: String, value: String)] = []
         var words: String?
         if let filter = try wholeFilter(Self.scimFilter) {
             let text = try SCIMFilterWriter.text(filter)
             words = text
-            options.append("filter=" + ODataEscaping.queryValue(text))
+            options.append(("filter", text))
         }
-        options.append("attributes=" + ODataEscaping.queryValue(try SCIMAttribute.selection(select)))
+        options.append(("attributes", try SCIMAttribute.selection(select)))
         guard orderBy.count <= 1 else {
             throw DirectoryError(.invalidQuery("SCIM sorts by one attribute only; give one"))
         }
@@ -31,13 +33,37 @@ extension UserQuery {
                         "SCIM does not sort by \"\(order.property.rawValue.visible(limit: 100))\"; it sorts by "
                             + SCIMAttribute.names))
             }
-            options.append("sortBy=" + ODataEscaping.queryValue(attribute.path))
-            options.append("sortOrder=" + (order.isDescending ? "descending" : "ascending"))
+            options.append(("sortBy", attribute.path))
+            options.append(("sortOrder", order.isDescending ? "descending" : "ascending"))
         }
-        if let place { options.append("startIndex=\(place)") }
-        options.append("count=\(pageCount(atMost: 999))")
-        return DirectoryRequest(
-            target: "Users?" + options.joined(separator: "&"), accept: SCIMDirectory.mediaType, words: words)
+        if let place { options.append(("startIndex", place)) }
+        options.append(("count", String(pageCount(atMost: 999))))
+        var request = DirectoryRequest(
+            target: "Users?"
+                + options.map { "\($0.name)=\(ODataEscaping.queryValue($0.value))" }.joined(separator: "&"),
+            accept: SCIMDirectory.mediaType, words: words)
+        if request.target.utf8.count > Self.maximumSCIMTarget {
+            request.target = "Users/.search"
+            request.body = Self.searchRequest(options)
+            request.notes.append("By POST: the address would have more than \(Self.maximumSCIMTarget) bytes")
+        }
+        return request
+    }
+
+    /// The longest address below the base, in bytes: what every server and what stands before it takes.
+    private static let maximumSCIMTarget = 6000
+
+    /// The same options as the body of a POST. RFC 7644 section 3.4.3
+    private static func searchRequest(_ options: [(name: String, value: String)]) -> JSONValue {
+        var body: JSONObject = ["schemas": ["urn:ietf:params:scim:api:messages:2.0:SearchRequest"]]
+        for (name, value) in options {
+            switch name {
+            case "attributes": body.append(name, .array(value.split(separator: ",").map { .string(String($0)) }))
+            case "startIndex", "count": body.append(name, .number(JSONNumber(Int64(value) ?? 1)))
+            default: body.append(name, .string(value))
+            }
+        }
+        return .object(body)
     }
 
     private static func scimFilter(_ expression: UserSearch.Expression) throws(DirectoryError) -> UserFilter {

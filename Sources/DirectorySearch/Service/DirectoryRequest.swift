@@ -1,8 +1,12 @@
+public import StrictJSON
+
 /// What a query becomes in a directory of another kind than Microsoft Graph. It prints itself: ``description(base:)``.
 public struct DirectoryRequest: Sendable, Equatable {
     /// The request's address below the service's base, percent-encoded: `Users?filter=…`.
     public var target: String
-    /// The media type that is asked for.
+    /// What is sent, by POST; nil for a GET.
+    public var body: JSONValue?
+    /// The media type that is asked for, and that of ``body``.
     public var accept: String
     /// Who is looked for, in the directory's own words, not percent-encoded; nil for everybody.
     public var words: String?
@@ -15,7 +19,11 @@ public struct DirectoryRequest: Sendable, Equatable {
     ///
     /// - Parameter base: the directory's address without a slash at the end, such as `https://id.example/scim/v2`.
     public func description(base: String) -> String {
-        var lines = ["GET \(base)/\(target)", "Accept: \(accept)", "Authorization: Bearer ***", ""]
+        var lines = [
+            "\(body == nil ? "GET" : "POST") \(base)/\(target)", "Accept: \(accept)", "Authorization: Bearer ***",
+        ]
+        if let body { lines += ["Content-Type: \(accept)", "", body.text()] }
+        lines.append("")
         lines += notes
         if !permissions.isEmpty { lines.append("Permission: \(permissions.joined(separator: " or "))") }
         if lines.last == "" { lines.removeLast() }

@@ -13,6 +13,8 @@ extension GraphConnection {
         var address: String
         /// What is sent, by POST; nil for a GET.
         var body: JSONValue?
+        /// The media type of what is sent.
+        var contentType = "application/json"
         /// What is wanted.
         var accept = "application/json"
         /// Whether the query is an advanced one.
@@ -141,7 +143,7 @@ extension GraphConnection {
         var request = HTTPRequest(question.body == nil ? .get : .post, url)
         if let body = question.body {
             request.body = Data(body.serialized())
-            request.fields["Content-Type"] = "application/json"
+            request.fields["Content-Type"] = question.contentType
         }
         request.fields["Accept"] = question.accept
         request.fields["Authorization"] = "Bearer " + token

@@ -55,10 +55,11 @@ struct PlacedPages: UserPageSource {
         self.budget = budget
 
         let isFirst = place == nil
-        try guardian.enter(request.target)
+        try guardian.enter("\(request.target) \(place ?? "")")
         let answer = try await connection.answer(
             to: GraphConnection.Question(
-                address: "\(connection.base)/\(request.target)", accept: request.accept,
+                address: "\(connection.base)/\(request.target)", body: request.body, contentType: request.accept,
+                accept: request.accept,
                 permissions: request.permissions), budget: budget)
         let found = try reading.page(answer, place)
         let users = found.users.filter { user in user.identity.map { !previous.contains($0) } ?? true }

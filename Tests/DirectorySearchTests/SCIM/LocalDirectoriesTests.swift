@@ -82,6 +82,9 @@ private final class Local: Sendable {
     try await expectSame(.property(.department, equals: "R&D"), false) { $0.department == "R&D" }
     try await expectSame(.property(.accountEnabled, equals: false), true) { !$0.accountEnabled }
     try await expectSame(!.property(.department, equals: "R&D"), false) { $0.department != "R&D" }
+    let many = people.prefix(45).map(\.userPrincipalName)
+    let long = (many + (0..<155).map { "nobody-of-this-name-\($0)@contoso.example" }).map { FilterValue.text($0) }
+    try await expectSame(.property(.userPrincipalName, isOneOf: long), false) { many.contains($0.userPrincipalName) }
     try await expectSame(.surname(startsWith: "L") || .property(.jobTitle, equals: .null), false) {
         $0.surname?.lowercased().hasPrefix("l") ?? false || $0.jobTitle == nil
     }

@@ -1,3 +1,4 @@
+import StrictJSON
 import Testing
 
 @testable import DirectorySearch
@@ -106,6 +107,19 @@ func `what SCIM cannot say is refused with a sentence`(filter: UserFilter, words
         try search.scimRequest().words
             == #"(displayName sw "ada" or (displayName co " ada")) and (displayName sw "love" or (displayName co " love"))"#
     )
+}
+
+@Test func `what is too long for an address is sent as a body`() throws {
+    let filter = UserFilter.any(of: (0..<200).map { UserFilter.property(.mail, equals: "person\($0)@contoso.example") })
+    let request = try UserQuery(filter, select: ["id"], pageSize: 50).scimRequest(at: "51")
+    #expect(request.target == "Users/.search")
+    let body = try #require(request.body?.object)
+    #expect(body["filter"]?.string == request.words)
+    #expect(body["startIndex"] == 51 && body["count"] == 50 && body["attributes"] == ["id"])
+    let lines = request.description(base: "https://id.example/scim/v2").split(separator: "\n")
+    #expect(lines.first == "POST https://id.example/scim/v2/Users/.search")
+    #expect(lines.last?.hasPrefix("By POST") == true)
+    #expect(try UserQuery(.mail(startsWith: "a")).scimRequest().body == nil)
 }
 
 // MARK: A reader written apart
