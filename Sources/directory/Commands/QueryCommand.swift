@@ -48,7 +48,7 @@ struct QueryCommand {
         _ words: [String], _ limit: Int, _ account: Account, _ store: AccountStore, else offline: OfflineDirectory
     ) async throws -> [User] {
         // Completion is for somebody who is typing: it does not wait for a busy service.
-        let directory = GraphDirectory(account: account, in: store, retry: .never)
+        let directory = store.directory(of: account, retry: .never)
         let query = UserQuery(Self.filter(words), pageSize: min(limit, 999), limit: limit)
         do {
             var users: [User] = []
