@@ -139,6 +139,16 @@
 
         /// The shortest and the longest pause before the next attempt to connect, in milliseconds.
         private static let pauses: (first: Int32, longest: Int32) = (100, 5000)
+        /// After so long a silence, in milliseconds, the server is asked whether it is still there.
+        private static let silence: Int32 = 60_000
+
+        /// Waits for the signal, true, or for something to read, false; nil when the connection is gone.
+        private func wait(_ connection: PostgreSQLConnection) -> Bool? {
+            if stop.wait(socket: connection.socket, milliseconds: Self.silence) { return true }
+            // A server that stands still keeps its connections, and would never be heard again.
+            if !connection.isReadable, (try? connection.execute("SELECT 1")) == nil { return nil }
+            return false
+        }
 
         func run() {
             var pause = Self.pauses.first
@@ -150,7 +160,8 @@
                     // What happened before this, and while there was no connection, nobody has told.
                     tell()
                     while true {
-                        if stop.wait(socket: connection.socket) { return }
+                        guard let isStopped = wait(connection) else { break }
+                        if isStopped { return }
                         guard let came = connection.consumeNotifications() else { break }
                         if came { tell() }
                     }

@@ -9,6 +9,10 @@
     enum TestServer {
         static let url = ProcessInfo.processInfo.environment["DIRECTORY_TEST_POSTGRESQL"]
 
+        /// The command that kills the server with SIGKILL and starts it again, a word a line. All tests of a run would feel that, so
+        /// it is given only to those that need it.
+        static let crash = ProcessInfo.processInfo.environment["DIRECTORY_TEST_POSTGRESQL_CRASH"]
+
         /// A connection with everything allowed.
         static func connect() throws -> PostgreSQLConnection {
             try PostgreSQLConnection(ConnectionTarget(url ?? "", schema: "none"))
