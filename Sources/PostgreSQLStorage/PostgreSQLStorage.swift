@@ -392,9 +392,10 @@
             try listener.watch(handler)
         }
 
-        /// Waits for the lock of this name. While it waits it asks the server at least ten times a second.
+        /// Waits for the lock of this name. While it waits it asks the server at least ten times a second; a server that is away
+        /// is waited for as with any statement.
         public func lock(_ name: String, timeout: Duration) async throws -> any StorageLock {
-            try await locks.lock(name, timeout: timeout)
+            try await locks.lock(name, timeout: timeout, wasThere: wasConnected)
         }
     }
 

@@ -56,8 +56,10 @@
             deinit { release() }
         }
 
-        /// Waits for the lock of this name.
-        nonisolated func lock(_ name: String, timeout: Duration) async throws -> any StorageLock {
+        /// Waits for the lock of this name, and for a server that `wasThere` and is away.
+        nonisolated func lock(
+            _ name: String, timeout: Duration, wasThere: Bool = false
+        ) async throws -> any StorageLock {
             let key = schema.lockKey(name)
             let task = Self.currentTask
             var waited = Duration.zero
@@ -72,7 +74,8 @@
                     guard waited < timeout else { throw PostgreSQLFault(stillHeld(timeout)) }
                 } catch {
                     // As statements do, a lock waits for a server that is started again.
-                    guard await wasConnected, error.isPassing, away < Self.patience, waited < timeout else {
+                    let isKnown = await wasConnected || wasThere
+                    guard isKnown, error.isPassing, away < Self.patience, waited < timeout else {
                         throw error.error(place: schema.place)
                     }
                     away += began.duration(to: .now) + pause

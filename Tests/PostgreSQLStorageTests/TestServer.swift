@@ -42,6 +42,18 @@
             try TestServer.connect().run(sql.replacing("~", with: name)).first?.first
         }
 
+        /// Ends the connection that holds this lock. Gives how many.
+        @discardableResult
+        func endHolder(of lock: String) throws -> PostgreSQLConnection.Value? {
+            try ask(
+                """
+                SELECT count(pg_terminate_backend(pid, 10000)) FROM (
+                    SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
+                    AND (classid::bigint << 32 | objid::bigint) = \(PostgreSQLSchema(name, place: "").lockKey(lock))
+                ) AS holders
+                """)
+        }
+
         /// Ends the connections that did this last, as a restart of the server does. Gives how many.
         @discardableResult
         func terminate(_ query: String) throws -> PostgreSQLConnection.Value? {
