@@ -21,9 +21,12 @@
 
         private let target: ConnectionTarget
         private let schema: PostgreSQLSchema
+        private let silence: Int32
         private let watchers = Mutex(Watchers())
 
-        init(_ target: ConnectionTarget, _ schema: PostgreSQLSchema) {
+        /// - Parameter silence: After how long without a word, in milliseconds, the server is asked whether it is still there.
+        init(_ target: ConnectionTarget, _ schema: PostgreSQLSchema, silence: Int32 = 60_000) {
+            self.silence = silence
             self.target = target
             self.schema = schema
         }
@@ -55,7 +58,7 @@
                 return (watchers.next, started)
             }
             if let started {
-                let loop = ListenLoop(target, schema, started) { [weak self] in self?.tell() }
+                let loop = ListenLoop(target, schema, started, silence: silence) { [weak self] in self?.tell() }
                 Task { await loop.run() }
             } else {
                 // The one who listens already called the others when it began; what came before is new to this one.
@@ -122,23 +125,33 @@
         private let target: ConnectionTarget
         private let schema: PostgreSQLSchema
         private let stop: StopSignal
+        private let silence: Int32
         private let tell: @Sendable () -> Void
         private let thread = SerialThread()
 
         nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
         init(
-            _ target: ConnectionTarget, _ schema: PostgreSQLSchema, _ stop: StopSignal,
+            _ target: ConnectionTarget, _ schema: PostgreSQLSchema, _ stop: StopSignal, silence: Int32,
             tell: @escaping @Sendable () -> Void
         ) {
             self.target = target
             self.schema = schema
             self.stop = stop
+            self.silence = silence
             self.tell = tell
         }
 
         /// The shortest and the longest pause before the next attempt to connect, in milliseconds.
         private static let pauses: (first: Int32, longest: Int32) = (100, 5000)
+
+        /// Waits for the signal, true, or for something to read, false; nil when the connection is gone.
+        private func wait(_ connection: PostgreSQLConnection) -> Bool? {
+            if stop.wait(socket: connection.socket, milliseconds: silence) { return true }
+            // A server that stands still keeps its connections, and would never be heard again.
+            if !connection.isReadable, (try? connection.execute("LISTEN \(schema.name)")) == nil { return nil }
+            return false
+        }
 
         func run() {
             var pause = Self.pauses.first
@@ -150,7 +163,8 @@
                     // What happened before this, and while there was no connection, nobody has told.
                     tell()
                     while true {
-                        if stop.wait(socket: connection.socket) { return }
+                        guard let isStopped = wait(connection) else { break }
+                        if isStopped { return }
                         guard let came = connection.consumeNotifications() else { break }
                         if came { tell() }
                     }

@@ -76,6 +76,12 @@
         /// The descriptor to wait on for notifications.
         var socket: Int32 { PQsocket(handle) }
 
+        /// Whether something came, or the connection broke.
+        var isReadable: Bool {
+            var waiting = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+            return poll(&waiting, 1, 0) > 0
+        }
+
         /// Reads what came and drops it: whether there was a notification; nil when the connection is gone.
         func consumeNotifications() -> Bool? {
             guard PQconsumeInput(handle) == 1 else { return nil }

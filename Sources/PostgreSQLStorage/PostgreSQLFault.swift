@@ -61,7 +61,8 @@
                 StorageError(kind, place: place, reason: message, hint: hint)
             }
             guard let state else {
-                return error(.other, "see that the server runs and can be reached, and try again")
+                // Busy is the kind that is worth another attempt later; nothing about the store is to be repaired.
+                return error(.busy, "see that the server runs and can be reached, and try again")
             }
             switch state {
             case "28P01", "28000":
@@ -88,7 +89,7 @@
             case let state where state.hasPrefix("XX"):
                 return error(.notAStore, "the server reports damage: restore the database from a copy")
             case let state where state.hasPrefix("08") || state.hasPrefix("57"):
-                return error(.other, "see that the server runs and can be reached, and try again")
+                return error(.busy, "see that the server runs and can be reached, and try again")
             default: return error(.other, "see the server's log (SQLSTATE \(state))")
             }
         }

@@ -19,7 +19,10 @@
     /// When the server cannot be reached for ten seconds, the error says that it is not known.
     ///
     /// The server drops the locks of a connection that breaks, though their holder may live. ``replace(_:kind:)`` therefore takes
-    /// only the next revision of a record: two holders never both save.
+    /// only the next revision of a record: two holders never both save. ``checkWritable()`` tells a holder before it sends a
+    /// refresh. What stays is a connection that breaks after that, while the refresh is on its way: when the server was restarted,
+    /// nobody who noticed takes the lock for five seconds, so that the holder can save; when only the holder's connection broke, or
+    /// a worker starts just then, another may send the same refresh token.
     public actor PostgreSQLStorage: AccountStorage {
         /// How many changes the log keeps; a process that missed more learns only that something changed.
         static let keptChanges: Int64 = 10_000
@@ -70,6 +73,7 @@
             var pause = Duration.milliseconds(50)
             while true {
                 if let connection { return connection }
+                let began = ContinuousClock.now
                 do throws(PostgreSQLFault) {
                     let fresh = try PostgreSQLConnection(target)
                     try schema.open(fresh)
@@ -80,8 +84,9 @@
                     // Workers outlive a restart of their server; a server that was never there is told at once.
                     guard wasConnected, error.isPassing, waited < Self.patience else { throw error.error(place: place) }
                 }
+                // A server that is not even heard of takes its time to be found away.
+                waited += began.duration(to: .now) + pause
                 try await sleep(pause)
-                waited += pause
                 pause = min(pause * 2, .seconds(1))
             }
         }
@@ -339,8 +344,15 @@
             }
         }
 
-        /// Saves a small value, as a record would be saved.
-        public func checkWritable() async throws { try await setValue([0], for: "reserved") }
+        /// Saves a small value, as a record would be saved, and then asks whether the locks that the calling task took are still its
+        /// own: the last thing before a refresh is sent.
+        ///
+        /// - Throws: ``StorageError``; of the kind busy when the connection that held a lock of the task broke. What the task read
+        ///   may then be out of date, and it is to begin again.
+        public func checkWritable() async throws {
+            try await setValue([0], for: "reserved")
+            try await locks.confirm()
+        }
 
         // MARK: Changes
 
@@ -380,9 +392,10 @@
             try listener.watch(handler)
         }
 
-        /// Waits for the lock of this name. While it waits it asks the server at least ten times a second.
+        /// Waits for the lock of this name. While it waits it asks the server at least ten times a second; a server that is away
+        /// is waited for as with any statement.
         public func lock(_ name: String, timeout: Duration) async throws -> any StorageLock {
-            try await locks.lock(name, timeout: timeout)
+            try await locks.lock(name, timeout: timeout, wasThere: wasConnected)
         }
     }
 

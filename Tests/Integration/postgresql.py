@@ -1,12 +1,15 @@
-"""The PostgreSQL storage on a real server of its own: what every storage does, broken connections, killed workers."""
+"""The PostgreSQL storage on a real server of its own: what every storage does, broken connections, killed workers, a killed server."""
 
 import glob
 import os
 import secrets
 import shutil
+import signal
 import socket
 import subprocess
+import sys
 import tempfile
+import time
 
 # The tests are built here, beside the build without the trait, which stays as it is.
 SCRATCH = ".build/postgresql"
@@ -48,8 +51,12 @@ class Server:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         # Only the machine's own crash would need what fsync gives.
-        self.call("pg_ctl", "-D", self.data, "-w", "-l", os.path.join(self.folder, "log"), "-o",
-                  f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off", "start")
+        start = ["-D", self.data, "-w", "-l", os.path.join(self.folder, "log"), "-o",
+                 f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off", "start"]
+        self.call("pg_ctl", *start)
+        # One word a line.
+        self.crash = "\n".join([sys.executable, os.path.abspath(__file__), self.data, *self.prefix,
+                                os.path.join(programs(), "pg_ctl"), *start])
         self.url = f"postgresql://worker@127.0.0.1:{port}/postgres"
 
     def call(self, name, *words):
@@ -81,8 +88,8 @@ def run(checks, world):
     swift = ["--package-path", package, "--scratch-path", os.path.join(package, SCRATCH), "--traits", "PostgreSQL",
              "-debug-info-format", "none"]
 
-    def test(sentence, words):
-        done = subprocess.run(["swift", *words], env=environment, cwd=package, stdin=subprocess.DEVNULL,
+    def test(sentence, words, **more):
+        done = subprocess.run(["swift", *words], env=dict(environment, **more), cwd=package, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=LIMIT, text=True, check=False)
         lines = [line for line in done.stdout.splitlines() if "error:" in line or "✘" in line] or done.stdout.splitlines()
         return checks.check(sentence, done.returncode == 0, "\n".join(lines[-40:])) and done.stdout
@@ -93,3 +100,26 @@ def run(checks, world):
     done = test("the tests pass on a real server", [*tests, "PostgreSQLStorageTests"])
     if done:
         checks.check("the tests found the server", '"PostgreSQL does what every storage does" with' in done, done[-2000:])
+    test("workers outlive a killed server", [*tests, "ServerCrashTests"], DIRECTORY_TEST_POSTGRESQL_CRASH=server.crash)
+
+
+def crash(data, *start):
+    """Kills the server of this folder as a failing machine does, and starts it again with this command.
+
+    A program of its own, because the tests must not start the server: it would inherit the descriptor by whose end Swift's
+    Process learns that its child ended, and keep it open. subprocess closes what it does not pass on.
+    """
+    with open(os.path.join(data, "postmaster.pid"), encoding="utf-8") as file:
+        os.kill(int(file.readline()), signal.SIGKILL)
+    # The sessions of the old server end by themselves when they notice; until then a new one refuses to start.
+    deadline = time.monotonic() + 40
+    while time.monotonic() < deadline:
+        if subprocess.run(start, cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                          timeout=60, check=False).returncode == 0:
+            return 0
+        time.sleep(0.2)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(crash(*sys.argv[1:]))

@@ -87,21 +87,12 @@
             let schema = TestSchema()
             let (storage, other) = (try schema.storage(), try schema.storage())
             _ = try await storage.insert(record("a"))
-            let key = try PostgreSQLSchema(schema.name, place: "").lockKey("a")
-            let pid = """
-                SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
-                AND (classid::bigint << 32 | objid::bigint) = \(key)
-                """
             let kept = try await storage.lock("a", timeout: .zero)
-            #expect(
-                try schema.ask("SELECT count(pg_terminate_backend(pid, 10000)) FROM (\(pid)) AS holders") == .integer(1)
-            )
+            #expect(try schema.endHolder(of: "a") == .integer(1))
             // The holder's session is made anew with its next lock, and has all that nobody took.
             try await storage.lock("b", timeout: .zero).release()
             await #expect(throws: StorageError.self) { try await other.lock("a", timeout: .zero) }
-            #expect(
-                try schema.ask("SELECT count(pg_terminate_backend(pid, 10000)) FROM (\(pid)) AS holders") == .integer(1)
-            )
+            #expect(try schema.endHolder(of: "a") == .integer(1))
             let taken = try await other.lock("a", timeout: .zero)
             // Both believe to hold it: only one saves.
             #expect(try await other.replace(record("a", revision: 2, [2]), kind: .tokens) == 2)
@@ -110,6 +101,68 @@
             await #expect(throws: StorageError.self) { try await storage.lock("a", timeout: .zero) }
             taken.release()
             try await storage.lock("a", timeout: .seconds(30)).release()
+        }
+
+        @Test func `a holder whose connection broke is told before it sends anything, and nobody else is`() async throws
+        {
+            let schema = TestSchema()
+            let (storage, other) = (try schema.storage(), try schema.storage())
+            let lock = try await storage.lock("a", timeout: .zero)
+            try await storage.checkWritable()
+            #expect(try schema.endHolder(of: "a") == .integer(1))
+            // Another task of this process has a lock of the session that follows.
+            try await Task {
+                let lock = try await storage.lock("b", timeout: .zero)
+                try await storage.checkWritable()
+                lock.release()
+            }.value
+            // Somebody may have come and gone, though nobody did.
+            let error = await #expect(throws: StorageError.self) { try await storage.checkWritable() }
+            #expect(error?.kind == .busy)
+            #expect(error?.reason.contains("the connection that held the lock broke") == true)
+            lock.release()
+            try await other.lock("a", timeout: .seconds(30)).release()
+            let again = try await storage.lock("a", timeout: .seconds(30))
+            try await storage.checkWritable()
+            again.release()
+        }
+
+        @Test func `a connection that broke unused is noticed by the one who holds a lock of it`() async throws {
+            let schema = TestSchema()
+            let storage = try schema.storage()
+            let lock = try await storage.lock("a", timeout: .zero)
+            #expect(try schema.endHolder(of: "a") == .integer(1))
+            await #expect(throws: StorageError.self) { try await storage.checkWritable() }
+            lock.release()
+        }
+
+        @Test func `who listens asks a silent server whether it is there, and misses nothing`() async throws {
+            let schema = TestSchema()
+            let storage = try schema.storage()
+            _ = try await storage.insert(record("a"))
+            let listener = ChangeListener(
+                try ConnectionTarget(TestServer.url ?? "", schema: schema.name),
+                try PostgreSQLSchema(schema.name, place: ""), silence: 5)
+            let (told, continuation) = AsyncStream.makeStream(of: Void.self)
+            let watch = try listener.watch { continuation.yield() }
+            var calls = told.makeAsyncIterator()
+            _ = await calls.next()
+            let began =
+                "SELECT count(DISTINCT query_start) FROM pg_stat_activity WHERE query = 'LISTEN ~' AND query_start > "
+            let now = "(SELECT max(query_start) FROM pg_stat_activity WHERE query = 'LISTEN ~')"
+            guard case .integer(let first)? = try schema.ask("SELECT (extract(epoch FROM \(now)) * 1000000)::bigint")
+            else {
+                Issue.record("nobody listens")
+                return
+            }
+            while try schema.ask("\(began) to_timestamp(\(first + 1) / 1000000.0)") != .integer(1) {
+                await Task.yield()
+            }
+            for revision in 2...40 {
+                _ = try await storage.replace(record("a", revision: Int64(revision)), kind: .tokens)
+                _ = await calls.next()
+            }
+            watch.release()
         }
 
         @Test func `who watches is told when listening begins anew`() async throws {

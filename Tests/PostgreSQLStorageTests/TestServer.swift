@@ -9,6 +9,10 @@
     enum TestServer {
         static let url = ProcessInfo.processInfo.environment["DIRECTORY_TEST_POSTGRESQL"]
 
+        /// The command that kills the server with SIGKILL and starts it again, a word a line. All tests of a run would feel that, so
+        /// it is given only to those that need it.
+        static let crash = ProcessInfo.processInfo.environment["DIRECTORY_TEST_POSTGRESQL_CRASH"]
+
         /// A connection with everything allowed.
         static func connect() throws -> PostgreSQLConnection {
             try PostgreSQLConnection(ConnectionTarget(url ?? "", schema: "none"))
@@ -36,6 +40,18 @@
         @discardableResult
         func ask(_ sql: String) throws -> PostgreSQLConnection.Value? {
             try TestServer.connect().run(sql.replacing("~", with: name)).first?.first
+        }
+
+        /// Ends the connection that holds this lock. Gives how many.
+        @discardableResult
+        func endHolder(of lock: String) throws -> PostgreSQLConnection.Value? {
+            try ask(
+                """
+                SELECT count(pg_terminate_backend(pid, 10000)) FROM (
+                    SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
+                    AND (classid::bigint << 32 | objid::bigint) = \(PostgreSQLSchema(name, place: "").lockKey(lock))
+                ) AS holders
+                """)
         }
 
         /// Ends the connections that did this last, as a restart of the server does. Gives how many.

@@ -120,7 +120,10 @@
         var port: UInt16 { listener.port }
         var counts: Counts { core.counts.withLock { $0 } }
 
-        init() throws { listener = try LoopbackListener(limits: .server) { [core] in await core.answer($0) } }
+        init(good: Set<String> = ["RT-0"]) throws {
+            listener = try LoopbackListener(limits: .server) { [core] in await core.answer($0) }
+            core.counts.withLock { $0.good = good }
+        }
 
         /// The next request is never answered, and has no effect.
         func stallNext() { core.counts.withLock { $0.stalls = 1 } }
