@@ -48,7 +48,8 @@ extension GraphConnection {
             inner: transport, preference: (isMinimal ? "return=minimal, " : "") + "odata.maxpagesize=\(Self.pageSize)",
             retries: retries)
         let question = GraphConnection.Question(
-            address: address, permissions: UserQuery.permissions(toRead: properties))
+            // Whatever is read: the permission for basic properties does not open the changes.
+            address: address, permissions: ["User.Read.All", "Directory.Read.All"])
         let budget = makeBudget()
         var repeats = 1
         while true {

@@ -26,7 +26,11 @@ extension CommandContext {
     /// The offline copy of the account that the command line is about.
     func offlineCopy() async throws -> OfflineDirectory {
         let store = try await store(try settings())
-        return OfflineDirectory(account: try await account(store).id, in: storeDirectory)
+        let copy = OfflineDirectory(account: try await account(store).id, in: storeDirectory)
+        if try await copy.summary().completed == nil {
+            console.note("The offline copy is not complete yet; directory sync goes on with it.")
+        }
+        return copy
     }
 
     /// The fields that `--fields` names; nil when it is not given.

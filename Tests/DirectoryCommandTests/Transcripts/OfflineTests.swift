@@ -94,6 +94,21 @@ import Testing
         #expect(await terminal.run("search", "Ada", "--offline", "--search", "x").status != 0)
     }
 
+    @Test func `the changes need a permission that is named, and a copy that is not complete says so`() async throws {
+        let terminal = try await Terminal()
+        #expect(await terminal.run("sign-in").status == 0)
+        let refused = await terminal.run("sync")
+        #expect(
+            refused.status == 5 && refused.errors.contains("User.Read.All or Directory.Read.All"), "\(refused.errors)")
+        let search = await terminal.run("search", "ada", "--offline")
+        #expect(search.status == 3 && search.errors.contains("not complete yet; directory sync"))
+        #expect(await terminal.run("sign-in", "--scope", "openid offline_access User.Read.All").status == 0)
+        let synced = await terminal.run("sync")
+        #expect(synced.status == 0 && synced.errors.contains("people are kept"), "\(synced.errors)")
+        let found = await terminal.run("search", "ada", "--offline")
+        #expect(found.output == (await terminal.run("search", "ada")).output && found.errors.isEmpty)
+    }
+
     @Test func `sync keeps everybody, status tells of it, and forget removes it`() async throws {
         let terminal = try await signedIn()
         let first = await terminal.run("sync")
