@@ -148,6 +148,35 @@
             }
         }
 
+        @Test func `a refresh that is on its way when the server crashes is saved before another worker begins one`()
+            async throws
+        {
+            let fleet = try await Fleet()
+            defer { fleet.end() }
+            let (one, two) = (try await fleet.open(), try await fleet.open())
+            let old = try await two.accessToken(for: fleet.id)
+            #expect(old.secret.value == "AT-1")
+            fleet.provider.holdNext()
+            async let first = one.accessToken(for: fleet.id, rejected: old.secret)
+            // The provider has taken the old refresh token, and only it knows the new one.
+            await fleet.provider.stalled()
+            try await crash()
+            async let second = two.accessToken(for: fleet.id, rejected: old.secret)
+            // The second one is there again, and the lock is nobody's.
+            let sessions = """
+                SELECT count(*) FROM pg_stat_activity WHERE pid <> pg_backend_pid()
+                AND (query LIKE '%pg_postmaster_start_time%' OR query LIKE '%pg_try_advisory_lock%')
+                """
+            while fleet.provider.counts.refreshes == 2, try fleet.schema.ask(sessions) != .integer(1) {
+                await Task.yield()
+            }
+            fleet.provider.letGo()
+            #expect(try await first.secret.value == "AT-2")
+            #expect(try await second.secret.value == "AT-2")
+            #expect(fleet.provider.counts.reuses == 0)
+            #expect(try await two.account(fleet.id)?.signInNeeded == nil)
+        }
+
         @Test func `a lock is the holder's again after a crash, who is told that it was lost`() async throws {
             let schema = TestSchema()
             let (storage, other) = (try schema.storage(), try schema.storage())

@@ -75,11 +75,13 @@
             var refreshes = 0
             var reuses = 0
             var stalls = 0
+            var isHeld = false
         }
 
         private final class Core: Sendable {
             let counts = Mutex(Counts())
             let arrivals = AsyncStream.makeStream(of: Void.self)
+            let release = AsyncStream.makeStream(of: Void.self)
 
             func answer(_ request: LoopbackRequest) async -> LoopbackResponse {
                 let isStalled = counts.withLock { counts in
@@ -105,6 +107,14 @@
                     counts.good.insert("RT-\(counts.issued)")
                     return counts.issued
                 }
+                let isHeld = counts.withLock { counts in
+                    defer { counts.isHeld = false }
+                    return counts.isHeld
+                }
+                if isHeld {
+                    arrivals.continuation.yield()
+                    for await _ in release.stream { break }
+                }
                 let body =
                     number.map {
                         #"{"access_token":"AT-\#($0)","token_type":"Bearer","refresh_token":"RT-\#($0)","expires_in":3600}"#
@@ -127,6 +137,10 @@
 
         /// The next request is never answered, and has no effect.
         func stallNext() { core.counts.withLock { $0.stalls = 1 } }
+
+        /// The next request takes effect, and is answered only after ``letGo()``.
+        func holdNext() { core.counts.withLock { $0.isHeld = true } }
+        func letGo() { core.release.continuation.yield() }
 
         /// Waits until a request came that is not answered.
         func stalled() async { for await _ in core.arrivals.stream { return } }
