@@ -11,7 +11,7 @@ let package = Package(
         .library(name: "JOSE", targets: ["JOSE"]),
         .library(name: "HTTPTransport", targets: ["HTTPTransport"]),
         .library(name: "LocalProvider", targets: ["LocalProvider"]),
-        .library(name: "PostgreSQLStorage", targets: ["PostgreSQLStorage"]),
+        .library(name: "FleetStorage", targets: ["FleetStorage"]),
         .executable(name: "directory", targets: ["directory"]),
     ],
     traits: [
@@ -36,7 +36,7 @@ let package = Package(
         .target(
             name: "OAuth2AccountStore", dependencies: ["CSQLite", "HTTPTransport", "JOSE", "OAuth2", "StrictJSON"]),
         .target(
-            name: "PostgreSQLStorage",
+            name: "FleetStorage",
             dependencies: [
                 "JOSE", "OAuth2AccountStore", .target(name: "CPostgreSQL", condition: .when(traits: ["PostgreSQL"])),
             ]),
@@ -67,7 +67,7 @@ let package = Package(
         // Tests, what they share, and another process for the store's.
         .executableTarget(
             name: "store-process",
-            dependencies: ["HTTPTransport", "OAuth2", "OAuth2AccountStore", "PostgreSQLStorage"],
+            dependencies: ["HTTPTransport", "OAuth2", "OAuth2AccountStore", "FleetStorage"],
             path: "Tests/StoreProcess"),
         .target(
             name: "TestSupport", dependencies: ["HTTPTransport", "StrictJSON"], path: "Tests/TestSupport",
@@ -86,9 +86,9 @@ let package = Package(
             ],
             exclude: ["Databases"]),
         .testTarget(
-            name: "PostgreSQLStorageTests",
+            name: "FleetStorageTests",
             dependencies: [
-                "HTTPTransport", "OAuth2", "OAuth2AccountStore", "PostgreSQLStorage", "StorageSuite", "store-process",
+                "HTTPTransport", "OAuth2", "OAuth2AccountStore", "FleetStorage", "StorageSuite", "store-process",
             ]),
         .testTarget(
             name: "DirectorySearchTests",
@@ -115,8 +115,8 @@ if Context.environment["DIRECTORY_ONLY"] == "PostgreSQL" {
     let needed: Set = [
         "COpenSSL", "CCurl", "CSQLite", "CPostgreSQL", "StrictJSON", "HTTPTransport", "JOSE", "OAuth2",
         "OAuth2AccountStore",
-        "PostgreSQLStorage", "StorageSuite", "store-process", "PostgreSQLStorageTests",
+        "FleetStorage", "StorageSuite", "store-process", "FleetStorageTests",
     ]
     package.targets.removeAll { !needed.contains($0.name) }
-    package.products.removeAll { $0.name != "PostgreSQLStorage" }
+    package.products.removeAll { $0.name != "FleetStorage" }
 }

@@ -97,7 +97,7 @@ def run(checks, world):
     if not test("the tests are built", ["build", *swift, "--build-tests", "-Xswiftc", "-warnings-as-errors"]):
         return
     tests = ["test", *swift, "--skip-build", "--disable-xctest", "-Xswiftc", "-warnings-as-errors", "--filter"]
-    done = test("the tests pass on a real server", [*tests, "PostgreSQLStorageTests"])
+    done = test("the tests pass on a real server", [*tests, "FleetStorageTests"])
     if done:
         checks.check("the tests found the server", '"PostgreSQL does what every storage does" with' in done, done[-2000:])
     test("workers outlive a killed server", [*tests, "ServerCrashTests"], DIRECTORY_TEST_POSTGRESQL_CRASH=server.crash)

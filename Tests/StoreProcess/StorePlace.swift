@@ -1,7 +1,7 @@
 import OAuth2AccountStore
 
 #if PostgreSQL
-    import PostgreSQLStorage
+    import FleetStorage
 #endif
 
 /// Where the store is: a directory, or `postgresql://...#SCHEMA#DIRECTORY`, where the directory is that of the key.

@@ -168,7 +168,7 @@ public struct StorageError: Error, Sendable, Equatable, CustomStringConvertible 
         case insecure
         /// No space is left.
         case full
-        /// Another process holds a lock for too long.
+        /// Another process holds a lock for too long, or the server that keeps the accounts is away.
         case busy
         /// Anything else.
         case other

@@ -4,7 +4,7 @@
     import StorageSuite
     import Testing
 
-    @testable import PostgreSQLStorage
+    @testable import FleetStorage
 
     /// What every storage has to do, on a real server.
     @Suite(.enabled(if: TestServer.url != nil), .serialized, .timeLimit(.minutes(2)))

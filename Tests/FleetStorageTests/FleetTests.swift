@@ -5,7 +5,7 @@
     import OAuth2AccountStore
     import Testing
 
-    @testable import PostgreSQLStorage
+    @testable import FleetStorage
 
     /// A store with one account whose token has expired, and the word by which `store-process` finds it.
     struct Fleet {

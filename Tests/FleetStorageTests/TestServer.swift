@@ -2,7 +2,7 @@
     import Foundation
     import OAuth2AccountStore
 
-    @testable import PostgreSQLStorage
+    @testable import FleetStorage
 
     /// The server to test against: the URL in `DIRECTORY_TEST_POSTGRESQL`, whose password is in the file that `PGPASSFILE` names.
     /// Each test has a schema of its own in its database.

@@ -6,7 +6,7 @@
     import Synchronization
     import Testing
 
-    @testable import PostgreSQLStorage
+    @testable import FleetStorage
 
     /// Workers whose server is killed and started again. They run alone: see ``TestServer/crash``.
     @Suite(.enabled(if: TestServer.crash != nil && TestServer.url != nil), .serialized, .timeLimit(.minutes(3)))

@@ -3,7 +3,7 @@
     import OAuth2AccountStore
     import Testing
 
-    @testable import PostgreSQLStorage
+    @testable import FleetStorage
 
     /// Connections that break.
     @Suite(.enabled(if: TestServer.url != nil), .serialized, .timeLimit(.minutes(2)))
