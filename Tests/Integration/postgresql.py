@@ -100,7 +100,18 @@ def run(checks, world):
     done = test("the tests pass on a real server", [*tests, "FleetStorageTests"])
     if done:
         checks.check("the tests found the server", '"PostgreSQL does what every storage does" with' in done, done[-2000:])
+    soak(checks, world, server, os.path.join(package, SCRATCH, "debug", "store-process"), environment)
     test("workers outlive a killed server", [*tests, "ServerCrashTests"], DIRECTORY_TEST_POSTGRESQL_CRASH=server.crash)
+
+
+def soak(checks, world, server, program, environment):
+    """A process of the library that works with a store on the server is killed a hundred times, at any instruction."""
+    place = f"{server.url}#soak#{os.path.join(world.make('soak'), 'store')}"
+    done = subprocess.run([program, "soak", place, "100", "2026"], env=environment, capture_output=True, text=True,
+                          timeout=300, check=False)
+    print(done.stdout.strip(), flush=True)
+    checks.check("killed 100 times at any instruction: what was acknowledged is there", done.returncode == 0,
+                 done.stdout + done.stderr)
 
 
 def crash(data, *start):

@@ -5,7 +5,7 @@ import OAuth2AccountStore
 /// opens, every acknowledged change is there, nothing unacknowledged is there by half, and nobody has to sign in unless the
 /// provider had rotated the token and its answer never arrived, which is then named.
 final class Soak {
-    private let directory: StoreDirectory
+    private let place: StorePlace
     private let provider: SoakProvider
     private var numbers: SeededNumbers
     private let kills: Int
@@ -16,14 +16,14 @@ final class Soak {
     private var counts: [String: Int] = [:]
     private var lines = 0
 
-    init(directory: StoreDirectory, kills: Int, seed: UInt64) throws {
-        self.directory = directory
+    init(place: StorePlace, kills: Int, seed: UInt64) throws {
+        self.place = place
         self.kills = kills
         numbers = SeededNumbers(seed: seed)
         provider = try SoakProvider()
     }
 
-    private var output: String { directory.path + "-output" }
+    private var output: String { place.directory.path + "-output" }
 
     /// Whether all held.
     func run() async throws -> Bool {
@@ -31,7 +31,11 @@ final class Soak {
         let startup = try await measureStartup()
         for round in 1...kills {
             // Every tenth process is killed while it makes a store.
-            if round % 10 == 0 { try await killWhileMaking(startup) } else { try await killWhileWorking(startup) }
+            if round % 10 == 0 {
+                try await killWhileMaking(startup, round)
+            } else {
+                try await killWhileWorking(startup)
+            }
             if faults.count > 5 { break }
         }
         await lookAtAll()
@@ -48,11 +52,11 @@ final class Soak {
 
     // MARK: Killing
 
-    private func start(_ directory: StoreDirectory) throws -> pid_t {
+    private func start(_ place: StorePlace) throws -> pid_t {
         guard let program = Bundle.main.executablePath else { throw CocoaError(.executableNotLoadable) }
         let seed = UInt64.random(in: 0..<1 << 40, using: &numbers)
         var words =
-            [program, "live", directory.path, "\(provider.port)", "\(seed)"].map { (word: String) in strdup(word) } + [
+            [program, "live", place.word, "\(provider.port)", "\(seed)"].map { (word: String) in strdup(word) } + [
                 nil
             ]
         defer { for word in words { free(word) } }
@@ -87,7 +91,7 @@ final class Soak {
 
     /// How long a process takes until it works, in microseconds.
     private func measureStartup() async throws -> Int {
-        let process = try start(directory)
+        let process = try start(place)
         let begun = ContinuousClock.now
         while ((try? String(contentsOfFile: output, encoding: .utf8)) ?? "").isEmpty,
             ContinuousClock.now - begun < .seconds(20)
@@ -104,24 +108,24 @@ final class Soak {
     }
 
     private func killWhileWorking(_ startup: Int) async throws {
-        let process = try start(directory)
+        let process = try start(place)
         try await pause(startup)
         await look(after: end(process))
     }
 
     /// A store that was being made is whole, or not there, and nothing else is left beside it.
-    private func killWhileMaking(_ startup: Int) async throws {
-        let place = StoreDirectory(directory.path + "-new")
-        defer { try? FileManager.default.removeItem(atPath: place.path) }
+    private func killWhileMaking(_ startup: Int, _ round: Int) async throws {
+        let place = place.new(round)
+        defer { try? FileManager.default.removeItem(atPath: place.directory.path) }
         let process = try start(place)
         try await Task.sleep(for: .microseconds(Int.random(in: 0..<startup + 5000, using: &numbers)))
         _ = end(process)
         count("killed while making a store")
         do {
-            let names = (try? FileManager.default.contentsOfDirectory(atPath: place.path)) ?? []
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: place.directory.path)) ?? []
             let known: Set = ["accounts.sqlite", "accounts.sqlite-journal", "accounts.key", "accounts.lock"]
             if !known.isSuperset(of: names) { faults.append("left beside the store: \(names)") }
-            let worker = try await SoakWorker(directory: place, port: provider.port, watches: false)
+            let worker = try await SoakWorker(place: place, port: provider.port, watches: false)
             if try await worker.store.accounts().isEmpty { try await worker.signIn(0) }
             if !(try await worker.store.damagedRecords().isEmpty) { faults.append("a new store has a damaged record") }
         } catch {
@@ -152,7 +156,7 @@ final class Soak {
         }
         count(begun.map { "killed in \($0.work.rawValue)" } ?? "killed between changes or while starting")
         do {
-            let worker = try await SoakWorker(directory: directory, port: provider.port, watches: false)
+            let worker = try await SoakWorker(place: place, port: provider.port, watches: false)
             try await check(worker, begun)
         } catch {
             faults.append("after \(said.last ?? "nothing"): \(error)")
@@ -214,7 +218,7 @@ final class Soak {
     /// In the end everybody's tokens are the ones that the provider takes.
     private func lookAtAll() async {
         do {
-            let worker = try await SoakWorker(directory: directory, port: provider.port, watches: false)
+            let worker = try await SoakWorker(place: place, port: provider.port, watches: false)
             for person in 0..<SoakWorker.people { try await use(worker, person, isLost: false) }
         } catch {
             faults.append("in the end: \(error)")

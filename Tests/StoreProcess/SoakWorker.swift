@@ -28,7 +28,7 @@ struct SoakWorker {
     static let people = 6
     let store: AccountStore
 
-    init(directory: StoreDirectory, port: UInt16, watches: Bool = true) async throws {
+    init(place: StorePlace, port: UInt16, watches: Bool = true) async throws {
         var type = AccountType(
             name: "graph", provider: .endpoints, clientID: "client",
             redirectURI: try RedirectURI("http://127.0.0.1/callback"), scope: ["read"])
@@ -37,8 +37,8 @@ struct SoakWorker {
         ]
         .compactMapValues { URL(string: "http://127.0.0.1:\(port)/\($0)") }
         store = try await AccountStore(
-            settings: try Settings(types: [type]), storage: SQLiteStorage(directory: directory),
-            custody: KeyFile(directory: directory), surroundings: Surroundings(transport: CurlTransport()),
+            settings: try Settings(types: [type]), storage: try place.storage(),
+            custody: KeyFile(directory: place.directory), surroundings: Surroundings(transport: CurlTransport()),
             watchesOtherProcesses: watches)
     }
 

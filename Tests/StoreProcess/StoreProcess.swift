@@ -30,7 +30,7 @@ struct StoreProcess {
             case "change": try await process.change(fileLimit: number)
             case "churn": try await process.churn(seed: number)
             case "edit": try await process.edit(number)
-            case "live": try await SoakWorker(directory: process.directory, port: port).run(seed: UInt64(number))
+            case "live": try await SoakWorker(place: process.place, port: port).run(seed: UInt64(number))
             default: say("unknown word")
             }
         } catch let error as AccountStoreError {
@@ -48,7 +48,7 @@ struct StoreProcess {
         }
         do {
             let seed = words.count > 3 ? UInt64(words[3]) ?? 1 : 1
-            let holds = try await Soak(directory: StoreDirectory(words[1]), kills: kills, seed: seed).run()
+            let holds = try await Soak(place: StorePlace(words[1]), kills: kills, seed: seed).run()
             exit(holds ? 0 : 1)
         } catch {
             say("error \(error)")
