@@ -6,6 +6,25 @@ import Testing
 @testable import directory
 
 @MainActor @Suite struct FailureTests {
+    @Test func `a claims challenge is met by a new token, and by the person when that does not help`() async throws {
+        let terminal = try await Terminal()
+        #expect(await terminal.run("sign-in").status == 0)
+        var faults = Faults()
+        try faults.add(parsing: "directory-401-claims:1")
+        terminal.provider.setFaults(faults)
+        let met = await terminal.run("search", "ada")
+        #expect(met.status == 0 && met.output.contains("Ada Lovelace"), "\(met.errors)")
+        #expect(terminal.provider.tokenRequestCount(grantType: "refresh_token") == 1)
+        try faults.add(parsing: "directory-401-claims:9")
+        terminal.provider.setFaults(faults)
+        let unmet = await terminal.run("search", "ada")
+        #expect(
+            unmet.status == 4 && unmet.errors.contains("hint: directory sign-in --claims '{"), "\(unmet.errors)")
+        #expect(terminal.provider.tokenRequestCount(grantType: "refresh_token") == 2)
+        terminal.provider.setFaults(Faults())
+        #expect(await terminal.run("search", "ada").status == 0)
+    }
+
     @Test(arguments: [
         ("directory-401", 4), ("directory-403", 5), ("directory-404", 3), ("directory-html", 6), ("directory-cut", 7),
         ("directory-nextlink-foreign", 1), ("directory-nextlink-loop", 1),
