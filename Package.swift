@@ -26,6 +26,8 @@ let package = Package(
         .systemLibrary(
             name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
         .systemLibrary(
+            name: "CNCurses", pkgConfig: "ncursesw", providers: [.apt(["libncurses-dev"]), .brew(["ncurses"])]),
+        .systemLibrary(
             name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
 
         // The house, from the cellar up.
@@ -47,7 +49,8 @@ let package = Package(
         .executableTarget(
             name: "directory",
             dependencies: [
-                "DirectorySearch", "HTTPTransport", "LocalProvider", "OAuth2", "OAuth2AccountStore", "StrictJSON",
+                "CNCurses", "DirectorySearch", "HTTPTransport", "LocalProvider", "OAuth2", "OAuth2AccountStore",
+                "StrictJSON",
             ]),
 
         // Small complete programs, each run by a test.

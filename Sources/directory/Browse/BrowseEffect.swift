@@ -1,0 +1,39 @@
+import DirectorySearch
+import OAuth2AccountStore
+
+/// Something that the model of the browser wants done. Numbers grow, and an answer names its number.
+enum BrowseEffect: Sendable {
+    /// A ``BrowseEvent/tick`` at this time, counted as the times given to the model are. One is enough: a later wish replaces it.
+    case wake(at: Duration)
+    /// People for what was typed: from the copy on this machine at once, where there is one, then from the directory, each as
+    /// ``BrowseEvent/people(_:_:)``. Whatever search ran before is cancelled.
+    case search(Int, text: String)
+    /// The search that runs is not wanted any more.
+    case cancelSearch
+    /// The next page of the search of this number.
+    case nextPage(Int)
+    /// A person, their manager and what is known of their photo, in one batch.
+    case detail(Int, id: String)
+    /// Those who report to a person.
+    case reports(Int, id: String)
+    /// The groups that a person is in.
+    case groups(Int, id: String)
+    /// A person's photo.
+    case photo(Int, id: String)
+    /// What was asked for with this number is not wanted any more.
+    case cancel(Int)
+    /// This account from now on.
+    case use(Account.ID)
+    /// Sign in, to the type of this account or, without one, to the type that the command line or the settings name.
+    case signIn(Int, Account.ID?)
+    /// Put this text where it can be pasted.
+    case copy(String)
+    /// Write these people to a file.
+    case export([User])
+    /// Draw everything anew.
+    case redraw
+    /// Stop, as ctrl-z does.
+    case suspend
+    /// The end.
+    case quit
+}

@@ -1,0 +1,94 @@
+import DirectorySearch
+import OAuth2AccountStore
+
+/// Something that happened, as the model of the browser is told. Answers carry the number of the effect that asked for them, so that
+/// one which comes late is known.
+enum BrowseEvent: Sendable {
+    /// A key was pressed.
+    case key(Key)
+    /// The terminal has this size: the first event, and each time it changes.
+    case resized(ScreenSize)
+    /// The time that ``BrowseEffect/wake(at:)`` asked for has come.
+    case tick
+    /// The terminal is there again after a stop.
+    case resumed
+    /// The accounts that are kept, and which is used. None: it offers to sign in.
+    case accounts([BrowseAccount], current: Account.ID?)
+    /// Some people, the first page or a further one.
+    case people(Int, BrowsePage)
+    /// One person and what is around them, as far as it was asked for: also the answer for reports and for groups.
+    case detail(Int, UserDetail)
+    /// A person's photo; nil when there is none.
+    case photo(Int, UserPhoto?)
+    /// What was asked for did not come.
+    case failed(Int, BrowseFailure)
+    /// How a sign-in goes.
+    case signIn(Int, SignInProgress)
+    /// A text was copied; by what: `wl-copy`, `OSC 52`.
+    case copied(String, by: String)
+    /// It was not, for this reason.
+    case copyFailed(String)
+    /// The marked people were written to this file.
+    case exported(count: Int, file: String)
+    /// They were not, for this reason.
+    case exportFailed(String)
+    /// A line for the request log, without secrets: `GET /v1.0/users?… 200 12 ms`.
+    case logged(String)
+}
+
+/// An account, as the browser lists it.
+struct BrowseAccount: Hashable, Sendable {
+    var id: Account.ID
+    /// How it is called: the person's own name for it, or the user name.
+    var label: String
+    /// The name of its type.
+    var type: String
+    /// Whether it has to be signed in to again.
+    var needsSignIn: Bool
+}
+
+/// Where people come from.
+enum BrowseSource: Hashable, Sendable {
+    /// The copy on this machine.
+    case offline
+    /// The directory.
+    case directory
+}
+
+/// Some of the people of a search.
+struct BrowsePage: Sendable {
+    var people: [User]
+    /// Whether there are more.
+    var hasMore: Bool
+    var source: BrowseSource
+    /// Whether these follow those that came before; if not, they replace them.
+    var isContinuation: Bool
+}
+
+/// Why something did not come, in the words of the command's errors.
+struct BrowseFailure: Error, Hashable, Sendable {
+    /// What happened: `the directory takes no more requests for now`.
+    var summary: String
+    /// Why, if more is known.
+    var reason: String?
+    /// What to do, if anything.
+    var hint: String?
+    /// How long the service asks to wait.
+    var retryAfter: Duration?
+    /// Whether a sign-in mends it.
+    var needsSignIn = false
+    /// Whether the network is at fault, so that trying again may help.
+    var isNetwork = false
+}
+
+/// How a sign-in goes.
+enum SignInProgress: Hashable, Sendable {
+    /// The browser was opened at this address, and comes back by itself.
+    case browser(address: String)
+    /// A code to enter at this address on any device.
+    case code(String, address: String)
+    /// Done: the account that was added follows in ``BrowseEvent/accounts(_:current:)``.
+    case done(label: String)
+    /// It did not work.
+    case failed(BrowseFailure)
+}
