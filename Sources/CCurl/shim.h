@@ -90,6 +90,20 @@ static inline CURLcode ccurl_easy_get_long(CURL *handle, CURLINFO info, long *va
     return curl_easy_getinfo(handle, info, value);
 }
 
+// How many certificates the server presented, where CURLOPT_CERTINFO asked for them.
+static inline int ccurl_easy_certificate_count(CURL *handle) {
+    struct curl_certinfo *found = NULL;
+    if (curl_easy_getinfo(handle, CURLINFO_CERTINFO, &found) != CURLE_OK || found == NULL) return 0;
+    return found->num_of_certs;
+}
+
+// What is told of one of them, a line each: "Issuer:CN = …". It lives as long as the handle.
+static inline struct curl_slist *ccurl_easy_certificate(CURL *handle, int index) {
+    struct curl_certinfo *found = NULL;
+    if (curl_easy_getinfo(handle, CURLINFO_CERTINFO, &found) != CURLE_OK || found == NULL) return NULL;
+    return index < 0 || index >= found->num_of_certs ? NULL : found->certinfo[index];
+}
+
 static inline CURLMcode ccurl_multi_set_long(CURLM *handle, CURLMoption option, long value) {
     return curl_multi_setopt(handle, option, value);
 }

@@ -67,7 +67,10 @@ extension AccountStore {
                 account: account, revocation: .skipped, browserSession: .skipped, endSessionURL: nil)
         }
         do {
-            let connection = try await connection(to: try type(of: record))
+            let type = try type(of: record)
+            let connection = try await connection(to: type)
+            // Its tokens are told to no other provider, though one has the type's name now.
+            try checkSameProvider(record, type, connection.server)
             let url = EndSessionRequest.url(
                 server: connection.server, client: connection.client, idToken: tokens.idToken)
             return SignOutReport(

@@ -23,6 +23,10 @@ public struct Surroundings: Sendable {
     public var random: @Sendable (Int) throws -> [UInt8] = { try SecureRandom.bytes($0) }
     /// The environment variables.
     public var environment: [String: String]
+    /// Gives the certificates that the server of an address presents, trusted or not, for whoever looks for what is wrong.
+    public var presentedCertificates: @Sendable (URL) async throws -> [PresentedCertificate] = {
+        try await PresentedCertificate.chain(of: $0)
+    }
     /// Shows an address to the person.
     public var openBrowser: @Sendable (URL) async throws -> Void
 
@@ -34,6 +38,8 @@ public struct Surroundings: Sendable {
     ) {
         self.init(environment: environment) { _ in transport }
         certifiedTransport = { _, _ in transport }
+        // Whoever decides what the network answers has no other network.
+        presentedCertificates = { _ in [] }
     }
 
     /// Surroundings that make their transports this way; the rest is the real world.

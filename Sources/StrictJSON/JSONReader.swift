@@ -163,14 +163,12 @@ private struct JSONReader {
             return JSONObject()
         }
         while true {
-            guard position < bytes.count, bytes[position] == UInt8(ascii: "\"") else {
-                throw fault("a member's name is expected")
-            }
+            guard position < bytes.count else { throw fault("the text ends inside an object") }
+            guard bytes[position] == UInt8(ascii: "\"") else { throw fault("a member's name is expected") }
             let name = try string()
             try skipSpace()
-            guard position < bytes.count, bytes[position] == UInt8(ascii: ":") else {
-                throw fault("a colon is expected")
-            }
+            guard position < bytes.count else { throw fault("the text ends inside an object") }
+            guard bytes[position] == UInt8(ascii: ":") else { throw fault("a colon is expected") }
             position += 1
             try skipSpace()
             members.append(JSONObject.Member(name: name, value: try value()))
@@ -184,7 +182,9 @@ private struct JSONReader {
     /// Reads what stands between two elements: true at the end of the list, false after a comma.
     private mutating func endOfList(_ close: UInt8) throws(JSONError) -> Bool {
         try skipSpace()
-        guard position < bytes.count else { throw fault("the text ends inside a list") }
+        guard position < bytes.count else {
+            throw fault(close == UInt8(ascii: "}") ? "the text ends inside an object" : "the text ends inside a list")
+        }
         let byte = bytes[position]
         guard byte == close || byte == UInt8(ascii: ",") else { throw fault("a comma or the end is expected") }
         position += 1

@@ -81,7 +81,9 @@ struct JSONScanner {
     @inline(__always)
     mutating func leave(closing close: UInt8) throws(JSONError) -> Bool {
         skipSpace()
-        guard position < bytes.count else { throw fault("the text ends inside a list") }
+        guard position < bytes.count else {
+            throw fault(close == UInt8(ascii: "}") ? "the text ends inside an object" : "the text ends inside a list")
+        }
         let byte = bytes[position]
         guard byte == close || byte == UInt8(ascii: ",") else { throw fault("a comma or the end is expected") }
         position += 1
@@ -111,15 +113,15 @@ struct JSONScanner {
     /// - Returns: Where the name is, without its quotes.
     @inline(__always)
     mutating func name() throws(JSONError) -> Range<Int> {
-        guard position < bytes.count, bytes[position] == UInt8(ascii: "\"") else {
-            throw fault("a member's name is expected")
-        }
+        guard position < bytes.count else { throw fault("the text ends inside an object") }
+        guard bytes[position] == UInt8(ascii: "\"") else { throw fault("a member's name is expected") }
         let start = position + 1
         try string()
         let range = start..<(position - 1)
         if !range.isEmpty, bytes[start] == UInt8(ascii: "@") { traits.insert(.annotated) }
         skipSpace()
-        guard position < bytes.count, bytes[position] == UInt8(ascii: ":") else { throw fault("a colon is expected") }
+        guard position < bytes.count else { throw fault("the text ends inside an object") }
+        guard bytes[position] == UInt8(ascii: ":") else { throw fault("a colon is expected") }
         position += 1
         skipSpace()
         return range

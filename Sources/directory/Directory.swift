@@ -145,6 +145,7 @@ enum Directory {
         case ["accounts", "rename"]: return try await AccountsTransfer(context).rename()
         case ["accounts", "import"]: return try await AccountsTransfer(context).importFile()
         case ["accounts", "export"]: return try await AccountsTransfer(context).export()
+        case ["accounts", "salvage"]: return try await SalvageCommand(context).run()
         case ["accounts", "remove"]: return try await AccountsCommand(context).remove()
         case ["status"]: return try await StatusCommand(context).run()
         case ["doctor"]: return try await DoctorCommand(context).run()

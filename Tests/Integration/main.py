@@ -7,6 +7,7 @@ import time
 import traceback
 
 import browser_sign_in
+import closing_page
 import damage
 import demo
 import grants
@@ -28,7 +29,7 @@ from world import World
 
 # The topics that need nothing but the program, and those that need real software.
 ALONE = [settings, damage, demo, local_directory, offline, package, postgresql, shells, terminal]
-WITH_PEERS = [browser_sign_in, grants, keyring, parallel, refusals, registration, signatures, tls]
+WITH_PEERS = [browser_sign_in, closing_page, grants, keyring, parallel, refusals, registration, signatures, tls]
 
 
 def main():

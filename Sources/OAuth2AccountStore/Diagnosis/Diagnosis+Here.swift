@@ -28,46 +28,46 @@ extension Diagnosis {
         }
     }
 
-    /// A proxy is no fault, but it is often why something fails. Its password is not shown.
-    mutating func lookAtProxy(_ environment: [String: String]) {
-        let names = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
-        guard let name = names.first(where: { !(environment[$0] ?? "").isEmpty }), let value = environment[name] else {
-            return add(Finding(.proxy, .ok, "none"))
-        }
-        let url = URL(string: value.contains("://") ? value : "http://" + value)
-        guard let host = url?.host(percentEncoded: true), !host.isEmpty else {
-            let error = SettingsError(
-                file: "environment", key: name, expected: "the address of a proxy", found: "something else",
-                hint: "unset \(name), or set it to http://HOST:PORT")
-            return add(Finding(.proxy, of: name, failing: error))
-        }
-        let place = host + (url?.port.map { ":\($0)" } ?? "")
-        add(Finding(.proxy, .ok, of: name, "requests to other machines go through \(place)"))
-    }
-
     /// Looks whether the records can be read and written.
     mutating func isUsable(_ storage: any AccountStorage) async throws -> Bool {
         do {
             let count = try await storage.count(ofType: nil)
             try await storage.checkWritable()
+            if let damage = try await (storage as? SQLiteStorage)?.faults().first {
+                let failure = AccountStoreError(
+                    .storage(.notAStore), what: "the store is damaged", reason: "\(storage.place): \(damage)",
+                    remedy: .repairStore, hint: Self.salvage)
+                add(Finding(.store, .problem, failure.reason, failure: failure))
+                return true
+            }
             add(Finding(.store, .ok, "\(count) accounts in \(storage.place), which can be written"))
             return true
         } catch let error as CancellationError {
             throw error
         } catch {
-            add(Finding(.store, failing: error))
+            var finding = Finding(.store, failing: error)
+            if let error = error as? StorageError, error.kind == .notAStore {
+                finding.remedy = "\(error.hint); or copy out what can be read: \(Self.salvage)"
+            }
+            add(finding)
             return false
         }
     }
 
+    private static let salvage = "directory accounts salvage"
+
     mutating func look(
-        at storage: any AccountStorage, _ custody: (any KeyCustody)?, _ places: KeyPlaces?, _ settings: Settings,
+        at storage: any AccountStorage, _ custody: (any KeyCustody)?, _ places: KeyPlaces?, _ settings: Settings?,
         _ surroundings: Surroundings, type: String?
     ) async throws {
         let store: AccountStore
         do {
+            // Without settings of its own the store is opened with those of the presets: only its accounts are looked at.
             store = try await AccountStore(
-                settings: settings, storage: storage, custody: custody, keyPlaces: places, surroundings: surroundings,
+                settings: try settings
+                    ?? Settings(
+                        types: try ProviderPreset.all.filter(\.isComplete).map { try $0.accountType() }),
+                storage: storage, custody: custody, keyPlaces: places, surroundings: surroundings,
                 watchesOtherProcesses: false)
             add(Finding(.key, .ok, store.keyPlace))
         } catch let error as CancellationError {
@@ -79,7 +79,7 @@ extension Diagnosis {
         do {
             let accounts = try await store.accounts(ofType: type)
             try await lookAtLocks(storage, accounts)
-            try await look(at: accounts, store, type)
+            try await look(at: accounts, store, type, knowsTypes: settings != nil)
         } catch let error as CancellationError {
             throw error
         } catch {
@@ -105,7 +105,9 @@ extension Diagnosis {
         if isFree { add(Finding(.locks, .ok, "none is held")) }
     }
 
-    private mutating func look(at accounts: [Account], _ store: AccountStore, _ type: String?) async throws {
+    private mutating func look(
+        at accounts: [Account], _ store: AccountStore, _ type: String?, knowsTypes: Bool
+    ) async throws {
         for damaged in try await store.damagedRecords() where type == nil || damaged.type == type {
             let failure = AccountStoreError(
                 .damagedRecord, what: "cannot read account \(damaged.id)",
@@ -115,7 +117,7 @@ extension Diagnosis {
         }
         let now = store.surroundings.now()
         for account in accounts {
-            guard store.settings[account.type] != nil else {
+            guard !knowsTypes || store.settings[account.type] != nil else {
                 add(
                     Finding(
                         .accounts, .warning, of: account.label,
@@ -124,7 +126,7 @@ extension Diagnosis {
                 continue
             }
             do {
-                _ = try store.type(account.type, policy: account.policy)
+                if knowsTypes { _ = try store.type(account.type, policy: account.policy) }
             } catch {
                 add(Finding(.accounts, of: account.label, failing: error))
                 continue
@@ -162,7 +164,7 @@ extension Diagnosis {
         } catch {
             let failure = AccountStoreError(
                 .settings, what: "cannot wait for the browser", reason: "\(error)", remedy: .changeSettings,
-                hint: "close the program that uses the port, or name another port in redirectUri of \(type.name)")
+                hint: LoopbackPort.hint(port, of: type.name))
             add(Finding(.redirect, .problem, of: type.name, failure.reason, failure: failure))
         }
     }

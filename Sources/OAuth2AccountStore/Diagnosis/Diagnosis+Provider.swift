@@ -11,6 +11,10 @@ import OAuth2
 extension Diagnosis {
     /// Asks a provider what it says of itself, and what time it is.
     static func ask(_ type: AccountType, _ surroundings: Surroundings) async throws -> [Finding] {
+        try await namingIssuer(in: try await answers(type, surroundings), of: type, surroundings)
+    }
+
+    private static func answers(_ type: AccountType, _ surroundings: Surroundings) async throws -> [Finding] {
         guard type.provider != .endpoints else { return try await reach(type, surroundings) }
         let report = try await ProviderReport.check(type, surroundings: surroundings)
         if let failure = report.failure {

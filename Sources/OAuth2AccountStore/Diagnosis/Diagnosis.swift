@@ -106,7 +106,7 @@ public struct Diagnosis: Sendable {
         var diagnosis = Diagnosis()
         let types = settings.types.filter { type == nil || $0.name == type }
         diagnosis.look(at: types, settings, surroundings)
-        diagnosis.lookAtProxy(surroundings.environment)
+        try await diagnosis.lookAtProxy(surroundings, towards: usesNetwork ? types : [])
         if try await diagnosis.isUsable(storage) {
             try await diagnosis.look(at: storage, custody, keyPlaces, settings, surroundings, type: type)
         }
@@ -122,6 +122,24 @@ public struct Diagnosis: Sendable {
         }
         let asked = reports.sorted { $0.0 < $1.0 }.flatMap(\.1)
         for check in Check.allCases { diagnosis.findings += asked.filter { $0.check == check } }
+        return diagnosis
+    }
+
+    /// Looks at what can be looked at without settings, where there are none or they are wrong: the proxy's address, the store, its
+    /// key, the locks and the sign-ins.
+    ///
+    /// - Parameter failure: why there are no settings; it becomes the first finding.
+    /// - Throws: `CancellationError`; every other failure is a finding.
+    public static func examine(
+        without failure: any Error, storage: any AccountStorage, custody: (any KeyCustody)? = nil,
+        keyPlaces: KeyPlaces? = nil, surroundings: Surroundings
+    ) async throws -> Diagnosis {
+        var diagnosis = Diagnosis()
+        diagnosis.add(Finding(.settings, failing: failure))
+        try await diagnosis.lookAtProxy(surroundings, towards: [])
+        if try await diagnosis.isUsable(storage) {
+            try await diagnosis.look(at: storage, custody, keyPlaces, nil, surroundings, type: nil)
+        }
         return diagnosis
     }
 

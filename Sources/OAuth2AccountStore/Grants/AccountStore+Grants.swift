@@ -20,7 +20,7 @@ extension AccountStore {
         to type: String, by method: SignInMethod = .browser, options: SignInOptions = .init()
     ) async throws -> Account {
         switch method.kind {
-        case .browser(let open): return try await signInByBrowser(type, open, options)
+        case .browser(let show): return try await signInByBrowser(type, show, options)
         case .paste(let read): return try await signInByPaste(type, read, options)
         case .device(let show):
             return try await signingIn(type, options) {

@@ -39,8 +39,23 @@ public enum KeyCustodyChoice: Sendable, Hashable {
 
     private static let asked = "the custody of the key"
 
+    private static let otherNames: [(name: String, word: String)] = {
+        #if canImport(Security)
+            let keyring = "keychain"
+        #else
+            let keyring = "secret-service"
+        #endif
+        return [
+            ("keyring", keyring), ("libsecret", "secret-service"), ("gnome-keyring", "secret-service"),
+            ("kwallet", "secret-service"), ("file", "key-file"), ("keyfile", "key-file"), ("password", "passphrase"),
+        ]
+    }()
+
     private static func unknown(_ text: String) -> KeyCustodyError {
-        let near = NearestWord.nearest(to: text, in: words).map { "did you mean \($0)?" }
+        // What others call these places leads to their words too.
+        let near = NearestWord.nearest(to: text, in: words + otherNames.map(\.name)).map { found in
+            "did you mean \(otherNames.first { $0.name == found }?.word ?? found)?"
+        }
         return KeyCustodyError(
             place: asked,
             reason: "expected \(words.joined(separator: ", ")), found \(text.prefix(40).debugDescription)",

@@ -54,7 +54,9 @@ extension KeyMove {
             lock.release()
             var places = places
             places.choice = choice
-            let custody = try await KeyOpening(storage: storage, given: nil, places: places).open().custody
+            let custody = try await reaching(choice, "this store has no key yet") {
+                try await KeyOpening(storage: storage, given: nil, places: places).open().custody
+            }
             return KeyMove(origin: custody.place, place: custody.place, isMoved: true, leftovers: [])
         }
         defer { lock.release() }
@@ -69,8 +71,11 @@ extension KeyMove {
         guard choice.word != current.word else {
             return KeyMove(origin: origin.place, place: origin.place, isMoved: false, leftovers: leftovers)
         }
-        let target = try await places.custody(choice, storage, makesIdentity: true)
-        try await copy(key, to: target, choice, &record, storage, places)
+        let target = try await reaching(choice, "the key is still in \(current.words)") {
+            let target = try await places.custody(choice, storage, makesIdentity: true)
+            try await copy(key, to: target, choice, &record, storage, places)
+            return target
+        }
         record.drop(leftover: choice)
         record.add(leftover: current)
         record.current = choice
@@ -84,6 +89,20 @@ extension KeyMove {
             left = ["a copy may be left in \(current.words)"]
         }
         return KeyMove(origin: origin.place, place: target.place, isMoved: true, leftovers: left)
+    }
+
+    /// What the keyring's own failures advise is for a key that is in it. One that is to go there stays where it is.
+    private static func reaching<Value>(
+        _ choice: KeyCustodyChoice, _ state: String, _ body: () async throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await body()
+        } catch var error as KeyCustodyError
+            where choice == .secretService && error.hint.contains(SecretServiceFault.elsewhere)
+        {
+            error.hint = "try again in a desktop session with a keyring; nothing was changed: \(state)"
+            throw error
+        }
     }
 
     /// Puts a copy at the new place, and makes sure that it comes back. Before it is there, it is remembered as a leftover.

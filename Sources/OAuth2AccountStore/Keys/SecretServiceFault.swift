@@ -1,7 +1,7 @@
 /// What can be wrong with the Secret Service, each with what to do.
 enum SecretServiceFault {
     static let place = "the key in the Secret Service"
-    private static let elsewhere = "directory config set key-custody key-file"
+    static let elsewhere = "directory config set key-custody key-file"
 
     private static func fault(_ reason: String, _ hint: String) -> KeyCustodyError {
         KeyCustodyError(place: place, reason: reason, hint: hint)

@@ -10,7 +10,7 @@ import OAuth2
 extension AccountStore {
     /// Sends the browser to the provider and waits until it comes back to a listener on this machine.
     func signInByBrowser(
-        _ type: String, _ open: SignInMethod.Open?, _ options: SignInOptions
+        _ type: String, _ show: SignInMethod.Show?, _ options: SignInOptions
     ) async throws -> Account {
         let redirect = try self.type(type).redirectURI
         guard redirect.isLoopback else {
@@ -28,7 +28,7 @@ extension AccountStore {
         } catch {
             throw AccountStoreError(
                 .settings, what: "cannot wait for the browser", reason: "\(error)", remedy: .changeSettings,
-                hint: "close the program that uses the port, or name another port in redirectUri")
+                hint: LoopbackPort.hint(redirect.port, of: type))
         }
         receiver.origin = "http://\(redirect.host):\(listener.port)"
         let outcome: Result<Account, any Error>
@@ -37,7 +37,7 @@ extension AccountStore {
             let prepared = try await prepareSignIn(to: type, options: options, redirectURI: address)
             defer { cancel(prepared) }
             outcome = .success(
-                try await wait(for: result, showing: prepared.url, by: open, options.timeout ?? Self.standardTimeout))
+                try await wait(for: result, showing: prepared, by: show, options.timeout ?? Self.standardTimeout))
         } catch {
             outcome = .failure(AccountStoreError.wrapping(error, what: "cannot begin the sign-in"))
         }
@@ -47,13 +47,15 @@ extension AccountStore {
 
     /// Shows the address and waits for the account, the deadline or the cancellation, whichever is first.
     private nonisolated func wait(
-        for result: SharedResult<Account>, showing url: URL, by open: SignInMethod.Open?, _ timeout: Duration
+        for result: SharedResult<Account>, showing prepared: PreparedSignIn, by show: SignInMethod.Show?,
+        _ timeout: Duration
     ) async throws -> Account {
-        let open = open ?? surroundings.openBrowser
+        let open = surroundings.openBrowser
+        let show = show ?? { try await open($0.url) }
         // Not waited for: what shows the address may go on showing it, and need not heed a cancellation.
         let showing = Task {
             do {
-                try await open(url)
+                try await show(prepared)
             } catch {
                 result.finish(.failure(error))
             }

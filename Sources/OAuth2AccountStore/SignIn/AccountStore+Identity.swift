@@ -120,8 +120,11 @@ extension AccountStore {
         let lock = try await storage.lock("type:\(type.name)", timeout: .seconds(120))
         defer { lock.release() }
         // Without a subject there is no telling people apart: such a type has one account, beside the client's own.
-        let known = try await knownAccount(
+        var known = try await knownAccount(
             of: type, issuer: issuer, subject: identity.subject, isClient: renewal != nil)
+        if renewal == nil, known == nil {
+            known = try await unverifiedAccount(of: type, identity, issuer: issuer, homeAccountID: homeAccountID)
+        }
         if renewal == nil, known == nil { try await refuseSecondPerson(tokens, connection) }
         func fill(_ record: inout AccountRecord) {
             record.claims = identity.claims ?? record.claims
@@ -137,6 +140,7 @@ extension AccountStore {
             // They belong to the former grant, and to the former key.
             record.further = nil
             record.issuer = issuer
+            record.subject = identity.subject
             record.clientID = type.clientID
             record.tokenOrigin = connection.server.tokenEndpoint?.origin
             record.senderKey = senderKeyText

@@ -9,10 +9,10 @@ import OAuth2
 
 /// How an account is signed in.
 public struct SignInMethod: Sendable {
-    typealias Open = @Sendable (URL) async throws -> Void
+    typealias Show = @Sendable (PreparedSignIn) async throws -> Void
 
     enum Kind: Sendable {
-        case browser(Open?)
+        case browser(Show?)
         case device(@Sendable (DevicePrompt) async throws -> Void)
         case paste(@Sendable (URL) async throws -> String)
         case clientCredentials
@@ -26,7 +26,13 @@ public struct SignInMethod: Sendable {
 
     /// The same, but the address is given to `open`, which shows it in its own way. It may take as long as it likes.
     public static func browser(opening open: @escaping @Sendable (URL) async throws -> Void) -> SignInMethod {
-        SignInMethod(kind: .browser(open))
+        SignInMethod(kind: .browser { try await open($0.url) })
+    }
+
+    /// The same, but `show` is given the sign-in: its address, and where on this machine the browser will come back.
+    public static func browser(showing show: @escaping @Sendable (PreparedSignIn) async throws -> Void) -> SignInMethod
+    {
+        SignInMethod(kind: .browser(show))
     }
 }
 

@@ -30,29 +30,64 @@ enum SignInPage {
         }
     }
 
-    private var text: String {
+    /// The paragraphs: what happened, then what to do.
+    private var text: [String] {
         switch self {
         case .signedIn(let account):
-            "You are signed in to \(account.type) as \(account.label). You can close this tab and go back to the program."
-        case .failed(let error as AccountStoreError) where error.kind == .denied:
-            "The sign-in was refused. Nothing was changed. You can close this tab."
-        case .failed: "The sign-in did not work. The program says why. You can close this tab."
-        case .refused: "This is not the answer to a sign-in that is waiting here."
-        case .notFound: "This address only waits for a sign-in to come back."
-        case .wrongMethod: "A sign-in comes back with GET."
+            [
+                "You are signed in to \(account.type) as \(Self.name(account)).",
+                "You can close this tab and go back to the program.",
+            ]
+        case .failed(let error): [Self.reason(error), "You can close this tab."]
+        case .refused:
+            [
+                "This is not the answer to a sign-in that is waiting here. Nothing was changed.",
+                "If you were signing in, go back to the program: it shows the address to open.",
+            ]
+        case .notFound:
+            ["This address only waits for a sign-in to come back.", "Go back to the tab in which you were signing in."]
+        case .wrongMethod: ["A sign-in comes back with GET.", "Begin again in the program."]
+        }
+    }
+
+    /// Who signed in: both names, where there are two. A name that the user gave the account is not on a page.
+    private static func name(_ account: Account) -> String {
+        guard let user = account.userName else { return account.displayName ?? account.subject ?? account.id.rawValue }
+        return account.displayName.map { $0 == user ? user : "\($0) (\(user))" } ?? user
+    }
+
+    /// What went wrong in words of our own, and what to do. The provider's words are shown in the program alone.
+    private static func reason(_ error: any Error) -> String {
+        guard let error = error as? AccountStoreError else {
+            return "The sign-in did not work. The program says why, and what to do."
+        }
+        switch error.kind {
+        case .denied:
+            return
+                "The sign-in was refused or cancelled. Nothing was changed. To try again, begin again in the program."
+        case .network, .unavailable:
+            return "The provider did not answer. Nothing was changed. Try again later in the program, which says more."
+        case .settings:
+            return "The provider does not take the program's settings. The program says which, and what to change."
+        case .storage, .key:
+            return "The sign-in could not be saved on this machine. The program says why, and what to do."
+        default: return "The sign-in did not work. The program says why, and what to do."
         }
     }
 
     /// The page as an answer.
     var response: LoopbackResponse {
         let style =
-            "body{font:1.1rem/1.5 system-ui,sans-serif;max-width:32rem;margin:15vh auto;padding:0 1.25rem;"
-            + "color-scheme:light dark}h1{font-size:1.6rem}p{overflow-wrap:anywhere}"
+            ":root{color-scheme:light dark}body{font:1.125rem/1.5 system-ui,sans-serif;max-width:32rem;"
+            + "margin:clamp(1.5rem,15vh,9rem) auto;padding:0 1.25rem}h1{font-size:1.6rem;line-height:1.2}"
+            + "h1,p{overflow-wrap:anywhere}"
+        let paragraphs = text.map { "<p>\(Self.escaped($0))</p>" }.joined()
         let page = """
             <!doctype html>
-            <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+            <html lang="en"><head><meta charset="utf-8">
+            <meta name="viewport" content="width=device-width, initial-scale=1">
             <title>\(title)</title><style>\(style)</style></head>
-            <body><main><h1>\(title)</h1><p>\(Self.escaped(text))</p></main></body></html>
+            <body><main><h1>\(title)</h1>\(paragraphs)</main></body></html>
 
             """
         return LoopbackResponse(

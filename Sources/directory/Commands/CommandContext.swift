@@ -19,6 +19,8 @@ struct World {
     var readHiddenLine: @MainActor @Sendable (_ limit: Int) async throws -> String? = StandardInput.readHiddenLine
     /// Shows an address to the person; nil: in the user's browser.
     var openBrowser: (@Sendable (URL) async throws -> Void)?
+    /// Makes the QR code of an address.
+    var qrCode: @Sendable (String) throws -> QRCode = { try QRCode($0) }
     /// Becomes another program; comes back only with the number of an error.
     var replaceProcess: @MainActor (_ words: [String], _ environment: [String: String]) -> Int32 =
         ProcessReplacement.replace

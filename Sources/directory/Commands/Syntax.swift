@@ -24,6 +24,7 @@ private let signInSpec = CommandSpec(
     options: [
         .flag("device", "show a code to enter on another device"),
         .flag("no-browser", "print the address and wait"),
+        .flag("qr", "draw the address as a QR code too"),
         .flag("paste", "print the address and read the code or address it leads to", environment: .none),
         .flag("client-credentials", "sign in as the client itself, without a person", environment: .none),
         .flag("with-token", "read a token answer from standard input", environment: .none),
@@ -94,6 +95,7 @@ private let accountsSpec = CommandSpec(
             "remove", "Remove an account here, without telling the provider.",
             examples: ["directory accounts remove ada@contoso.com"],
             arguments: [ArgumentSpec("ACCOUNT", "name or identifier", completion: .account)]),
+        salvageSpec,
     ], defaultSubcommand: "list")
 
 private let statusSpec = CommandSpec(
@@ -172,8 +174,8 @@ private let providersSpec = CommandSpec(
 private let doctorSpec = CommandSpec(
     "doctor", "Look for what keeps sign-ins from working, and say what mends it.",
     discussion: """
-        Settings, store, key, locks, sign-ins, clock, network, discovery and the redirect's port are looked at. Nothing is \
-        changed and nothing secret is sent. The exit status is 0 when only warnings are found, else that of the worst finding.
+        Settings, proxy, store, key, locks, sign-ins, the redirect's port, network, discovery and clock are looked at; where the \
+        settings are missing or wrong, the rest. Nothing is changed and nothing secret is sent. The exit status is 0 when only warnings are found, else that of the worst finding.
         """,
     examples: ["directory doctor", "directory doctor --output json"],
     options: [.flag("offline", "leave the network alone", environment: .none)])

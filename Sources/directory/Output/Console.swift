@@ -141,6 +141,12 @@ struct ConsoleOptions: Sendable, Equatable {
     /// Says what happened, in one sentence, unless `--quiet`.
     func note(_ sentence: String) { say(sentence, at: .normal) }
 
+    /// Says what the person must do for the command to go on. `--quiet` does not silence it.
+    func instruct(_ sentence: String) { say(sentence, at: .quiet) }
+
+    /// Draws lines of the program's own on standard error, attributes of terminals in them. `--quiet` does not silence it.
+    func draw(_ lines: [String]) { writeErrorOutput(lines.joined(separator: "\n") + "\n") }
+
     /// Says what is done, if `--verbose`.
     func verbose(_ sentence: String) { say(sentence, at: .verbose) }
 

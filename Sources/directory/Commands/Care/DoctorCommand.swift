@@ -9,18 +9,7 @@ struct DoctorCommand {
     init(_ context: CommandContext) { self.context = context }
 
     func run() async throws -> ExitStatus {
-        let settings = try context.settings()
-        let type = context.invocation.string("type")
-        if let type, settings[type] == nil {
-            throw CommandError(
-                .settings, "no account type \(type.debugDescription)",
-                reason: "\(settings.source) has \(settings.types.map(\.name).joined(separator: ", "))",
-                hint: "name one of them with --type")
-        }
-        let diagnosis = try await Diagnosis.examine(
-            settings: settings, storage: SQLiteStorage(directory: context.storeDirectory),
-            keyPlaces: try context.keyPlaces(), surroundings: context.surroundings(), type: type,
-            usesNetwork: !context.invocation.flag("offline"))
+        let diagnosis = try await diagnose()
         let writer = OutputFormat(context.invocation).list(DiagnosisRecord.columns, context.console)
         for finding in diagnosis.findings { try writer.write(DiagnosisRecord(finding: finding)) }
         try writer.finish()
@@ -28,6 +17,37 @@ struct DoctorCommand {
         let warnings = diagnosis.findings.count { $0.state == .warning }
         context.console.note(Self.summary(problems: statuses.count, warnings: warnings))
         return statuses.max { $0.rawValue < $1.rawValue } ?? .done
+    }
+
+    /// Wrong or missing settings are a finding like others: what they do not decide is looked at all the same.
+    private func diagnose() async throws -> Diagnosis {
+        let storage = SQLiteStorage(directory: context.storeDirectory)
+        let settings: Settings
+        do {
+            settings = try context.settings()
+        } catch {
+            return try await Diagnosis.examine(
+                without: Self.failure(error), storage: storage, keyPlaces: try context.keyPlaces(),
+                surroundings: context.surroundings())
+        }
+        let type = context.invocation.string("type")
+        if let type, settings[type] == nil {
+            throw CommandError(
+                .settings, "no account type \(type.debugDescription)",
+                reason: "\(settings.source) has \(settings.types.map(\.name).joined(separator: ", "))",
+                hint: "name one of them with --type")
+        }
+        return try await Diagnosis.examine(
+            settings: settings, storage: storage, keyPlaces: try context.keyPlaces(),
+            surroundings: context.surroundings(), type: type, usesNetwork: !context.invocation.flag("offline"))
+    }
+
+    /// What any command says when there are no settings to go by.
+    private static func failure(_ error: any Error) -> AccountStoreError {
+        let told = CommandError(reporting: error)
+        return AccountStoreError(
+            .settings, what: told.message, reason: told.reason ?? told.message, remedy: .changeSettings, hint: told.hint
+        )
     }
 
     private static func summary(problems: Int, warnings: Int) -> String {

@@ -54,8 +54,9 @@ struct SignInCommand {
         let method: SignInMethod
         switch way {
         case .token: return try await store.add(try tokenAnswer(), toType: type)
-        case .browser(let opens, let reason): method = browser(opens: opens, because: reason, store)
-        case .device(let reason): method = device(because: reason)
+        case .browser(let opens, let reason):
+            method = instructions.browser(opens: opens, because: reason, store.surroundings.openBrowser)
+        case .device(let reason): method = instructions.device(because: reason)
         case .paste: method = try paste(type, store)
         case .clientCredentials: method = .clientCredentials
         case .password(let username): method = .password(username, try await password(of: username, type, store))
@@ -69,6 +70,23 @@ struct SignInCommand {
             }
             throw error
         }
+    }
+
+    /// What the person is told to do.
+    private var instructions: SignInInstructions {
+        SignInInstructions(
+            console: context.console, makeCode: invocation.flag("qr") ? context.world.qrCode : nil)
+    }
+
+    private func paste(_ type: String, _ store: AccountStore) throws -> SignInMethod {
+        guard !context.console.options.refusesInput else {
+            throw CommandError(
+                .usage, "--paste and --no-input exclude each other", reason: "what is pasted has to be read",
+                hint: "directory sign-in \(type) --device")
+        }
+        let isCode = store.settings[type]?.redirectURI.text == RedirectURI.outOfBand
+        let read = context.world.readLine
+        return instructions.paste(type, isCode: isCode) { try await read(Self.maximumLine) }
     }
 
     private func options() throws -> SignInOptions {
@@ -92,74 +110,6 @@ struct SignInCommand {
         }
         options.timeout = invocation.duration("timeout")
         return options
-    }
-
-    private func browser(opens: Bool, because reason: String?, _ store: AccountStore) -> SignInMethod {
-        let console = context.console
-        let open = store.surroundings.openBrowser
-        return .browser { url in
-            if let reason {
-                await console.note(
-                    "No browser is opened: \(reason), and the provider offers no sign-in on another device.")
-            }
-            await console.note(
-                opens
-                    ? "Opening the browser. If it does not open, go to:"
-                    : "To sign in, open this address in a browser on this machine:")
-            await console.note(url.absoluteString)
-            guard opens else { return }
-            do {
-                try await open(url)
-            } catch {
-                await console.note(
-                    "The browser did not open: \(error). Open the address yourself; this goes on waiting.")
-            }
-        }
-    }
-
-    private func device(because reason: String?) -> SignInMethod {
-        let console = context.console
-        return .device { prompt in
-            if let reason { await console.note("Signing in with another device: \(reason).") }
-            await console.note("On any device with a browser, open:")
-            await console.note("    \(prompt.verificationURI.absoluteString)")
-            await console.note("and enter the code:")
-            await console.note("    \(prompt.userCode)")
-            // Whoever comes by this address compares the code (RFC 8628 section 3.3.1).
-            if let complete = prompt.verificationURIComplete {
-                await console.note("Or open this address, and see that it shows the same code:")
-                await console.note("    \(complete.absoluteString)")
-            }
-            let minutes = max(1, prompt.expiresIn / 60)
-            await console.note("Waiting. The code is good for \(minutes) \(minutes == 1 ? "minute" : "minutes").")
-        }
-    }
-
-    private func paste(_ type: String, _ store: AccountStore) throws -> SignInMethod {
-        let console = context.console
-        guard !console.options.refusesInput else {
-            throw CommandError(
-                .usage, "--paste and --no-input exclude each other", reason: "what is pasted has to be read",
-                hint: "directory sign-in \(type) --device")
-        }
-        let isCode = store.settings[type]?.redirectURI.text == RedirectURI.outOfBand
-        let read = context.world.readLine
-        return .paste { url in
-            await console.note("To sign in, open this address in any browser:")
-            await console.note(url.absoluteString)
-            await console.note(
-                isCode
-                    ? "Then paste the code that it shows, and press Enter:"
-                    : "Then paste the whole address at which it ends, even if the page there does not open, and press Enter:"
-            )
-            guard let line = try await read(Self.maximumLine) else {
-                throw CommandError(
-                    .signInNeeded, "the sign-in was not finished",
-                    reason: "standard input ended before anything was pasted",
-                    hint: "directory sign-in \(type) --paste")
-            }
-            return line
-        }
     }
 
     /// The password, from standard input. It is asked for only where a terminal is there to ask.

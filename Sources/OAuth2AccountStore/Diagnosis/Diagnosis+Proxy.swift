@@ -1,0 +1,69 @@
+import HTTPTransport
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+// The proxy of the environment: no fault, but often why something fails.
+extension Diagnosis {
+    private static let proxyVariables = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+
+    /// Looks at the proxy's address, and whether it lets a request through to the first of these types that is elsewhere. Its
+    /// password is not shown.
+    mutating func lookAtProxy(_ surroundings: Surroundings, towards types: [AccountType]) async throws {
+        let environment = surroundings.environment
+        guard let name = Self.proxyVariables.first(where: { !(environment[$0] ?? "").isEmpty }),
+            let value = environment[name]
+        else { return add(Finding(.proxy, .ok, "none")) }
+        let url = URL(string: value.contains("://") ? value : "http://" + value)
+        guard let host = url?.host(percentEncoded: true), !host.isEmpty else {
+            let error = SettingsError(
+                file: "environment", key: name, expected: "the address of a proxy", found: "something else",
+                hint: "unset \(name), or set it to http://HOST:PORT")
+            return add(Finding(.proxy, of: name, failing: error))
+        }
+        let place = host + (url?.port.map { ":\($0)" } ?? "")
+        let passes = "requests to other machines go through \(place)"
+        guard let (type, origin) = types.lazy.compactMap({ type in type.remoteOrigin.map { (type, $0) } }).first else {
+            return add(Finding(.proxy, .ok, of: name, passes))
+        }
+        do {
+            _ = try await surroundings.transport(type.caFile).send(HTTPRequest(.get, origin))
+        } catch let error as CancellationError {
+            throw error
+        } catch let error as HTTPTransportError where error.kind == .proxy {
+            let failure = AccountStoreError(
+                .network, what: "the proxy cannot be used", reason: "\(place): \(error.reason)",
+                remedy: .retryLater(after: nil),
+                hint: "correct \(name), or go without it: unset \(name); for some hosts alone: NO_PROXY=HOST")
+            return add(Finding(.proxy, .problem, of: name, failure.reason, failure: failure))
+        } catch {
+            // Something behind the proxy, which the network's own finding tells.
+            return add(Finding(.proxy, .ok, of: name, passes))
+        }
+        add(Finding(.proxy, .ok, of: name, passes + ", which lets them pass"))
+    }
+}
+
+extension AccountType {
+    /// Where the provider is, as the settings name it: its scheme, host and port with the path `/`.
+    var origin: URL? {
+        let address: URL? =
+            switch provider {
+            case .authority(let authority): URL(string: "\(authority)")
+            case .issuer(let issuer): URL(string: issuer)
+            case .endpoints: endpoints["token_endpoint"]
+            }
+        return address?.origin.flatMap { URL(string: $0 + "/") }
+    }
+
+    /// The same when it is on another machine.
+    var remoteOrigin: URL? {
+        guard let origin, origin.scheme == "https", let host = origin.host(percentEncoded: true),
+            !["127.0.0.1", "localhost", "::1", "[::1]"].contains(host)
+        else { return nil }
+        return origin
+    }
+}

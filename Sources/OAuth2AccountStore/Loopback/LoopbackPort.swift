@@ -1,0 +1,18 @@
+/// What to do about the port that the browser comes back to.
+enum LoopbackPort {
+    /// What to do when it cannot be opened: how to see which program has it, and the way around.
+    static func hint(_ port: UInt16?, of type: String) -> String {
+        guard let port else { return "set redirectUri of \(type) to http://127.0.0.1/callback" }
+        return
+            "see which program has the port: \(question(port)); close it, or name another port in redirectUri of \(type)"
+    }
+
+    /// The command line that names the program with the port. `ss` and `lsof` are on most machines.
+    static func question(_ port: UInt16) -> String {
+        #if os(Linux)
+            "ss -ltnp 'sport = :\(port)'"
+        #else
+            "lsof -nP -iTCP:\(port) -sTCP:LISTEN"
+        #endif
+    }
+}

@@ -1,0 +1,107 @@
+"""The page that the browser ends on, in a real browser: small and large, light and dark, with and without JavaScript.
+
+With $DIRECTORY_SHOTS set to a folder the screenshots are kept there, for people to look at."""
+
+import os
+import sys
+
+from provider import Provider
+from world import address_shown
+import web
+
+SIZES = ((320, 640), (1400, 900))
+
+
+def run(checks, world):
+    sys.path.insert(0, os.path.join(world.peers, "browser"))
+    from wd import Browser
+
+    provider = Provider(world)
+    world.use_settings(provider.settings)
+    with Browser() as browser:
+        ended(checks, world, browser, "signed in", "approve", 0,
+              ("Ada Lovelace (ada@contoso.example)", "close this tab"))
+        ended(checks, world, browser, "cancelled", "deny", 5, ("refused or cancelled", "begin again", "close this tab"))
+        browser.cmd("POST", "/goog/cdp/execute",
+                    {"cmd": "Emulation.setScriptExecutionDisabled", "params": {"value": True}})
+        ended(checks, world, browser, "without JavaScript", "approve", 0, ("close this tab",), scripts=False)
+    stray(checks, world)
+
+
+def ended(checks, world, browser, name, decision, status, words, scripts=True):
+    waiting = world.start("sign-in", "--no-browser", "--timeout", "60")
+    redirect = web.decide(address_shown(waiting), decision)
+    browser.get(redirect)
+    body = browser.find("body")
+    text = browser.text(body[0]) if body else ""
+    checks.check(f"{name}: the page says who or what, and what to do", all(word in text for word in words), text)
+    checks.check(f"{name}: the program ends by itself", waiting.finish().status == status, waiting.err)
+    if not scripts:
+        return
+    html = browser.js("return document.documentElement.lang + '|' + document.title")
+    checks.check(f"{name}: it has a language and a title", html.startswith("en|") and len(html) > 5, html)
+    loaded = browser.js("return performance.getEntriesByType('resource').map(entry => entry.name)"
+                        ".filter(name => !name.endsWith('/favicon.ico'))")
+    checks.check(f"{name}: it loads nothing", loaded == [], loaded)
+    checks.check(f"{name}: no cookie", browser.js("return document.cookie") == "" and not browser.cmd("GET", "/cookie"))
+    refused = [entry for entry in browser.console() if "Content Security Policy" in str(entry)
+               and "favicon" not in str(entry)]
+    checks.check(f"{name}: its own policy refuses nothing of it", not refused, refused)
+    for scheme in ("light", "dark"):
+        for width, height in SIZES:
+            look(checks, browser, name, scheme, width, height)
+    browser.cmd("POST", "/goog/cdp/execute", {"cmd": "Emulation.clearDeviceMetricsOverride", "params": {}})
+
+
+def look(checks, browser, name, scheme, width, height):
+    for command, parameters in (
+            ("Emulation.setDeviceMetricsOverride",
+             {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}),
+            ("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})):
+        browser.cmd("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})
+    facts = browser.js("""
+        const root = document.documentElement, style = getComputedStyle(document.querySelector('p'));
+        const probe = document.createElement('div');
+        probe.style.setProperty('background-color', 'Canvas'); document.body.append(probe);
+        const back = getComputedStyle(probe).backgroundColor; probe.remove();
+        return {scroll: root.scrollWidth, inner: innerWidth, size: parseFloat(style.fontSize), ink: style.color, back,
+                high: root.scrollHeight, window: innerHeight}""")
+    place = f"{name}, {width} pixels, {scheme}"
+    checks.check(f"{place}: nothing is wider or higher than the window",
+                 facts["inner"] == width and facts["scroll"] <= facts["inner"] and facts["high"] <= facts["window"], facts)
+    checks.check(f"{place}: letters of 16 pixels or more, in a contrast of 7 to 1 or more",
+                 facts["size"] >= 16 and contrast(facts["ink"], facts["back"]) >= 7, facts)
+    shots = os.environ.get("DIRECTORY_SHOTS")
+    if shots:
+        os.makedirs(shots, exist_ok=True)
+        browser.shot(os.path.join(shots, f"{name.replace(' ', '-')}-{width}-{scheme}.png"))
+
+
+def contrast(one, other):
+    """The contrast of two colours as WCAG 2 has it."""
+    def luminance(text):
+        parts = [float(part) / 255 for part in text[text.index("(") + 1:-1].split(",")[:3]]
+        red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def stray(checks, world):
+    """Requests that are not the answer: the sign-in goes on waiting, and the answers set no cookie."""
+    waiting = world.start("sign-in", "--no-browser", "--timeout", "60")
+    url = address_shown(waiting)
+    redirect = web.decide(url)
+    origin = redirect[:redirect.index("/", len("http://"))]
+    for sentence, address, status in (("another path", origin + "/favicon.ico", 404),
+                                      ("a state that nobody sent", redirect.split("?")[0] + "?code=x&state=y", 400)):
+        answer = web.send(address)
+        checks.check(f"{sentence} is answered with {status}, and waited on", answer.status == status
+                     and "Set-Cookie" not in answer.fields and waiting.process.poll() is None, answer)
+    last = web.send(redirect)
+    fields = {name.lower(): value for name, value in last.fields.items()}
+    checks.check("the page: no cookie, not kept, no referrer, a policy that lets nothing in",
+                 "set-cookie" not in fields and fields.get("cache-control") == "no-store"
+                 and fields.get("referrer-policy") == "no-referrer"
+                 and "default-src 'none'" in fields.get("content-security-policy", ""), fields)
+    checks.ends("then the right answer ends it", waiting.finish(), 0, "Signed in")
