@@ -84,6 +84,10 @@ def run(checks, world):
 
     with Keyring(world, "locked") as keyring:
         checks.ends("a locked keyring", keyring.run("token"), 9, "locked", "hint:", "unlock")
+        told = keyring.run("doctor", "--offline", "--output", "json")
+        found = next((one for one in told.json or [] if one["check"] == "key"), {})
+        checks.check("doctor says that the keyring is locked, and what mends it", told.status == 9
+                     and "locked" in found.get("found", "") and "unlock" in found.get("remedy", ""), told)
         checks.ends("a locked keyring that nobody can be asked to unlock", keyring.run(
             "token", DISPLAY=":99", DIRECTORY_TIMEOUT="20"), 9, "keyring", "hint:")
         checks.ends("a locked keyring: the key does not move", keyring.run("config", "set", "key-custody", "key-file"), 9,

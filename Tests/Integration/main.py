@@ -10,13 +10,16 @@ import browser_sign_in
 import closing_page
 import damage
 import demo
+import doctor
 import grants
+import interrupted
 import keyring
 import local_directory
 import offline
 import package
 import parallel
 import postgresql
+import qr_code
 import refusals
 import registration
 import settings
@@ -28,7 +31,7 @@ from checks import Checks
 from world import World
 
 # The topics that need nothing but the program, and those that need real software.
-ALONE = [settings, damage, demo, local_directory, offline, package, postgresql, shells, terminal]
+ALONE = [settings, damage, demo, doctor, interrupted, local_directory, offline, package, postgresql, qr_code, shells, terminal]
 WITH_PEERS = [browser_sign_in, closing_page, grants, keyring, parallel, refusals, registration, signatures, tls]
 
 

@@ -15,6 +15,17 @@ func `a text that is not JSON is refused`(text: String) {
     #expect(throws: JSONError.self) { try JSONValue(parsing: text) }
 }
 
+@Test(arguments: [
+    ("[1", "list"), ("[1,[2", "list"), ("{", "object"), ("{\"a\"", "object"), ("{\"a\":1", "object"),
+    ("{\"a\":1,", "object"), ("{\"a\":[1]", "object"), ("[{\"a\":1}", "list"), ("{\"a\":{\"b\":{", "object"),
+])
+func `a text that ends too early says in what it ends`(text: String, place: String) {
+    let error = #expect(throws: JSONError.self) { try JSONValue(parsing: text) }
+    #expect(error?.reason == "the text ends inside \(place == "list" ? "a list" : "an object")")
+    let sliced = #expect(throws: JSONError.self) { try JSONSlice(parsing: Array(text.utf8)) }
+    #expect(sliced == error)
+}
+
 @Test func `only UTF-8 is read`() {
     #expect(throws: JSONError.self) { try JSONValue(parsing: [0x22, 0xFF, 0x22]) }
     #expect(throws: JSONError.self) { try JSONValue(parsing: [0x7B, 0, 0x7D, 0]) }

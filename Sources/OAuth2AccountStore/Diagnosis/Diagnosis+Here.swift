@@ -9,7 +9,8 @@ import OAuth2
 // What is looked at on this machine.
 extension Diagnosis {
     mutating func look(at types: [AccountType], _ settings: Settings, _ surroundings: Surroundings) {
-        add(Finding(.settings, .ok, "\(settings.types.count) account types in \(settings.source)"))
+        let count = settings.types.count
+        add(Finding(.settings, .ok, "\(count) account type\(count == 1 ? "" : "s") in \(settings.source)"))
         for type in types {
             let credentials = ClientCredentials(type: type, environment: surroundings.environment)
             do {
@@ -40,13 +41,16 @@ extension Diagnosis {
                 add(Finding(.store, .problem, failure.reason, failure: failure))
                 return true
             }
-            add(Finding(.store, .ok, "\(count) accounts in \(storage.place), which can be written"))
+            add(
+                Finding(
+                    .store, .ok,
+                    "\(count) account\(count == 1 ? "" : "s") in \(storage.place), which can be written"))
             return true
         } catch let error as CancellationError {
             throw error
         } catch {
             var finding = Finding(.store, failing: error)
-            if let error = error as? StorageError, error.kind == .notAStore {
+            if storage is SQLiteStorage, let error = error as? StorageError, error.kind == .notAStore {
                 finding.remedy = "\(error.hint); or copy out what can be read: \(Self.salvage)"
             }
             add(finding)

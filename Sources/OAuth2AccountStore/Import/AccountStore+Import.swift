@@ -185,7 +185,7 @@ extension AccountStore {
             return .left(reason: "this is a shared device, and \(person) is signed in to \(type.name)")
         }
         var record = AccountRecord(
-            id: Account.ID(rawValue: Base64URL.encode(try surroundings.random(12))), type: type.name, issuer: nil,
+            id: try .unused(surroundings.random), type: type.name, issuer: nil,
             subject: nil, clientID: type.clientID,
             tokens: tokens, created: entry.created ?? now)
         fill(&record, entry, mark, type)

@@ -155,7 +155,7 @@ extension AccountStore {
         }
         if account == nil {
             var record = AccountRecord(
-                id: Account.ID(rawValue: Base64URL.encode(try surroundings.random(12))), type: type.name,
+                id: try .unused(surroundings.random), type: type.name,
                 issuer: issuer, subject: identity.subject, clientID: type.clientID, tokens: tokens,
                 created: answer.received)
             fill(&record)

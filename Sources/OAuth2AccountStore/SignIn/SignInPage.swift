@@ -64,7 +64,7 @@ enum SignInPage {
         switch error.kind {
         case .denied:
             return
-                "The sign-in was refused or cancelled. Nothing was changed. To try again, begin again in the program."
+                "The sign-in was refused or cancelled. Nothing was changed. To sign in after all, start anew in the program."
         case .network, .unavailable:
             return "The provider did not answer. Nothing was changed. Try again later in the program, which says more."
         case .settings:

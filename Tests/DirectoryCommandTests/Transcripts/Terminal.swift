@@ -22,6 +22,8 @@ final class Terminal {
         Issue.record("no program is to be run")
         return 0
     }
+    /// Makes the QR codes; nil: the library, where there is one.
+    var qrCode: (@Sendable (String) throws -> QRCode)?
     /// What the person pastes, given what the program said so far.
     var pastes: (@Sendable (String) async throws -> String?)?
 
@@ -84,6 +86,7 @@ final class Terminal {
         var world = World(console: console, environment: environment)
         world.readInput = { _ in Array(input.utf8) }
         world.replaceProcess = replacement
+        if let qrCode { world.qrCode = qrCode }
         let person = approval.withLock { $0 }
         world.readHiddenLine = { _ in input.isEmpty ? nil : input.split(separator: "\n").first.map(String.init) ?? "" }
         if let pastes { world.readLine = { _ in try await pastes(errors.text) } }

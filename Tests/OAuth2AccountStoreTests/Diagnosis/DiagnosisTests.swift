@@ -215,6 +215,8 @@ struct DiagnosisTests {
         let found = try finding(try await examine(test, usesNetwork: false), .redirect)
         #expect(found.state == .problem && found.detail.contains("\(listener.port)"))
         #expect(found.remedy?.contains("redirectUri") == true)
+        // How to see who has it.
+        #expect(found.remedy?.contains(LoopbackPort.question(listener.port)) == true)
     }
 
     @Test(arguments: [

@@ -33,6 +33,13 @@ struct AccountTests {
         #expect(try await test.token(ada.id) == "AT-2")
     }
 
+    @Test func `no new identifier looks like an option of a command line`() throws {
+        for first in UInt8.min...UInt8.max {
+            let id = try Account.ID.unused { count in [first] + [UInt8](repeating: 0, count: count - 1) }
+            #expect(id.rawValue.count == 16 && !id.rawValue.hasPrefix("-"))
+        }
+    }
+
     @Test func `data and tokens that change at the same time both stay`() async throws {
         let directory = try TemporaryDirectory()
         let provider = try FakeProvider(clock: FakeClock())

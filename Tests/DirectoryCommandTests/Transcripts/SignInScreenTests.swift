@@ -1,0 +1,72 @@
+import Foundation
+import HTTPTransport
+import LocalProvider
+import Synchronization
+import Testing
+
+@testable import directory
+
+/// What a sign-in tells the person.
+@MainActor @Suite struct SignInScreenTests {
+    private func dots(_ rows: String...) -> QRCode { QRCode(modules: rows.map { $0.map { $0 == "#" } }) }
+
+    @Test func `where the browser comes back is told, quiet or not`() async throws {
+        let terminal = try await Terminal()
+        for words in [["sign-in"], ["sign-in", "--quiet"], ["sign-in", "--no-browser", "--quiet"]] {
+            terminal.person(words.contains("--no-browser") ? .walksAway : .approves)
+            let answer = await terminal.run(words: words + ["--timeout", words.count == 3 ? "0.05" : "20"])
+            let lines = answer.errors.split(separator: "\n")
+            #expect(lines.count > 2 && lines[1].hasPrefix("http://127.0.0.1:"), "\(answer.errors)")
+            let wanted = try #require(
+                URLComponents(string: String(lines[1]))?.queryItems?.first { $0.name == "redirect_uri" }?.value)
+            #expect(lines[2] == "The browser comes back to \(wanted) on this machine. Ctrl-C ends the sign-in.")
+        }
+    }
+
+    @Test func `a code is drawn of the address that another device is to open`() async throws {
+        let terminal = try await Terminal()
+        terminal.qrCode = { text in
+            #expect(text.contains("/device?user_code="))
+            return QRCode(modules: [[true, false], [false, true]])
+        }
+        let isDone = Mutex(false)
+        terminal.meanwhile = { said in
+            let isFirst = isDone.withLock { done in
+                defer { done = true }
+                return !done
+            }
+            guard isFirst, let line = await said().split(separator: "\n").first(where: { $0.contains("user_code=") }),
+                let url = URL(string: line.trimmingCharacters(in: .whitespaces))
+            else { return }
+            try await Approval().approveDevice(url, transport: CurlTransport(userAgent: "a phone"))
+        }
+        let answer = await terminal.run("sign-in", "--device", "--qr")
+        #expect(answer.errors.contains("\n██████████\n██████████\n████▄▀████\n"), "\(answer.errors)")
+        #expect(answer.errors.contains("light letters on a dark background"))
+        #expect(answer.status == 0, "\(answer.errors)")
+    }
+
+    @Test func `without the library it is named, and the sign-in goes on`() async throws {
+        let terminal = try await Terminal()
+        terminal.qrCode = { _ in throw QRCode.Fault.noLibrary }
+        let answer = await terminal.run("sign-in", "--qr")
+        #expect(answer.status == 0 && answer.errors.contains("Install \(QRCode.package)"), "\(answer.errors)")
+        terminal.qrCode = { _ in throw QRCode.Fault.tooLong }
+        let long = await terminal.run("sign-in", "--qr")
+        #expect(long.status == 0 && long.errors.contains("too long"), "\(long.errors)")
+    }
+
+    @Test func `a code has its quiet zone, and no dark line below its last row`() {
+        let code = dots("#.#", ".#.", "##.")
+        #expect(code.columns == 11)
+        #expect(
+            code.lines(withColour: false) == [
+                "███████████", "███████████", "████▄▀▄████", "████▄▄█████", "███████████", "▀▀▀▀▀▀▀▀▀▀▀",
+            ])
+        let coloured = code.lines(withColour: true)
+        #expect(coloured.allSatisfy { $0.hasPrefix("\u{1B}[38;5;16;48;5;231m") && $0.hasSuffix("\u{1B}[0m") })
+        #expect(coloured[2] == "\u{1B}[38;5;16;48;5;231m    ▀▄▀    \u{1B}[0m")
+        #expect(coloured[3] == "\u{1B}[38;5;16;48;5;231m    ▀▀     \u{1B}[0m")
+        #expect(coloured.count == 6 && coloured[5] == "\u{1B}[38;5;16;48;5;231m           \u{1B}[0m")
+    }
+}

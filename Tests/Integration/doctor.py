@@ -1,0 +1,137 @@
+"""`doctor` against what really goes wrong: each is found, with the line that mends it, in words and in JSON."""
+
+import json
+import os
+import shutil
+import socket
+import ssl
+import subprocess
+import threading
+
+from provider import Provider, sign_in
+from world import free_port
+
+TYPE = {"clientId": "cli", "redirectUri": "http://127.0.0.1/callback", "scopes": ["openid"]}
+
+
+def run(checks, world):
+    provider = Provider(world)
+    world.use_settings(provider.settings)
+    checks.ends("a sign-in", sign_in(world), 0)
+
+    def finds(sentence, check, status, found, remedy, *words, **environment):
+        told = world.run("doctor", *words, "--output", "json", **environment)
+        problems = [one for one in told.json or [] if one["check"] == check and one["state"] != "ok"]
+        mended = [one for one in problems if found in one["found"] and remedy in one.get("remedy", "")]
+        checks.check(f"{sentence}: found, with what mends it", told.status == status and mended,
+                     f"{found} / {remedy}\n{told}")
+        table = world.run("doctor", *words, **environment)
+        checks.check(f"{sentence}: the same in words", table.status == status and remedy in table.out, table)
+
+    well = world.run("doctor")
+    checks.check("all is well", well.status == 0 and "All is well." in well.err, well)
+    finds("settings that end too early", "settings", 8, "ends inside an object", "correct the file", "--settings",
+          world.write("cut.json", '{"types": {"one": {'))
+    finds("no settings file", "settings", 8, "none.json", "", "--settings", world.path("none.json"))
+    finds("an issuer that nobody is at", "network", 7, "Nothing accepted", "check the network", "--settings",
+          world.write("gone.json", {"types": {"gone": {**TYPE, "issuer": f"http://127.0.0.1:{free_port()}"}}}))
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        finds("a port that is taken", "redirect", 8, f"port {port}", f":{port}", "--settings", world.write(
+            "taken.json", {"types": {"local": {**provider.settings["types"]["local"],
+                                               "redirectUri": f"http://127.0.0.1:{port}/callback"}}}))
+    nobody = free_port()
+    elsewhere = world.write("elsewhere.json", {"types": {"far": {**TYPE, "issuer": "https://id.invalid"}}})
+    finds("a proxy that is not there", "proxy", 7, f"127.0.0.1:{nobody}", "unset https_proxy", "--settings", elsewhere,
+          https_proxy=f"http://ada:s3cret@127.0.0.1:{nobody}")
+    told = world.run("doctor", "--settings", elsewhere, https_proxy=f"http://ada:s3cret@127.0.0.1:{nobody}")
+    checks.check("its password is not shown", "s3cret" not in told.out + told.err, told)
+    os.chmod(world.store, 0o755)
+    finds("a store that others can read", "store", 9, "", "chmod 700", "--offline")
+    os.chmod(world.store, 0o700)
+    finds("a keyring that is not there", "key", 9, "secret-service", "key-file", "--offline",
+          DIRECTORY_KEY_CUSTODY="secret-service")
+    salvage(checks, world)
+    if not shutil.which("openssl"):
+        return print("skipped: certificates, because there is no openssl", flush=True)
+    certificates(checks, world, finds)
+
+
+def certificates(checks, world, finds):
+    """A provider behind a proxy of a company that reads along: its authority is named."""
+    def openssl(*words):
+        subprocess.run(["openssl", *words], check=True, capture_output=True, timeout=30, cwd=world.folder)
+    new = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2")
+    openssl("req", "-x509", *new, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/O=Contoso/CN=Contoso Zscaler Root")
+    openssl("req", "-new", *new[:-2], "-keyout", "server.key", "-out", "server.csr", "-subj", "/CN=127.0.0.1")
+    world.write("server.ext", "subjectAltName=IP:127.0.0.1")
+    openssl("x509", "-req", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2",
+            "-extfile", "server.ext", "-out", "server.pem")
+    listener = socket.create_server(("127.0.0.1", 0))
+    world.closers.append(listener.close)
+    issuer = f"https://127.0.0.1:{listener.getsockname()[1]}"
+    requests = []
+    serving = threading.Thread(target=serve, args=(world, listener, issuer, requests), daemon=True)
+    serving.start()
+    settings = world.write("private.json", {"types": {"private": {**TYPE, "issuer": issuer}}})
+    finds("a certificate of an unknown authority", "network", 7, "Contoso Zscaler Root", "--ca-file", "--settings", settings)
+    checks.check("a server that is not trusted was sent no request", requests == [], requests)
+    told = world.run("doctor", "--settings", settings, "--output", "json", "--ca-file", world.path("ca.pem"))
+    network = next((one for one in told.json or [] if one["check"] == "network"), {})
+    checks.check("trusted on purpose, it is a warning that names who reads along",
+                 network.get("state") == "warning" and "Contoso Zscaler Root" in network.get("found", "")
+                 and network.get("remedy"), told)
+    checks.check("then it was asked", requests != [])
+
+
+def serve(world, listener, issuer, requests):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(world.path("server.pem"), world.path("server.key"))
+    metadata = {"issuer": issuer, "authorization_endpoint": issuer + "/a", "token_endpoint": issuer + "/t",
+                "jwks_uri": issuer + "/k", "response_types_supported": ["code"],
+                "code_challenge_methods_supported": ["S256"], "id_token_signing_alg_values_supported": ["RS256"]}
+    while True:
+        try:
+            plain, _ = listener.accept()
+        except OSError:
+            return
+        try:
+            plain.settimeout(10)
+            with context.wrap_socket(plain, server_side=True) as connection:
+                head = b""
+                while b"\r\n\r\n" not in head:
+                    piece = connection.recv(4096)
+                    if not piece:
+                        break
+                    head += piece
+                if not head:
+                    continue
+                requests.append(head.split(b"\r\n")[0])
+                body = json.dumps({"keys": []} if b" /k " in head else metadata).encode()
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n"
+                                   + f"Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        except OSError:
+            continue
+
+
+def salvage(checks, world):
+    """A page in the middle of the file is lost: found, copied, put in place, used."""
+    original = world.path("whole")
+    shutil.copytree(world.store, original)
+    place = os.path.join(world.store, "accounts.sqlite")
+    for page in range(os.path.getsize(place) // 4096 - 1, 0, -1):
+        shutil.rmtree(world.store)
+        shutil.copytree(original, world.store)
+        with open(place, "r+b") as file:
+            file.seek(page * 4096)
+            file.write(b"\xee" * 16)
+        copied = world.run("accounts", "salvage", "--replace", "--output", "json")
+        if copied.status == 0 and copied.json and copied.json.get("opening") == 1:
+            break
+    checks.check("a damaged store: its account is copied, and put in its place",
+                 copied.json and copied.json["file"] == place and os.path.exists(copied.json["damaged"]), copied)
+    checks.ends("a damaged store: mended, the account is used", world.run("token", "--refresh"), 0)
+    checks.check("a damaged store: mended, all is well", world.run("doctor").status == 0)

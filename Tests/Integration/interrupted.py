@@ -1,0 +1,89 @@
+"""A sign-in that is ended, by Ctrl-C in the terminal or by the person in the browser: at once, and nothing is half done."""
+
+import os
+import shutil
+import socket
+import time
+import urllib.parse
+
+from provider import Provider
+from terminal import Terminal
+from world import address_shown
+import web
+
+# Longer than a slow machine takes, and shorter than anything that is waited for.
+AT_ONCE = 5
+
+
+def run(checks, world):
+    provider = Provider(world)
+    world.use_settings(provider.settings)
+    if shutil.which("tmux"):
+        by_the_keyboard(checks, world)
+    else:
+        print("skipped: Ctrl-C, because there is no tmux", flush=True)
+    in_the_browser(checks, world)
+    stalled = Provider(world, "--fault", "token-stall", "--log")
+    world.use_settings(stalled.settings)
+    if shutil.which("tmux"):
+        at_the_provider(checks, world, stalled)
+
+
+def nothing_is_left(checks, world, sentence, port=None):
+    listed = world.run("accounts", "--output", "json")
+    checks.check(f"{sentence}: no account is left", listed.status in (3, 8) and listed.json in ([], None), listed)
+    if os.path.exists(world.store):
+        looked = world.run("doctor", "--offline")
+        checks.check(f"{sentence}: the store is whole, and no lock is held", looked.status == 0 and "locks\tok" in looked.out,
+                     looked)
+    if port:
+        with socket.socket() as probe:
+            checks.check(f"{sentence}: nobody waits at the port any more", probe.connect_ex(("127.0.0.1", port)) != 0)
+
+
+def by_the_keyboard(checks, world):
+    idle = world.write("idle-browser", "#!/bin/sh\nexec sleep 30\n")
+    os.chmod(idle, 0o755)
+    world.environment["BROWSER"], person = idle, world.environment["BROWSER"]
+    for name, words, awaited in (("the browser is open", [], "Ctrl-C ends"), ("the address is shown", ["--no-browser"], "Ctrl-C ends"),
+                                 ("another device", ["--device"], "Ctrl-C ends"), ("a code is to be pasted", ["--paste"], "press Enter")):
+        shown = Terminal(world, 400, 40, "sign-in", *words)
+        checks.check(f"{name}: it waits", shown.wait(awaited), shown.screen)
+        address = next((line for line in shown.screen.splitlines() if "redirect_uri=" in line), "")
+        redirect = urllib.parse.parse_qs(urllib.parse.urlsplit(address).query).get("redirect_uri", [""])[0]
+        begun = time.monotonic()
+        shown.keys("C-c")
+        status = shown.status()
+        checks.check(f"{name}: Ctrl-C ends it at once with 130", status == 130 and time.monotonic() - begun < AT_ONCE,
+                     f"{status}\n{shown.screen}")
+        checks.check(f"{name}: and says so", "interrupted" in shown.screen, shown.screen)
+        nothing_is_left(checks, world, name, urllib.parse.urlsplit(redirect).port if redirect and words != ["--paste"] else None)
+        shown.stop()
+    world.environment["BROWSER"] = person
+
+
+def in_the_browser(checks, world):
+    waiting = world.start("sign-in", "--timeout", "60", "--no-browser")
+    redirect = web.decide(address_shown(waiting), "deny")
+    begun = time.monotonic()
+    page = web.send(redirect)
+    ended = waiting.finish()
+    checks.ends("cancelled in the browser: not permitted, and what to do", ended, 5, "hint:", "access_denied")
+    checks.check("cancelled in the browser: at once", time.monotonic() - begun < AT_ONCE)
+    checks.check("cancelled in the browser: the page says that nothing was changed", "Nothing was changed" in page.body,
+                 page)
+    nothing_is_left(checks, world, "cancelled in the browser", urllib.parse.urlsplit(redirect).port)
+
+
+def at_the_provider(checks, world, stalled):
+    """The browser came back, and the provider does not answer: the last moment at which a sign-in can be ended."""
+    shown = Terminal(world, 400, 40, "sign-in")
+    asked = stalled.running.wait_for(lambda running: "/token" in running.out + running.err)
+    checks.check("the provider is silent: it was asked for the tokens", asked, shown.screen)
+    begun = time.monotonic()
+    shown.keys("C-c")
+    status = shown.status()
+    checks.check("the provider is silent: Ctrl-C ends it at once with 130",
+                 status == 130 and time.monotonic() - begun < AT_ONCE, f"{status}\n{shown.screen}")
+    nothing_is_left(checks, world, "the provider is silent")
+    shown.stop()

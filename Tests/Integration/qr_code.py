@@ -1,0 +1,103 @@
+"""The QR code of a sign-in, read by a real reader from what stands on the screen."""
+
+import glob
+import os
+import shutil
+import subprocess
+
+from provider import Provider
+from terminal import Terminal
+
+# Pixels of a module, and how half blocks fill the two modules of a letter.
+SCALE = 6
+HALVES = {" ": (0, 0), "▀": (1, 0), "▄": (0, 1), "█": (1, 1)}
+
+
+def run(checks, world):
+    provider = Provider(world)
+    world.use_settings(provider.settings)
+    without_library(checks, world)
+    if not shutil.which("zbarimg") or not shutil.which("tmux") or not library():
+        print("skipped: reading the code, because there is no zbarimg (zbar-tools), tmux or libqrencode4", flush=True)
+        return
+    piped(checks, world)
+    # In a terminal the code is black on white, whatever the terminal's colours are.
+    for words, find in ((["--device"], "user_code="), (["--no-browser"], "code_challenge=")):
+        shown = Terminal(world, 160, 120, "sign-in", "--qr", *words)
+        checks.check(f"{words[0]}: the code is on the screen", shown.wait("Ctrl-C ends"), shown.screen)
+        shown.wait("█")
+        address = next((line.strip() for line in shown.screen.splitlines() if find in line), "nothing")
+        checks.check(f"{words[0]}: a camera reads the address from the screen",
+                     read(world, rows(shown.screen), ink=0) == address, shown.screen)
+        checks.check(f"{words[0]}: black on white", "\x1b[38;5;16m\x1b[48;5;231m" in shown.colours
+                     or "\x1b[38;5;16;48;5;231m" in shown.colours, repr(shown.colours[:1500]))
+        shown.keys("C-c")
+        checks.check(f"{words[0]}: Ctrl-C ends it with 130", shown.status() == 130, shown.screen)
+        shown.stop()
+    narrow = Terminal(world, 30, 60, "sign-in", "--qr", "--device")
+    checks.check("a terminal that is too narrow is told, and no part of a code is drawn",
+                 narrow.wait("columns") and "█" not in narrow.screen, narrow.screen)
+    narrow.keys("C-c")
+    narrow.stop()
+
+
+def piped(checks, world):
+    """Without colour: light modules are drawn, for a dark background."""
+    waiting = world.start("sign-in", "--device", "--qr")
+    text = waiting.wait_for(lambda running: running.err if "Waiting." in running.err else None) or waiting.err
+    waiting.stop()
+    address = next((line.strip() for line in text.splitlines() if "user_code=" in line), "nothing")
+    checks.check("without colour a camera reads it on a dark background", read(world, rows(text), ink=255) == address,
+                 text)
+
+
+def without_library(checks, world):
+    """A library of that name that is none is as good as none."""
+    folder = world.make("libraries")
+    for name in ("libqrencode.so.4", "libqrencode.so.3", "libqrencode.4.dylib", "libqrencode.dylib"):
+        world.write(os.path.join("libraries", name), "no library\n")
+    waiting = world.start("sign-in", "--device", "--qr", LD_LIBRARY_PATH=folder)
+    text = waiting.wait_for(lambda running: running.err if "Waiting." in running.err else None) or waiting.err
+    waiting.stop()
+    checks.check("without the library it is named, and the sign-in goes on", "libqrencode4" in text, text)
+
+
+def library():
+    return any(glob.glob(f"{folder}/libqrencode*.so.*") for folder in ("/usr/lib", "/usr/lib/*", "/usr/lib64"))
+
+
+def rows(text):
+    """The lines of the code: those of half blocks and spaces alone."""
+    lines = [line for line in text.splitlines() if line and set(line) <= set(HALVES)]
+    width = max(map(len, lines), default=0)
+    found = []
+    for line in lines:
+        for half in (0, 1):
+            found.append([HALVES[letter][half] for letter in line.ljust(width)])
+    return found
+
+
+def read(world, found, ink):
+    """What zbarimg reads in a picture of it. `ink` is the grey of what is drawn, and what is not is its opposite."""
+    width = len(found[0]) if found else 0
+    edge = 8
+    back = 255 - ink
+    data = bytearray()
+    blank = bytes([back if ink == 0 else 0]) * ((width + 2 * edge) * SCALE)
+    for _ in range(edge * SCALE):
+        data += blank
+    for row in found:
+        line = bytearray([blank[0]]) * (edge * SCALE)
+        for module in row:
+            line += bytes([ink if module else back]) * SCALE
+        line += bytearray([blank[0]]) * (edge * SCALE)
+        data += bytes(line) * SCALE
+    for _ in range(edge * SCALE):
+        data += blank
+    height = len(data) // len(blank)
+    path = world.path("code.pgm")
+    with open(path, "wb") as file:
+        file.write(f"P5\n{len(blank)} {height}\n255\n".encode() + data)
+    done = subprocess.run(["zbarimg", "--quiet", "--raw", "-Sdisable", "-Sqrcode.enable", path], capture_output=True,
+                          timeout=60, env=world.environment)
+    return done.stdout.decode("utf-8", "replace").strip()

@@ -1,0 +1,87 @@
+import Foundation
+import HTTPTransport
+import OAuth2
+import StrictJSON
+import Testing
+
+@testable import OAuth2AccountStore
+
+/// Accounts that came without a subject, and the first sign-in of the person they belong to.
+@Suite(.timeLimit(.minutes(1)))
+struct UnverifiedAccountTests {
+    private func take(_ accounts: [JSONObject], _ store: AccountStore) async throws {
+        let file: JSONValue = [
+            "format": "directory-accounts", "version": 1, "accounts": .array(accounts.map { .object($0) }),
+        ]
+        let report = try await store.importAccounts(try AccountFile(parsing: Array(file.text().utf8), source: "f"))
+        #expect(report.count == accounts.count, "\(report.items)")
+    }
+
+    private func account(_ number: Int, _ more: JSONObject = [:]) -> JSONObject {
+        var object: JSONObject = [
+            "id": .string("id-\(number)"), "type": "graph", "clientId": "client", "userName": "Ada@example.com",
+            "label": "work", "accessToken": .string("AT-f\(number)"), "refreshToken": .string("RT-f\(number)"),
+        ]
+        for member in more.members { object[member.name] = member.value }
+        return object
+    }
+
+    private func test() async throws -> TestStore {
+        let test = try await TestStore()
+        test.provider.change { $0.claims = ["preferred_username": "ada@example.com"] }
+        return test
+    }
+
+    @Test(arguments: [nil, "https://op.example.com"])
+    func `the first sign-in of its person makes it theirs, in its place and with its own name`(issuer: String?)
+        async throws
+    {
+        let test = try await test()
+        try await take([account(1, issuer.map { ["issuer": .string($0)] } ?? [:])], test.store)
+        let before = try #require(try await test.store.accounts().first)
+        let ada = try await test.signIn("ada")
+        #expect(ada.id == before.id && ada.subject == "ada" && ada.nickname == "work")
+        #expect(try await test.store.accounts().count == 1)
+        // From now on the subject tells, and the same name with another subject is another person.
+        #expect(try await test.signIn("ada").id == ada.id)
+        #expect(try await test.signIn("another").id != ada.id)
+        #expect(try await test.store.accounts().count == 2)
+    }
+
+    @Test(
+        arguments: [
+            ["userName": "bob@example.com"], ["issuer": "https://other.example"], ["userName": .null],
+        ] as [JSONObject])
+    func `an account of another name or issuer stays what it is`(more: JSONObject) async throws {
+        let test = try await test()
+        try await take([account(1, more)], test.store)
+        let before = try #require(try await test.store.accounts().first)
+        #expect(try await test.signIn("ada").id != before.id)
+        let tokens = try #require(try await test.savedTokens(before.id))
+        #expect(tokens.refreshToken == Secret("RT-f1"))
+    }
+
+    @Test func `of two that could be theirs none is taken`() async throws {
+        let test = try await test()
+        try await take([account(1), account(2)], test.store)
+        let before = Set(try await test.store.accounts().map(\.id))
+        #expect(before.count == 2)
+        let ada = try await test.signIn("ada")
+        #expect(!before.contains(ada.id))
+    }
+
+    @Test func `a sign-out tells the tokens to no other provider that has the type's name now`() async throws {
+        let test = try await test()
+        try await take(
+            [account(1, ["issuer": "https://former.example", "tokenOrigin": "https://former.example"])], test.store)
+        let before = try #require(try await test.store.accounts().first)
+        let report = try await test.store.signOut(before.id)
+        guard case .failed(let reason) = report.revocation else {
+            Issue.record("\(report.revocation)")
+            return
+        }
+        #expect(reason.contains("another provider"))
+        #expect(
+            !test.provider.requests.contains { String(decoding: $0.body ?? Data(), as: UTF8.self).contains("RT-f1") })
+    }
+}
