@@ -88,6 +88,10 @@ struct CommandContext {
         if let open = world.openBrowser { surroundings.openBrowser = open }
         if let sleep = world.sleep { surroundings.sleep = sleep }
         if let deadline {
+            surroundings.presentedCertificates = { url in
+                let left = max(.zero, deadline - ContinuousClock.now)
+                return try await PresentedCertificate.chain(of: url, timeout: min(left, .seconds(10)))
+            }
             let sleep = surroundings.sleep
             surroundings.sleep = { duration in
                 // To wait for what would come too late helps nobody.

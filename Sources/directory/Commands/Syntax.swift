@@ -75,7 +75,8 @@ private let accountsSpec = CommandSpec(
             discussion: """
                 The file is a token answer, a token cache of MSAL, an archive of NXOAuth2 accounts or an export, all JSON; \
                 without FILE it is read from standard input. Importing it again changes nothing, and newer tokens are kept. \
-                Whom the accounts belong to is as the file says, and is not verified.
+                Whom the accounts belong to is as the file says, and is not verified. An account of whom the file gives only the user \
+                name becomes its person's when they sign in at the same issuer, and no other account could be meant.
                 """,
             examples: [
                 "directory accounts import msal_cache.json", "directory accounts import --type work < answer.json",

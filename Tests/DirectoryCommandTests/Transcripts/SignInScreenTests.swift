@@ -12,9 +12,16 @@ import Testing
 
     @Test func `where the browser comes back is told, quiet or not`() async throws {
         let terminal = try await Terminal()
-        for words in [["sign-in"], ["sign-in", "--quiet"], ["sign-in", "--no-browser", "--quiet"]] {
+        // Where nobody comes back, time is up as soon as everything is said.
+        terminal.meanwhile = { said in
+            while await !said().contains("Ctrl-C") {
+                try Task.checkCancellation()
+                await Task.yield()
+            }
+        }
+        for words in [["sign-in"], ["sign-in", "--quiet"], ["sign-in", "--no-browser", "--quiet", "--timeout", "8"]] {
             terminal.person(words.contains("--no-browser") ? .walksAway : .approves)
-            let answer = await terminal.run(words: words + ["--timeout", words.count == 3 ? "0.05" : "20"])
+            let answer = await terminal.run(words: words)
             let lines = answer.errors.split(separator: "\n")
             #expect(lines.count > 2 && lines[1].hasPrefix("http://127.0.0.1:"), "\(answer.errors)")
             let wanted = try #require(
@@ -54,6 +61,35 @@ import Testing
         terminal.qrCode = { _ in throw QRCode.Fault.tooLong }
         let long = await terminal.run("sign-in", "--qr")
         #expect(long.status == 0 && long.errors.contains("too long"), "\(long.errors)")
+    }
+
+    @Test func `an imported account becomes its person's; of several the person is told`() async throws {
+        let terminal = try await Terminal()
+        func file(_ count: Int) -> String {
+            let accounts = (1...count).map {
+                """
+                {"id": "id-\($0)", "type": "local", "clientId": "directory", "userName": "ada@contoso.example",
+                "issuer": "\(terminal.provider.issuer)", "accessToken": "AT-\($0)", "refreshToken": "RT-\($0)"}
+                """
+            }
+            return
+                "{\"format\": \"directory-accounts\", \"version\": 1, \"accounts\": [\(accounts.joined(separator: ","))]}"
+        }
+        #expect(await terminal.run("accounts", "import", input: file(1)).status == 0)
+        let signIn = await terminal.run("sign-in")
+        #expect(signIn.status == 0 && !signIn.errors.contains("never verified"), "\(signIn.errors)")
+        #expect(await terminal.run("accounts").lines.count == 2)
+        #expect(await terminal.run("sign-out", "--all").status == 0)
+        #expect(await terminal.run("accounts", "import", input: file(2)).status == 0)
+        let told = await terminal.run("sign-in").errors
+        #expect(await terminal.run("accounts").lines.count == 4)
+        let lines = told.split(separator: "\n").filter { $0.contains("directory accounts remove ") }
+        #expect(lines.count == 2, "\(told)")
+        for line in lines {
+            let id = try #require(line.split(separator: " ").last)
+            #expect(await terminal.run("accounts", "remove", String(id)).status == 0)
+        }
+        #expect(await terminal.run("accounts").lines.count == 2)
     }
 
     @Test func `a code has its quiet zone, and no dark line below its last row`() {

@@ -33,11 +33,23 @@ struct SignInCommand {
             account.userName.map { "\(name) (\($0))" } ?? name
         }
         context.console.note("Signed in to \(type) as \(name ?? account.label).")
+        try await tellOfTwins(of: account, store)
         if context.console.options.reportsJSON {
             let record = AccountRecord(account: account, isCurrent: true, now: store.surroundings.now())
             try OutputFormat(invocation).show(record, context.console)
         }
         return .done
+    }
+
+    /// An imported account of the same name became this one where only one could be meant. Of several the person decides.
+    private func tellOfTwins(of account: Account, _ store: AccountStore) async throws {
+        guard account.subject != nil, let name = account.userName?.lowercased() else { return }
+        for other in try await store.accounts(ofType: account.type)
+        where other.id != account.id && other.subject == nil && other.userName?.lowercased() == name {
+            context.console.note(
+                "Another account of this name is kept whose owner was never verified: \(other.id). If it is the same person's, "
+                    + "directory accounts remove \(other.id)")
+        }
     }
 
     /// The way to go. Where nobody says and no browser can be opened, it is another device, if the provider offers that.
