@@ -49,11 +49,7 @@ extension Diagnosis {
         } catch let error as CancellationError {
             throw error
         } catch {
-            var finding = Finding(.store, failing: error)
-            if storage is SQLiteStorage, let error = error as? StorageError, error.kind == .notAStore {
-                finding.remedy = "\(error.hint); or copy out what can be read: \(Self.salvage)"
-            }
-            add(finding)
+            add(Finding(.store, failing: error))
             return false
         }
     }

@@ -146,7 +146,7 @@ enum RecordPage {
         guard end > last else {
             throw StorageError(
                 .notAStore, place: place, reason: "the order of its records is damaged",
-                hint: "restore a copy, or copy what can be read into a new store; nothing was changed")
+                hint: "nothing was changed; restore a copy, or copy what can be read: directory accounts salvage")
         }
         return end
     }

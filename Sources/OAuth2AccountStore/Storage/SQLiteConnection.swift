@@ -183,7 +183,8 @@ package final class SQLiteConnection {
         case SQLITE_NOTADB, SQLITE_CORRUPT:
             return error(
                 .notAStore,
-                "nothing was changed; restore a copy, or copy what can be read of it into a new file (salvage); or choose another directory with --store"
+                "nothing was changed; restore a copy, or copy what can be read of it: directory accounts salvage; or choose another "
+                    + "directory with --store"
             )
         case SQLITE_FULL: return error(.full, "free some space and try again; nothing was changed")
         case SQLITE_READONLY:

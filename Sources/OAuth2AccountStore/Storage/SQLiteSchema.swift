@@ -84,6 +84,6 @@ enum SQLiteSchema {
     static func damaged(_ place: String, _ reason: String) -> StorageError {
         StorageError(
             .notAStore, place: place, reason: reason,
-            hint: "restore a copy, or copy what can be read into a new store; nothing was changed")
+            hint: "nothing was changed; restore a copy, or copy what can be read: directory accounts salvage")
     }
 }
