@@ -135,7 +135,11 @@ final class CurlThread: Sendable {
 
     private func run() {
         // Here and not where the request came from: OpenSSL's setting up takes milliseconds.
-        guard CurlLibrary.isReady else { return failAll("libcurl could not be set up.") }
+        guard CurlLibrary.isReady else {
+            return failAll(
+                ccurl_is_available() == 0
+                    ? "libcurl is not on this machine; install the package libcurl4." : "libcurl could not be set up.")
+        }
         guard let multi = ExitGate.pass({ curl_multi_init() }) else {
             return failAll("There is no memory left for a connection.")
         }

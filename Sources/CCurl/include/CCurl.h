@@ -1,7 +1,8 @@
-// libcurl as Swift sees it. curl's option setters are variadic, which Swift cannot call; these are their typed forms.
-// What came after curl 7.76 is asked for at build time, and answers CURLE_UNKNOWN_OPTION where it is missing.
-#ifndef CCURL_SHIM_H
-#define CCURL_SHIM_H
+// libcurl as Swift sees it. It is loaded when it is first called: see libcurl.c, which must name each function that is used.
+// curl's option setters are variadic, which Swift cannot call; these are their typed forms. What came after
+// curl 7.76 is asked for at build time, and answers CURLE_UNKNOWN_OPTION where it is missing.
+#ifndef CCURL_H
+#define CCURL_H
 
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
@@ -9,6 +10,11 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+
+// Whether libcurl is on this machine. Loads it, once.
+int ccurl_is_available(void);
+
+CURLUcode ccurl_url_get(CURLU *address, CURLUPart part, char **text, unsigned int flags);
 
 static inline CURLcode ccurl_easy_set_long(CURL *handle, CURLoption option, long value) {
     return curl_easy_setopt(handle, option, value);
