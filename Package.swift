@@ -65,7 +65,7 @@ let package = Package(
             name: "benchmarks",
             dependencies: [
                 "CSQLite", "DirectorySearch", "HTTPTransport", "JOSE", "OAuth2", "OAuth2AccountStore", "StrictJSON",
-            ], path: "Benchmarks"),
+            ], path: "Benchmarks", exclude: ["Peers"]),
 
         // Tests, what they share, and another process for the store's.
         .executableTarget(

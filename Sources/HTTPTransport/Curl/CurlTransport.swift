@@ -1,3 +1,5 @@
+internal import CCurl
+
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else
@@ -44,6 +46,18 @@ public final class CurlTransport: HTTPTransport {
     }
 
     deinit { thread.stop() }
+
+    /// Loads libcurl on a thread of its own, which takes a few milliseconds, and returns at once.
+    ///
+    /// Never needed: the first request does the same. A short-lived program that will send one calls it first of all, so that this
+    /// happens while the program begins. Makes no connection.
+    public static func loadLibrary() {
+        _ = ccurl_start_thread(
+            { _ in
+                _ = ExitGate.pass { CurlLibrary.isReady }
+                return nil
+            }, nil)
+    }
 
     /// Starts the transport's thread and sets libcurl up, which takes a few milliseconds, and returns at once.
     ///
