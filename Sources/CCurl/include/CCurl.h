@@ -38,6 +38,27 @@ static inline CURLcode ccurl_easy_set_data_callback(CURL *handle, CURLoption opt
     return curl_easy_setopt(handle, option, callback);
 }
 
+typedef int (*ccurl_progress_callback)(void *context, curl_off_t toReceive, curl_off_t received, curl_off_t toSend,
+                                       curl_off_t sent);
+
+static inline CURLcode ccurl_easy_set_progress_callback(CURL *handle, ccurl_progress_callback callback, void *context) {
+    CURLcode code = curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, callback);
+    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_XFERINFODATA, context);
+    return code == CURLE_OK ? curl_easy_setopt(handle, CURLOPT_NOPROGRESS, 0L) : code;
+}
+
+typedef int (*ccurl_seek_callback)(void *context, curl_off_t offset, int origin);
+
+static inline CURLcode ccurl_easy_set_seek_callback(CURL *handle, ccurl_seek_callback callback, void *context) {
+    CURLcode code = curl_easy_setopt(handle, CURLOPT_SEEKFUNCTION, callback);
+    return code == CURLE_OK ? curl_easy_setopt(handle, CURLOPT_SEEKDATA, context) : code;
+}
+
+// What callbacks give libcurl instead of a number of bytes; as macros with casts they do not reach Swift.
+static const size_t ccurl_pause_writing = CURL_WRITEFUNC_PAUSE;
+static const size_t ccurl_pause_reading = CURL_READFUNC_PAUSE;
+static const size_t ccurl_abort_reading = CURL_READFUNC_ABORT;
+
 // Called each time a request is about to be written to a connection. 0 lets it go, 1 stops it.
 typedef int (*ccurl_prerequest_callback)(void *context, char *remoteAddress, char *localAddress, int remotePort,
                                          int localPort);
