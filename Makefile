@@ -66,7 +66,12 @@ soak: deps $(if $(STATIC),$(STATIC)/libstdc++.a) ## Kill a process that works wi
 	@place=$$(mktemp -d) && trap 'rm -rf "$$place"' EXIT && chmod 700 "$$place" \
 		&& .build/release/store-process soak "$$place/store" $(KILLS) $(SEED)
 
-bench: build ## Print the figures against their peers: the command as it is installed
+# What the figures of Python are measured with.
+.build/python/bin/python:
+	@python3 -c 'import venv, ensurepip' 2>/dev/null || .ci/dependencies python3-venv
+	@python3 -m venv .build/python && .build/python/bin/python -m pip install --quiet msal requests
+
+bench: build .build/python/bin/python ## Print the figures against their peers: the command as it is installed
 	@set -o pipefail; $(SWIFT) build $(RELEASE) $(SWIFTFLAGS) --product benchmarks 2>&1 | .ci/quiet-build
 	@BENCHMARK_DIRECTORY="$(CURDIR)/$(PROGRAM)" .build/release/benchmarks
 

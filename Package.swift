@@ -22,12 +22,13 @@ let package = Package(
         .systemLibrary(
             name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
         .systemLibrary(
-            name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
-        .systemLibrary(
             name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
         .systemLibrary(name: "CNCurses", providers: [.apt(["libncurses-dev"]), .brew(["ncurses"])]),
         .systemLibrary(
             name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+
+        // libcurl, loaded when it is first called.
+        .target(name: "CCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
 
         // The house, from the cellar up.
         .target(name: "StrictJSON"),
@@ -64,7 +65,7 @@ let package = Package(
             name: "benchmarks",
             dependencies: [
                 "CSQLite", "DirectorySearch", "HTTPTransport", "JOSE", "OAuth2", "OAuth2AccountStore", "StrictJSON",
-            ], path: "Benchmarks"),
+            ], path: "Benchmarks", exclude: ["Peers"]),
 
         // Tests, what they share, and another process for the store's.
         .executableTarget(

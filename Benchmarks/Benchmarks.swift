@@ -25,7 +25,8 @@ struct Benchmark: Sendable {
 enum Benchmarks {
     static let all = [
         Benchmark(name: "offline", run: OfflineBenchmark.run),
-        Benchmark(name: "process", run: ProcessBenchmark.run),
+        Benchmark(name: "command", run: CommandBenchmark.run),
+        Benchmark(name: "callers", run: AccessTokenScene.run),
         Benchmark(name: "jose", run: JOSEBenchmark.run),
         Benchmark(name: "store", run: StoreBenchmark.run),
         Benchmark(name: "directory", run: DirectoryBenchmark.run),

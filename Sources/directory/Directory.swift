@@ -1,4 +1,5 @@
 import Dispatch
+import HTTPTransport
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -77,6 +78,7 @@ enum Directory {
             case .version: try console.writeLine("directory \(version)")
             case .help(let topic): try console.write(HelpText(syntax: commandSyntax).text(topic))
             case .run:
+                if asksDirectory(invocation) { CurlTransport.loadLibrary() }
                 console.options = ConsoleOptions(invocation)
                 status = try await perform(invocation, world)
                 await world.stores.settle()
@@ -86,6 +88,16 @@ enum Directory {
         } catch {
             await world.stores.settle()
             return finish(error, console, type: invocation.action == .run ? invocation.string("type") : nil)
+        }
+    }
+
+    /// Whether the command will ask the network, so that what this needs can be loaded meanwhile.
+    private static func asksDirectory(_ invocation: Invocation) -> Bool {
+        switch invocation.path.first {
+        case "me", "lookup", "sync": true
+        case "search": !invocation.flag("offline") && !invocation.flag("explain")
+        case "show", "query": !invocation.flag("offline")
+        default: false
         }
     }
 

@@ -4,6 +4,7 @@ extension CurlTransfer {
     /// The answer, or why there is none, once libcurl has ended with this code.
     func result(_ code: CURLcode) -> Result<HTTPResponse, any Error> {
         let host = submission.plan.shownHost
+        if let fileFailure { return .failure(fileFailure) }
         if isTooLarge || head.isTooLarge {
             let reason =
                 isTooLarge

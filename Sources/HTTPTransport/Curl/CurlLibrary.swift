@@ -12,7 +12,7 @@ internal import CCurl
 enum CurlLibrary {
     /// Whether libcurl could be set up. The first use does it, once, whichever thread comes first.
     static let isReady: Bool = {
-        guard ccurl_global_init() == CURLE_OK else { return false }
+        guard ccurl_is_available() != 0, ccurl_global_init() == CURLE_OK else { return false }
         // OpenSSL frees its state in an exit handler of its own while other threads still run. Handlers run in reverse
         // order, so this one comes before it: from then on no transport's thread enters libcurl again.
         atexit { ExitGate.close() }

@@ -1,40 +1,6 @@
 internal import CCurl
 import Synchronization
 
-/// Says that a request's task was cancelled.
-final class CancellationMark: Sendable {
-    private let flag = Atomic<Bool>(false)
-    /// Whether it was.
-    var isSet: Bool { flag.load(ordering: .acquiring) }
-    /// Says so.
-    func set() { flag.store(true, ordering: .releasing) }
-}
-
-/// A request on its way to the worker, and where its answer goes.
-struct Submission: Sendable {
-    let plan: RequestPlan
-    /// When the answer must be complete.
-    let deadline: ContinuousClock.Instant
-    /// The time that was given, for the error's words.
-    let timeout: Duration
-    let mark: CancellationMark
-    let continuation: CheckedContinuation<HTTPResponse, any Error>
-
-    /// Scheme, host and port.
-    var origin: String { plan.address.origin }
-
-    /// Hands the result over. Called once.
-    func finish(_ result: Result<HTTPResponse, any Error>) { continuation.resume(with: result) }
-
-    /// Ends with `timedOut`.
-    func timeOut() {
-        finish(
-            .failure(
-                HTTPTransportError(
-                    .timedOut, host: plan.shownHost, reason: "The answer was not complete within \(timeout).")))
-    }
-}
-
 /// The way into a worker's thread, which begins with the first request.
 ///
 /// The thread waits in `curl_multi_poll` and is woken by `curl_multi_wakeup`, the one function of libcurl that any thread
@@ -43,6 +9,8 @@ final class CurlThread: Sendable {
     private struct State {
         var submitted: [Submission] = []
         var cancelled: [CancellationMark] = []
+        /// Transfers that can go on: there is room for what comes, or something to send.
+        var ready: [CancellationMark] = []
         var multi: WakeableMulti?
         var isStarted = false
         var isStopped = false
@@ -92,6 +60,15 @@ final class CurlThread: Sendable {
         }
     }
 
+    /// Tells the worker that a transfer that waits can go on, or that its content now goes to a file.
+    func goOn(_ mark: CancellationMark) {
+        state.withLock { state in
+            guard state.isStarted else { return }
+            state.ready.append(mark)
+            wake(&state)
+        }
+    }
+
     /// Ends the thread. No request may be running or follow.
     func stop() {
         state.withLock { state in
@@ -126,8 +103,7 @@ final class CurlThread: Sendable {
             return state.submitted
         }
         for submission in left {
-            submission.finish(
-                .failure(HTTPTransportError(.other, host: submission.plan.shownHost, reason: reason)))
+            submission.fail(.other, reason)
         }
     }
 
@@ -135,26 +111,34 @@ final class CurlThread: Sendable {
 
     private func run() {
         // Here and not where the request came from: OpenSSL's setting up takes milliseconds.
-        guard CurlLibrary.isReady else { return failAll("libcurl could not be set up.") }
+        guard CurlLibrary.isReady else {
+            return failAll(
+                ccurl_is_available() == 0
+                    ? "libcurl is not on this machine; install the package libcurl4." : "libcurl could not be set up.")
+        }
         guard let multi = ExitGate.pass({ curl_multi_init() }) else {
             return failAll("There is no memory left for a connection.")
         }
         state.withLock { $0.multi = WakeableMulti(handle: multi) }
         let worker = ExitGate.pass {
-            CurlWorker(multi: multi, caFile: caFile, clientCertificate: clientCertificate, system: system)
+            CurlWorker(multi: multi, caFile: caFile, clientCertificate: clientCertificate, system: system) { [self] in
+                goOn($0)
+            }
         }
         while true {
-            let (submitted, cancelled, isStopped) = state.withLock { state in
+            let (submitted, cancelled, ready, isStopped) = state.withLock { state in
                 defer {
                     state.submitted.removeAll(keepingCapacity: true)
                     state.cancelled.removeAll(keepingCapacity: true)
+                    state.ready.removeAll(keepingCapacity: true)
                     state.isAwakened = false
                 }
-                return (state.submitted, state.cancelled, state.isStopped)
+                return (state.submitted, state.cancelled, state.ready, state.isStopped)
             }
             if isStopped && submitted.isEmpty { break }
             let patience = ExitGate.pass {
                 worker.accept(submitted, cancelled: cancelled)
+                worker.goOn(ready)
                 worker.perform()
                 return worker.patience
             }

@@ -1,3 +1,5 @@
+internal import CCurl
+
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else
@@ -19,7 +21,7 @@
 /// the server may have acted on it ([RFC 9110 section 9.2.2](https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2)).
 public final class CurlTransport: HTTPTransport {
     private let userAgent: String
-    private let thread: CurlThread
+    let thread: CurlThread
 
     /// A transport without connections.
     ///
@@ -45,6 +47,18 @@ public final class CurlTransport: HTTPTransport {
 
     deinit { thread.stop() }
 
+    /// Loads libcurl on a thread of its own, which takes a few milliseconds, and returns at once.
+    ///
+    /// Never needed: the first request does the same. A short-lived program that will send one calls it first of all, so that this
+    /// happens while the program begins. Makes no connection.
+    public static func loadLibrary() {
+        _ = ccurl_start_thread(
+            { _ in
+                _ = ExitGate.pass { CurlLibrary.isReady }
+                return nil
+            }, nil)
+    }
+
     /// Starts the transport's thread and sets libcurl up, which takes a few milliseconds, and returns at once.
     ///
     /// Never needed: the first request does the same. A short-lived program calls it early, so that this happens while
@@ -53,41 +67,99 @@ public final class CurlTransport: HTTPTransport {
 
     /// Sends the request and gives the whole answer, whatever its status.
     ///
-    /// - Throws: ``HTTPTransportError`` when no answer came; `CancellationError` at once when the task is cancelled, and
-    ///   then the connection is closed (with HTTP/2 the stream).
+    /// - Throws: ``HTTPTransportError`` when no answer came; ``HTTPFileError`` for content that cannot be read; `CancellationError` at once
+    ///   when the task is cancelled, and then the connection is closed (with HTTP/2 the stream).
     public func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let time = TimeLimit(request, isStreamed: false)
+        var (response, url) = try await follow(request) { current in
+            let plan = try RequestPlan(current, userAgent: userAgent)
+            let mark = CancellationMark()
+            return try await withTaskCancellationHandler {
+                try await withCheckedThrowingContinuation { continuation in
+                    thread.submit(time.submission(plan, mark, nil, .whole(continuation)))
+                }
+            } onCancel: {
+                thread.cancel(mark)
+            }
+        } redirect: { response, current in
+            try current.redirected(by: response)
+        }
+        response.url = url
+        return response
+    }
+
+    /// Sends the request and gives the answer as soon as its fields are there; the content comes while it is read.
+    ///
+    /// Streams have places of their own, 64 at once and 32 to one origin: those that are read slowly do not hold ``send(_:)`` up.
+    ///
+    /// - Throws: What ``send(_:)`` throws. Reading the content throws the same.
+    public func stream(_ request: HTTPRequest, progress: HTTPProgress.Handler?) async throws -> HTTPStreamedResponse {
+        let time = TimeLimit(request, isStreamed: true)
+        let meter = progress.map { ProgressMeter($0) }
+        do {
+            let (answer, url) = try await follow(request) { current in
+                let plan = try RequestPlan(current, userAgent: userAgent, isStreamed: true)
+                return try await open(plan, time, meter)
+            } redirect: { answer, current in
+                guard let next = try current.redirected(by: answer.head) else { return nil }
+                await answer.body.drain()
+                return next
+            }
+            if let meter { answer.channel.end(meter) }
+            return HTTPStreamedResponse(
+                status: answer.head.status, fields: answer.head.fields, body: HTTPResponseBody(source: answer.body),
+                url: url)
+        } catch {
+            meter?.end()
+            throw error
+        }
+    }
+
+    private struct Streamed {
+        let head: HTTPResponse
+        let channel: BodyChannel
+        let body: CurlBody
+    }
+
+    private func open(_ plan: RequestPlan, _ time: TimeLimit, _ meter: ProgressMeter?) async throws -> Streamed {
+        let mark = CancellationMark()
+        let channel = BodyChannel()
+        let head = try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                channel.awaitHead(continuation)
+                thread.submit(time.submission(plan, mark, meter, .streamed(channel)))
+            }
+        } onCancel: {
+            thread.cancel(mark)
+        }
+        return Streamed(head: head, channel: channel, body: CurlBody(channel, mark, of: self))
+    }
+
+    /// Makes the exchange, and those to which its redirects lead. Gives the last answer and where it came from.
+    private func follow<Answer>(
+        _ request: HTTPRequest, exchange: (HTTPRequest) async throws -> Answer,
+        redirect: (Answer, HTTPRequest) async throws -> HTTPRequest?
+    ) async throws -> (Answer, URL) {
         try Task.checkCancellation()
-        let deadline = ContinuousClock.now.advanced(by: min(max(request.timeout, .zero), .seconds(1_000_000_000)))
         var current = request
         var followed = 0
         while true {
-            let plan = try RequestPlan(current, userAgent: userAgent)
-            var response = try await exchange(plan, deadline: deadline, timeout: request.timeout)
-            response.url = current.url
-            guard case .follow(let limit) = request.redirects, let next = try current.redirected(by: response) else {
-                return response
+            let answer = try await exchange(current)
+            guard case .follow(let limit) = request.redirects, let next = try await redirect(answer, current) else {
+                return (answer, current.url)
             }
             followed += 1
             guard followed <= limit else {
                 throw HTTPTransportError(
-                    .redirectRefused, host: plan.shownHost, reason: "More than \(max(0, limit)) redirects.")
+                    .redirectRefused, host: current.url.shownHost, reason: "More than \(max(0, limit)) redirects.")
+            }
+            guard next.content?.isReplayable ?? true else {
+                throw HTTPTransportError(
+                    .redirectRefused, host: current.url.shownHost,
+                    reason: "The redirect asks for the content again, and it can be read only once; send it to"
+                        + " \(next.url.shownHost) at once, or from a file.")
             }
             current = next
-        }
-    }
-
-    private func exchange(
-        _ plan: RequestPlan, deadline: ContinuousClock.Instant, timeout: Duration
-    ) async throws -> HTTPResponse {
-        let mark = CancellationMark()
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                thread.submit(
-                    Submission(plan: plan, deadline: deadline, timeout: timeout, mark: mark, continuation: continuation)
-                )
-            }
-        } onCancel: {
-            thread.cancel(mark)
         }
     }
 }

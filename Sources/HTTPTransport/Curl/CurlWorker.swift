@@ -2,10 +2,12 @@ internal import CCurl
 
 /// Drives every transfer of one transport. Lives on its own thread only.
 final class CurlWorker {
-    /// The most transfers at once.
+    /// The most transfers at once whose answers are given whole, and as many whose answers are streamed.
     static let maximumTransfers = 64
     /// The most transfers at once with one scheme, host and port, and so the most connections to it over HTTP/1.1.
     static let maximumTransfersPerOrigin = 8
+    /// As many streams at once to one origin: a reader may take its time, and must not keep others from reading.
+    static let maximumStreamsPerOrigin = 32
     private static let maximumIdleHandles = 8
     private static let maximumKeptConnections = 16
 
@@ -13,16 +15,21 @@ final class CurlWorker {
     private let certificates: Result<TrustedCertificates, HTTPTransportError>
     private let clientCertificate: ClientCertificate?
     private var running: [UnsafeMutableRawPointer: CurlTransfer] = [:]
-    private var runningPerOrigin: [String: Int] = [:]
+    private var runningPerLane: [Lane: Int] = [:]
+    private var runningStreams = 0
     private var waiting = WaitingLine()
     private var idleHandles: [UnsafeMutableRawPointer] = []
     private var earliestDeadline: ContinuousClock.Instant?
+    private var earliestSilence: ContinuousClock.Instant?
+    private let wake: @Sendable (CancellationMark) -> Void
 
+    /// - Parameter wake: Brings the mark back to ``goOn(_:)``, from any thread.
     init(
         multi: UnsafeMutableRawPointer, caFile: String?, clientCertificate: ClientCertificate?,
-        system: SystemCertificates
+        system: SystemCertificates, wake: @escaping @Sendable (CancellationMark) -> Void
     ) {
         self.multi = multi
+        self.wake = wake
         self.clientCertificate = clientCertificate
         _ = ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, Self.maximumKeptConnections)
         _ = ccurl_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
@@ -38,11 +45,7 @@ final class CurlWorker {
         for handle in idleHandles { curl_easy_cleanup(handle) }
         idleHandles = []
         for submission in left {
-            submission.finish(
-                .failure(
-                    HTTPTransportError(
-                        .other, host: submission.plan.shownHost, reason: "The transport was closed before the answer."))
-            )
+            submission.fail(.other, "The transport was closed before the answer.")
         }
     }
 
@@ -60,10 +63,23 @@ final class CurlWorker {
         startWaiting()
     }
 
+    /// Lets transfers go on that waited for a reader, or for something to send.
+    func goOn(_ ready: [CancellationMark]) {
+        guard !ready.isEmpty else { return }
+        let ready = Set(ready.map(ObjectIdentifier.init))
+        for transfer in running.values where ready.contains(ObjectIdentifier(transfer.submission.mark)) {
+            guard !transfer.goOn() else { continue }
+            let result = transfer.result(CURLE_WRITE_ERROR)
+            detach(transfer, keepingHandle: true)
+            transfer.submission.finish(result)
+        }
+    }
+
     /// Does what can be done now without waiting.
     func perform() {
         var count: Int32 = 0
         _ = curl_multi_perform(multi, &count)
+        if runningStreams > 0 { for transfer in running.values { transfer.submission.channel?.flush() } }
         var left: Int32 = 0
         while let message = curl_multi_info_read(multi, &left) {
             guard message.pointee.msg == CURLMSG_DONE, let handle = message.pointee.easy_handle,
@@ -84,8 +100,8 @@ final class CurlWorker {
 
     /// The time until the next deadline in milliseconds: what to wait at most. libcurl knows its own timers.
     var patience: Int32 {
-        guard let earliestDeadline else { return 3_600_000 }
-        let (seconds, attoseconds) = ContinuousClock.now.duration(to: earliestDeadline).components
+        guard let earliest = [earliestDeadline, earliestSilence].compactMap({ $0 }).min() else { return 3_600_000 }
+        let (seconds, attoseconds) = ContinuousClock.now.duration(to: earliest).components
         guard seconds >= 0, attoseconds >= 0 else { return 0 }
         return seconds >= 3600 ? 3_600_000 : Int32(seconds * 1000 + attoseconds / 1_000_000_000_000_000 + 1)
     }
@@ -93,28 +109,34 @@ final class CurlWorker {
     // MARK: - Starting
 
     private func startWaiting() {
-        while running.count < Self.maximumTransfers,
-            let submission = waiting.next(where: { runningPerOrigin[$0, default: 0] < Self.maximumTransfersPerOrigin })
-        {
-            start(submission)
-        }
+        while let submission = waiting.next(where: mayStart) { start(submission) }
+    }
+
+    private func mayStart(_ lane: Lane) -> Bool {
+        let running = lane.isStreamed ? runningStreams : running.count - runningStreams
+        let most = lane.isStreamed ? Self.maximumStreamsPerOrigin : Self.maximumTransfersPerOrigin
+        return running < Self.maximumTransfers && runningPerLane[lane, default: 0] < most
     }
 
     private func start(_ submission: Submission, trusting extent: TrustedCertificates.Extent? = nil) {
-        func fail(_ kind: HTTPTransportError.Kind, _ reason: String) {
-            submission.finish(.failure(HTTPTransportError(kind, host: submission.plan.shownHost, reason: reason)))
-        }
         let trusted: TrustedCertificates
         switch certificates {
         case .success(let certificates): trusted = certificates
-        case .failure(let failure): return fail(failure.kind, failure.reason)
+        case .failure(let failure): return submission.fail(failure.kind, failure.reason)
         }
         if extent == .everything { trusted.widen() }
         guard let handle = idleHandles.popLast() ?? curl_easy_init() else {
-            return fail(.other, "There is no memory left for the request.")
+            return submission.fail(.other, "There is no memory left for the request.")
         }
-        let transfer = CurlTransfer(
-            submission, on: handle, certificates: trusted, trusted.extent, clientCertificate: clientCertificate)
+        let transfer: CurlTransfer
+        do {
+            transfer = try CurlTransfer(
+                submission, on: handle, certificates: trusted, trusted.extent, clientCertificate: clientCertificate,
+                goOn: wake)
+        } catch {
+            curl_easy_cleanup(handle)
+            return submission.finish(.failure(error))
+        }
         if let failure = transfer.failedOption {
             let result = transfer.result(failure)
             curl_easy_cleanup(handle)
@@ -122,10 +144,11 @@ final class CurlWorker {
         }
         guard curl_multi_add_handle(multi, handle) == CURLM_OK else {
             curl_easy_cleanup(handle)
-            return fail(.other, "libcurl does not take the request.")
+            return submission.fail(.other, "libcurl does not take the request.")
         }
         running[handle] = transfer
-        runningPerOrigin[submission.origin, default: 0] += 1
+        runningPerLane[submission.lane, default: 0] += 1
+        if submission.lane.isStreamed { runningStreams += 1 }
     }
 
     // MARK: - Ending
@@ -135,9 +158,10 @@ final class CurlWorker {
         let handle = transfer.handle
         _ = curl_multi_remove_handle(multi, handle)
         running[handle] = nil
-        let origin = transfer.submission.origin
-        let count = runningPerOrigin[origin, default: 1] - 1
-        runningPerOrigin[origin] = count > 0 ? count : nil
+        let lane = transfer.submission.lane
+        let count = runningPerLane[lane, default: 1] - 1
+        runningPerLane[lane] = count > 0 ? count : nil
+        if lane.isStreamed { runningStreams -= 1 }
         // A reset forgets every option, and with it what points into the transfer; it keeps the TLS sessions.
         if keepingHandle, idleHandles.count < Self.maximumIdleHandles {
             curl_easy_reset(handle)
@@ -153,10 +177,21 @@ final class CurlWorker {
 
     private func expire() {
         let now = ContinuousClock.now
-        guard let earliest = earliestDeadline, earliest <= now else { return }
-        end(where: { $0.deadline <= now }) { $0.timeOut() }
-        earliestDeadline = [running.values.map(\.submission.deadline).min(), waiting.earliestDeadline]
-            .compactMap { $0 }.min()
+        if let earliest = earliestDeadline, earliest <= now {
+            end(where: { $0.deadline <= now }) { $0.timeOut() }
+            earliestDeadline = [running.values.map(\.submission.deadline).min(), waiting.earliestDeadline]
+                .compactMap { $0 }.min()
+        }
+        earliestSilence = nil
+        for transfer in running.values {
+            guard let silence = transfer.silenceDeadline else { continue }
+            if silence <= now {
+                detach(transfer, keepingHandle: true)
+                transfer.silent()
+            } else {
+                earliestSilence = min(earliestSilence ?? silence, silence)
+            }
+        }
     }
 
     private func end(where isEnding: (Submission) -> Bool, _ finish: (Submission) -> Void) {

@@ -91,7 +91,7 @@ struct RequestAddress: Equatable {
 
     private static func part(_ handle: OpaquePointer, _ what: CURLUPart, _ flags: UInt32 = 0) -> String? {
         var value: UnsafeMutablePointer<CChar>?
-        guard curl_url_get(handle, what, &value, flags) == CURLUE_OK, let value else { return nil }
+        guard ccurl_url_get(handle, what, &value, flags) == CURLUE_OK, let value else { return nil }
         defer { curl_free(value) }
         return String(cString: value)
     }

@@ -12,8 +12,12 @@ struct RequestPlan: Sendable {
     let shownHost: String
     /// Field lines in libcurl's spelling: `Name: value`, `Name;` for an empty value, `Name:` for none at all.
     let fieldLines: [String]
-    let body: Data?
+    let content: HTTPBody?
     let connectTimeout: Duration
+    /// From the request's last byte to the answer's first.
+    let firstByteTimeout: Duration?
+    /// Between two bytes.
+    let idleTimeout: Duration?
     let maximumResponseSize: Int
 
     /// Whether a connection that died may be replaced and the request sent again, unseen by the caller.
@@ -29,11 +33,15 @@ struct RequestPlan: Sendable {
     ]
     private static let maximumFieldBytes = 262_144
 
-    init(_ request: HTTPRequest, userAgent: String) throws(HTTPTransportError) {
+    /// - Parameter isStreamed: Whether the answer's content is given as it comes.
+    init(_ request: HTTPRequest, userAgent: String, isStreamed: Bool = false) throws(HTTPTransportError) {
         address = try RequestAddress(request.url)
         shownHost = request.url.shownHost
         method = request.method.rawValue
-        body = request.body
+        content = request.content
+        let isLarge = content.map { !$0.isInMemory } ?? false
+        idleTimeout = request.idleTimeout ?? (request.ownTimeout == nil && (isLarge || isStreamed) ? .seconds(60) : nil)
+        firstByteTimeout = request.firstByteTimeout
         connectTimeout = request.connectTimeout
         maximumResponseSize = max(0, request.maximumResponseSize)
         let host = shownHost
@@ -44,7 +52,7 @@ struct RequestPlan: Sendable {
             throw refused("The method is not a token of letters; use a name like GET or POST.")
         }
         guard method != "CONNECT" else { throw refused("CONNECT is for proxies and cannot be sent.") }
-        guard body == nil || method != "HEAD" else { throw refused("A HEAD request cannot have content.") }
+        guard content == nil || method != "HEAD" else { throw refused("A HEAD request cannot have content.") }
 
         var lines: [String] = []
         var size = 0
@@ -61,7 +69,7 @@ struct RequestPlan: Sendable {
             }
             let value = Self.trimmed(field.value)
             if name == "content-length" {
-                guard value == String(body?.count ?? 0) else {
+                guard let length = Self.length(of: request.content), value == String(length) else {
                     throw refused("Content-Length is not the number of bytes of the content; leave it out.")
                 }
                 continue
@@ -80,8 +88,13 @@ struct RequestPlan: Sendable {
         }
         // What libcurl would add by itself to a request with content.
         if request.fields["Content-Type"] == nil { lines.append("Content-Type:") }
-        lines.append("Expect:")
         fieldLines = lines
+    }
+
+    /// The number of bytes, or nil where it is not known yet or cannot be; what is wrong with a file comes out when it is opened.
+    private static func length(of content: HTTPBody?) -> Int64? {
+        guard let content else { return 0 }
+        return (try? content.length()) ?? nil
     }
 
     /// A token of RFC 9110 section 5.6.2.

@@ -85,6 +85,32 @@ final class SearchScene {
         return program
     }
 
+    /// Our program, which must give the token that is kept.
+    func token(_ binary: CommandBinary) throws -> Program {
+        let program = Program(
+            path: binary.path,
+            arguments: ["token", "--settings", folder.path + "/settings.json", "--store", folder.path + "/store"],
+            environment: environment)
+        guard try program.output() == TokenAnswer.standardToken + "\n" else {
+            throw BenchmarkError("directory token does not give the token that is kept")
+        }
+        return program
+    }
+
+    /// A Python script that has MSAL find the token in its cache and asks for the same address with it.
+    func python(_ python: Python) throws -> Program {
+        guard let target = targets.last else { throw BenchmarkError("directory search asked for nothing") }
+        let words = [
+            folder.path + "/msal.json", TokenAnswer.standardToken, "http://127.0.0.1:\(listener.port)\(target)",
+        ]
+        _ = try python.script("search.py", words + ["prepare"], environment).run()
+        let program = python.script("search.py", words, environment)
+        guard try program.output().contains("ada@contoso.example") else {
+            throw BenchmarkError("Python is not given the answer that directory search is given")
+        }
+        return program
+    }
+
     /// curl with the address that our program asked for, and the same fields.
     func curl(_ path: String) throws -> Program {
         guard let target = targets.last else { throw BenchmarkError("directory search asked for nothing") }

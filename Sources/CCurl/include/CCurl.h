@@ -1,7 +1,8 @@
-// libcurl as Swift sees it. curl's option setters are variadic, which Swift cannot call; these are their typed forms.
-// What came after curl 7.76 is asked for at build time, and answers CURLE_UNKNOWN_OPTION where it is missing.
-#ifndef CCURL_SHIM_H
-#define CCURL_SHIM_H
+// libcurl as Swift sees it. It is loaded when it is first called: see libcurl.c, which must name each function that is used.
+// curl's option setters are variadic, which Swift cannot call; these are their typed forms. What came after
+// curl 7.76 is asked for at build time, and answers CURLE_UNKNOWN_OPTION where it is missing.
+#ifndef CCURL_H
+#define CCURL_H
 
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
@@ -9,6 +10,11 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+
+// Whether libcurl is on this machine. Loads it, once.
+int ccurl_is_available(void);
+
+CURLUcode ccurl_url_get(CURLU *address, CURLUPart part, char **text, unsigned int flags);
 
 static inline CURLcode ccurl_easy_set_long(CURL *handle, CURLoption option, long value) {
     return curl_easy_setopt(handle, option, value);
@@ -31,6 +37,27 @@ typedef size_t (*ccurl_data_callback)(char *bytes, size_t size, size_t count, vo
 static inline CURLcode ccurl_easy_set_data_callback(CURL *handle, CURLoption option, ccurl_data_callback callback) {
     return curl_easy_setopt(handle, option, callback);
 }
+
+typedef int (*ccurl_progress_callback)(void *context, curl_off_t toReceive, curl_off_t received, curl_off_t toSend,
+                                       curl_off_t sent);
+
+static inline CURLcode ccurl_easy_set_progress_callback(CURL *handle, ccurl_progress_callback callback, void *context) {
+    CURLcode code = curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, callback);
+    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_XFERINFODATA, context);
+    return code == CURLE_OK ? curl_easy_setopt(handle, CURLOPT_NOPROGRESS, 0L) : code;
+}
+
+typedef int (*ccurl_seek_callback)(void *context, curl_off_t offset, int origin);
+
+static inline CURLcode ccurl_easy_set_seek_callback(CURL *handle, ccurl_seek_callback callback, void *context) {
+    CURLcode code = curl_easy_setopt(handle, CURLOPT_SEEKFUNCTION, callback);
+    return code == CURLE_OK ? curl_easy_setopt(handle, CURLOPT_SEEKDATA, context) : code;
+}
+
+// What callbacks give libcurl instead of a number of bytes; as macros with casts they do not reach Swift.
+static const size_t ccurl_pause_writing = CURL_WRITEFUNC_PAUSE;
+static const size_t ccurl_pause_reading = CURL_READFUNC_PAUSE;
+static const size_t ccurl_abort_reading = CURL_READFUNC_ABORT;
 
 // Called each time a request is about to be written to a connection. 0 lets it go, 1 stops it.
 typedef int (*ccurl_prerequest_callback)(void *context, char *remoteAddress, char *localAddress, int remotePort,

@@ -38,7 +38,7 @@ extension HTTPRequest {
             response.status == 303 ? method != .head : [301, 302].contains(response.status) && method == .post
         if becomesGet {
             next.method = .get
-            next.body = nil
+            next.content = nil
             for name in ["Content-Type", "Content-Length", "Content-Encoding", "Content-Language", "Content-Location"] {
                 next.fields[name] = nil
             }

@@ -48,11 +48,29 @@ public struct HTTPRequest: Sendable, Equatable {
     /// The header fields.
     public var fields: HTTPFields
     /// The content, or nil for none.
-    public var body: Data?
-    /// The time for the whole exchange, from the call to the last byte.
-    public var timeout: Duration = .seconds(30)
+    public var content: HTTPBody?
+    /// The content where all of it is in memory; nil for none, or where ``content`` is read from elsewhere. Setting it replaces the content.
+    public var body: Data? {
+        get { content?.data }
+        set { content = newValue.map { .bytes($0) } }
+    }
+    /// The time for the whole exchange, from the call to the last byte: 30 s unless it is set.
+    ///
+    /// A transfer of any size has no such limit unless it is set here, only ``idleTimeout``: one whose content is not in memory, or whose
+    /// answer is streamed or downloaded.
+    public var timeout: Duration {
+        get { ownTimeout ?? .seconds(30) }
+        set { ownTimeout = newValue }
+    }
     /// The time for reaching the server: name look-up, connection, TLS.
     public var connectTimeout: Duration = .seconds(10)
+    /// The time from the last byte of the request to the first of the answer. Nil: ``idleTimeout`` limits it, too.
+    public var firstByteTimeout: Duration?
+    /// The longest time in which not one byte goes either way. Nil: 60 s for a transfer without a limit for the whole (see ``timeout``),
+    /// none for others. A reader of a streamed answer that takes its time does not count.
+    public var idleTimeout: Duration?
+    /// The limit for the whole that was asked for.
+    var ownTimeout: Duration?
     /// The most bytes that the answer's content may have, after decompression.
     public var maximumResponseSize = 1 << 20
     /// What happens with a 3xx answer.
@@ -60,10 +78,15 @@ public struct HTTPRequest: Sendable, Equatable {
 
     /// A request of this method to this address.
     public init(_ method: HTTPMethod = .get, _ url: URL, fields: HTTPFields = [:], body: Data? = nil) {
+        self.init(method, url, fields: fields, content: body.map { .bytes($0) })
+    }
+
+    /// A request whose content may come from files or chunks.
+    public init(_ method: HTTPMethod = .get, _ url: URL, fields: HTTPFields = [:], content: HTTPBody?) {
         self.method = method
         self.url = url
         self.fields = fields
-        self.body = body
+        self.content = content
     }
 }
 

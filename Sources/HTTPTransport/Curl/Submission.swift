@@ -1,0 +1,78 @@
+import Synchronization
+
+/// Says that a request's task was cancelled.
+final class CancellationMark: Sendable {
+    private let flag = Atomic<Bool>(false)
+    /// Whether it was.
+    var isSet: Bool { flag.load(ordering: .acquiring) }
+    /// Says so.
+    func set() { flag.store(true, ordering: .releasing) }
+}
+
+/// Requests that take turns: those to one origin, answers that are streamed apart from those that are given whole. So a reader that
+/// leaves streams open does not keep others from the server.
+struct Lane: Hashable {
+    /// Scheme, host and port.
+    let origin: String
+    let isStreamed: Bool
+}
+
+/// A request on its way to the worker, and where its answer goes.
+struct Submission: Sendable {
+    /// Where an answer goes.
+    enum Delivery: Sendable {
+        /// All of it at the end.
+        case whole(CheckedContinuation<HTTPResponse, any Error>)
+        /// Piece by piece.
+        case streamed(BodyChannel)
+    }
+
+    let plan: RequestPlan
+    /// When the answer must be complete.
+    let deadline: ContinuousClock.Instant
+    /// The time that was given, for the error's words.
+    let timeout: Duration
+    let mark: CancellationMark
+    let meter: ProgressMeter?
+    let delivery: Delivery
+
+    var lane: Lane { Lane(origin: plan.address.origin, isStreamed: channel != nil) }
+
+    /// Where the content goes when it is streamed.
+    var channel: BodyChannel? { if case .streamed(let channel) = delivery { channel } else { nil } }
+
+    /// Hands the result over. Called once.
+    func finish(_ result: Result<HTTPResponse, any Error>) {
+        switch delivery {
+        case .whole(let continuation): continuation.resume(with: result)
+        case .streamed(let channel): channel.end(result)
+        }
+    }
+
+    /// Ends with a failure.
+    func fail(_ kind: HTTPTransportError.Kind, _ reason: String) {
+        finish(.failure(HTTPTransportError(kind, host: plan.shownHost, reason: reason)))
+    }
+
+    /// Ends with `timedOut`.
+    func timeOut() { fail(.timedOut, "The answer was not complete within \(timeout).") }
+}
+
+/// The time for a request and all its redirects.
+struct TimeLimit: Sendable {
+    private let deadline: ContinuousClock.Instant
+    private let timeout: Duration
+
+    /// Begins now.
+    init(_ request: HTTPRequest, isStreamed: Bool) {
+        let isEndless = request.ownTimeout == nil && (isStreamed || request.content.map { !$0.isInMemory } ?? false)
+        timeout = isEndless ? .seconds(1_000_000_000) : request.timeout
+        deadline = .now.advanced(by: min(max(timeout, .zero), .seconds(1_000_000_000)))
+    }
+
+    func submission(
+        _ plan: RequestPlan, _ mark: CancellationMark, _ meter: ProgressMeter?, _ delivery: Submission.Delivery
+    ) -> Submission {
+        Submission(plan: plan, deadline: deadline, timeout: timeout, mark: mark, meter: meter, delivery: delivery)
+    }
+}
