@@ -223,7 +223,7 @@ import Testing
 
     @Test func `help after two dashes is a word, and there is help on the global options`() throws {
         #expect(try parsed("exec -- ls --help").action == .run)
-        #expect(try parsed("help options").action == .help(.globalOptions))
+        #expect(try parsed("help options").action == .help(.page(.options)))
         #expect(throws: UsageError.self) { try parsed("bogus --help") }
     }
 
