@@ -109,7 +109,7 @@ private let statusSpec = CommandSpec(
 
 private let tokenSpec = CommandSpec(
     "token", "Print a fresh access token.",
-    examples: ["curl -H \"Authorization: Bearer $(directory token)\" https://graph.microsoft.com/v1.0/me"],
+    examples: ["curl -H \"Authorization: Bearer $(directory token)\" https://api.example/"],
     options: [
         .flag("refresh", "renew it even if it is still good"),
         .flag("expires", "print when it expires instead (RFC 3339)"),
@@ -148,7 +148,7 @@ private let providersSpec = CommandSpec(
                 registration token is sealed in the store, and a client secret makes the file readable by you alone.
                 """,
             examples: [
-                "directory providers add github --client-id ID --client-secret-env GITHUB_SECRET",
+                "directory providers add github --client-id ID",
                 "directory providers add company --issuer https://id.example --register",
             ],
             arguments: [

@@ -32,7 +32,7 @@ extension Console {
 
     /// Whether progress is shown: on a terminal, where nothing else is said there.
     var showsProgress: Bool {
-        terminal.errorIsTerminal && options.verbosity == .normal && !options.reportsJSON && pager == nil
+        terminal.errorIsTerminal && options.verbosity == .normal && pager == nil
     }
 
     /// Shows how far something is, on one line that the next one replaces. Only where ``showsProgress``.

@@ -20,7 +20,7 @@ let configSpec = CommandSpec(
                     "NAME", ConfigCommand.names.joined(separator: ", "), completion: .words(ConfigCommand.names))
             ], formats: OutputFormat.ofSentences),
         CommandSpec(
-            "set", "Change a value. The key of the accounts is moved, and can be interrupted at any time.",
+            "set", "Change a value. Moving the key can be interrupted at any time.",
             discussion: """
                 key-custody is where the key is kept that seals the accounts: key-file (a file of mode 0600 beside them), \
                 secret-service (the desktop's keyring), keychain (macOS), passphrase (asked for in the terminal, or in the file of \

@@ -7,7 +7,7 @@ let searchSpec = CommandSpec(
         """,
     examples: [
         "directory search ada", "directory search --surname O\\'Brien --output json",
-        "directory search --department Sales --fields displayName,mail,manager.displayName --all --output csv",
+        "directory search --department Sales --fields mail,manager.displayName",
     ],
     arguments: [ArgumentSpec("TEXT", "beginning of the given name", optional: true, variadic: true)],
     options: [
