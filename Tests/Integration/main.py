@@ -12,6 +12,7 @@ import demo
 import grants
 import keyring
 import local_directory
+import mail_programs
 import offline
 import package
 import parallel
@@ -27,7 +28,7 @@ from checks import Checks
 from world import World
 
 # The topics that need nothing but the program, and those that need real software.
-ALONE = [settings, damage, demo, local_directory, offline, package, postgresql, shells, terminal]
+ALONE = [settings, damage, demo, local_directory, mail_programs, offline, package, postgresql, shells, terminal]
 WITH_PEERS = [browser_sign_in, grants, keyring, parallel, refusals, registration, signatures, tls]
 
 

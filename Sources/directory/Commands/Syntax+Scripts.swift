@@ -28,7 +28,7 @@ let gitCredentialSpec = CommandSpec(
         and for their resourceHosts. Nothing is answered for plain http but on this machine. What git wants to store is ignored; what it \
         found useless is renewed the next time.
         """,
-    examples: ["git config credential.https://git.example.helper '!directory git-credential'"],
+    examples: ["git config credential.helper '!directory git-credential'"],
     subcommands: [
         CommandSpec(
             "get", "Answer git's question.", examples: ["directory git-credential get"],

@@ -18,7 +18,8 @@ let syncSpec = CommandSpec(
 let querySpec = CommandSpec(
     "query", "Complete addresses for a mail program.",
     discussion: """
-        Mutt: set query_command = "directory query --format mutt '%s'". Aerc: address-book-cmd = directory query --format aerc %s. Without \
+        Mutt: set query_command = "directory query --format mutt %s". Aerc: address-book-cmd = directory query --format aerc %s. Both quote what \
+        stands for %s: quotes of one's own would undo that. Without \
         --offline the directory is asked, and the offline copy where the directory cannot be reached.
         """,
     examples: ["directory query ada lo", "directory query --offline --format aerc ada"],
