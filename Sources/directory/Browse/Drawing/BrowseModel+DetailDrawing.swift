@@ -82,9 +82,9 @@ extension BrowseModel {
             case .value(let value): entries.append(PartEntry(label: label, text: words(value), key: key))
             case .none: entries.append(PartEntry(label: label, text: "none", style: .dimmed))
             case .notPermitted(let error):
-                entries.append(PartEntry(label: label, text: Self.words(error) + " (a: sign in anew)", style: .warning))
+                entries.append(PartEntry(label: label, text: Self.words(error), style: .warning, key: "a"))
             case .failed(let error):
-                entries.append(PartEntry(label: label, text: Self.words(error) + " (R tries again)", style: .failure))
+                entries.append(PartEntry(label: label, text: Self.words(error), style: .failure, key: "R"))
             }
         }
         add("Manager", person.manager, key: "m", notAsked: nil) { PeopleList.Row($0).name }
