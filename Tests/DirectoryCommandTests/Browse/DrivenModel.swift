@@ -156,3 +156,11 @@ extension User {
         (first..<(first + count)).map { person("p\($0)", "Person \($0)", title: "Clerk") }
     }
 }
+
+/// Compares the whole screen, without the spaces at the ends of its rows.
+func compare(_ browser: DrivenModel, _ expected: String, at place: SourceLocation = #_sourceLocation) {
+    let text = browser.text
+    if text != expected {
+        Issue.record("The screen is:\n\(text)\nSCREEN END", sourceLocation: place)
+    }
+}

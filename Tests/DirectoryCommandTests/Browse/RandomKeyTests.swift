@@ -92,7 +92,7 @@ private struct SeededNumbers: RandomNumberGenerator {
         }
     }
 
-    @Test(arguments: 1...40) func `whatever happens, the screen holds`(seed: UInt64) throws {
+    @Test(arguments: 1...20) func `whatever happens, the screen holds`(seed: UInt64) throws {
         var numbers = SeededNumbers(state: seed)
         var model = BrowseModel(text: seed % 2 == 0 ? "ad" : "", showsPictures: seed % 3 == 0, isOffline: seed % 5 == 0)
         var now = Duration.zero
