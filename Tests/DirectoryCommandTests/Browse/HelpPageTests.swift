@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test func `every key on the help page does something`() {
-        for section in HelpPage.sections {
+        for section in KeyHelp.sections {
             for entry in section.entries {
                 for key in entry.keys {
                     var browser = busy(section.pane)

@@ -93,6 +93,6 @@ extension BrowseModel {
     }
 
     func helpLines(from down: Int) -> [ScreenLine] {
-        Array(HelpPage.lines(size.columns).dropFirst(down).prefix(max(1, layout.bodyRows - 1)))
+        Array(KeyHelp.lines(size.columns).dropFirst(down).prefix(max(1, layout.bodyRows - 1)))
     }
 }

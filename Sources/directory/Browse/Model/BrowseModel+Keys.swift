@@ -260,7 +260,7 @@ extension BrowseModel {
         let rows = max(1, layout.bodyRows - 1)
         switch cover {
         case .log(let up): cover = .log(up: max(0, min(up, log.count - rows)))
-        case .help(let down): cover = .help(down: max(0, min(down, HelpPage.lines(size.columns).count - rows)))
+        case .help(let down): cover = .help(down: max(0, min(down, KeyHelp.lines(size.columns).count - rows)))
         default: break
         }
     }

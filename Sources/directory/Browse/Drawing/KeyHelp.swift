@@ -1,5 +1,5 @@
 /// The keys, as `?` lists them.
-enum HelpPage {
+enum KeyHelp {
     /// Some keys and what they do.
     struct Entry: Sendable {
         /// The keys as they are shown.
