@@ -18,6 +18,20 @@ extension UserQuery {
     }
 }
 
+extension UserQuery {
+    /// The smallest page on which the total stands.
+    var pageForTotal: UserQuery {
+        var query = self
+        query.countsTotal = true
+        query.pageSize = 1
+        query.limit = 1
+        query.select = ["id"]
+        query.expand = nil
+        query.orderBy = []
+        return query
+    }
+}
+
 extension GraphDirectory {
     /// How many people a query finds, without reading them: one request, whose answer is the number.
     ///
@@ -41,14 +55,7 @@ extension UserDirectory {
     public func count(of query: UserQuery) async throws -> Int { try await countOfFirstPage(query) }
 
     func countOfFirstPage(_ query: UserQuery) async throws -> Int {
-        var query = query
-        query.countsTotal = true
-        query.pageSize = 1
-        query.limit = 1
-        query.select = ["id"]
-        query.expand = nil
-        query.orderBy = []
-        var pages = pages(matching: query).makeAsyncIterator()
+        var pages = pages(matching: query.pageForTotal).makeAsyncIterator()
         guard let count = try await pages.next()?.count else {
             throw DirectoryError(.notSupported, message: "the answer does not say how many there are")
         }

@@ -119,10 +119,7 @@ struct UserPath: Sendable {
     /// A sign-in name that begins with `$`, and a word that is an operation of its own, stand as a key in parentheses; a
     /// segment would be taken for something else.
     init(_ identifierOrName: String) throws(DirectoryError) {
-        guard !identifierOrName.isBlank else { throw DirectoryError(.emptySearch) }
-        guard identifierOrName != ".", identifierOrName != ".." else {
-            throw DirectoryError(.invalidQuery("\"\(identifierOrName)\" is nobody's identifier"))
-        }
+        try identifierOrName.checkIsName()
         name = identifierOrName
         let folded = identifierOrName.lowercased()
         if folded.hasPrefix("$") || folded == "delta" || folded.hasPrefix("microsoft.graph.") {
@@ -137,5 +134,15 @@ struct UserPath: Sendable {
         // Graph takes at most 120 characters in a default `eq`.
         guard name.contains("@"), name.utf8.count <= 120 else { return nil }
         return UserQuery(.property(.mail, equals: name), select: select, limit: 2)
+    }
+}
+
+extension String {
+    /// Refuses what names nobody and would change the path that it stands in.
+    func checkIsName() throws(DirectoryError) {
+        guard !isBlank else { throw DirectoryError(.emptySearch) }
+        guard self != ".", self != ".." else {
+            throw DirectoryError(.invalidQuery("\"\(self)\" is nobody's identifier"))
+        }
     }
 }

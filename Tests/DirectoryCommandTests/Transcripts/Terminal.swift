@@ -83,6 +83,7 @@ final class Terminal {
         let console = Console(output: output, errorOutput: errors, environment: environment)
         var world = World(console: console, environment: environment)
         world.readInput = { _ in Array(input.utf8) }
+        world.inputLines = { LineReader(text: input) }
         world.replaceProcess = replacement
         let person = approval.withLock { $0 }
         world.readHiddenLine = { _ in input.isEmpty ? nil : input.split(separator: "\n").first.map(String.init) ?? "" }
