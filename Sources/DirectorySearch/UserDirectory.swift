@@ -7,6 +7,11 @@ public protocol UserDirectory: Sendable {
     /// is thrown by the first page, as `invalidQuery`.
     func pages(matching query: UserQuery) -> UserPages
 
+    /// How many people a query finds, without reading them. ``UserQuery/limit`` makes no difference to it.
+    ///
+    /// - Throws: also ``DirectoryError`` of the kind `invalidQuery` or `notSupported` where the directory cannot say it.
+    func count(of query: UserQuery) async throws -> Int
+
     /// One person, by identifier, sign-in name or mail address.
     ///
     /// - Throws: ``DirectoryError`` of the kind `notFound` when there is none, `ambiguous` when there are several.
@@ -27,6 +32,9 @@ public protocol UserDirectory: Sendable {
 extension UserDirectory {
     /// The people of a query. Nothing is sent before the first is asked for.
     public func users(matching query: UserQuery) -> Users { Users(pages: pages(matching: query)) }
+
+    /// How many people a filter applies to, without reading them.
+    public func count(of filter: UserFilter) async throws -> Int { try await count(of: UserQuery(filter)) }
 
     /// The people to whom a filter applies. Nothing is sent before the first is asked for.
     public func users(matching filter: UserFilter) -> Users { users(matching: UserQuery(filter)) }

@@ -153,6 +153,9 @@ struct ContractTests {
         }
         queries.append(UserQuery(search: .any(of: [.displayName("R&D"), .property(.mail, "a\"b")])))
         queries.append(UserQuery(.givenName(startsWith: "A"), select: ["id", "manager.displayName"]))
+        var chained = UserQuery(.property(.mail, endsWith: "@x"))
+        chained.expand = .managers(select: ["id", "displayName"])
+        queries.append(chained)
         return queries
     }()
 
@@ -166,6 +169,43 @@ struct ContractTests {
         try check(transport, try Contract())
     }
 
+    @Test(arguments: queries) func `every count is one of the contract`(query: UserQuery) async throws {
+        let transport = ScriptedTransport { request in
+            let page = #"{"value":[],"@odata.count":5}"#
+            if let items = try? batchTargets(request), let item = items.first {
+                let isCount = item.target.hasPrefix("/users/$count")
+                return .json(#"{"responses":[{"id":"0","status":200,"body":\#(isCount ? #""5""# : page)}]}"#)
+            }
+            if request.url.path().contains("deletedItems") { return .json(page) }
+            return HTTPResponse(status: 200, fields: ["Content-Type": "text/plain"], body: Data("5".utf8))
+        }
+        #expect(try await GraphDirectory(connection: try connection(transport)).count(of: query) == 5)
+        try check(transport, try Contract())
+    }
+
+    @Test func `every question for changes is one of the contract`() async throws {
+        var query = DeltaQuery()
+        let contract = try Contract()
+        for (identifiers, startsNow, isMinimal) in [
+            ([], false, false), (["1"], false, true), (["1", "2"], true, true),
+        ] {
+            query.identifiers = identifiers
+            query.startsNow = startsNow
+            query.isMinimal = isMinimal
+            let plan = try query.plan()
+            let fields = plan.preference.map { ["Prefer": $0] } ?? [:]
+            #expect(contract.faults(method: "GET", target: "/" + plan.target, fields: fields).isEmpty)
+        }
+        let page = #"{"value":[],"@odata.deltaLink":"\#(graph)/users/delta?$deltatoken=d"}"#
+        let transport = ScriptedTransport { _ in .json(page) }
+        let connection = try connection(transport)
+        let first = try connection.deltaAddress(selecting: ["id", "mail"])
+        for (address, isMinimal) in [(first, false), ("\(graph)/users/delta?$deltatoken=d", true)] {
+            _ = try await connection.deltaPage(at: address, properties: ["id", "mail"], isMinimal: isMinimal)
+        }
+        try check(transport, contract)
+    }
+
     @Test(arguments: ["87d349ed", "a#b@x.com", "$ada@x", "o'b/%?@x", "delta"])
     func `every question for a person is one of the contract`(name: String) async throws {
         let person = ScriptedTransport { _ in .json(#"{"id":"1"}"#) }
@@ -174,6 +214,7 @@ struct ContractTests {
         _ = try await directory.me()
         _ = try await directory.deletedUser(name)
         _ = try await directory.photo(of: name)
+        _ = try await directory.managers(of: name)
         try check(person, try Contract())
         let batches = ScriptedTransport { request in
             let answers = ((try? batchTargets(request)) ?? []).map {
@@ -184,6 +225,9 @@ struct ContractTests {
         let other = GraphDirectory(connection: try connection(batches))
         _ = try await other.detail(of: name)
         _ = try await other.lookUp([name, "b", "c@d"]).collected()
+        _ = try await other.batch(
+            .user(name, expand: .managers()), .me(), .manager(of: name), .photo(of: name), .page(of: .everyone()),
+            .count(of: .everyone()))
         try check(batches, try Contract())
     }
 

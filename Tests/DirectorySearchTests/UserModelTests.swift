@@ -82,3 +82,23 @@ func `a person is written on one line, safe for a terminal`(text: String, expect
     User(json: try JSONSlice(parsing: text.utf8)).writeJSON(to: &output)
     #expect(String(decoding: output, as: UTF8.self) == expected)
 }
+
+@Test func `a person without their page says the same`() throws {
+    let page = try #require(
+        try JSONListText(
+            parsing: Array(#"{"value":[{"id":"1","mail":null,"@odata.type":"x"}, {"id" : "2\u00e9"},{}]}"#.utf8),
+            list: "value"))
+    for slice in try #require(page.elements) {
+        let user = User(json: slice)
+        let alone = user.detached()
+        #expect(alone == user && alone.json.members.map(\.name) == user.json.members.map(\.name))
+        #expect(alone.identity == user.identity)
+        var (own, other): ([UInt8], [UInt8]) = ([], [])
+        alone.writeJSON(to: &own)
+        user.writeJSON(to: &other)
+        #expect(own == other)
+    }
+    var made = User()
+    made.displayName = "Ada"
+    #expect(made.detached() == made)
+}

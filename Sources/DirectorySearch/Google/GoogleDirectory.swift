@@ -19,25 +19,21 @@ public struct GoogleDirectory: UserDirectory {
     /// The address of the API.
     public static let base = "https://admin.googleapis.com/admin/directory/v1"
 
-    /// Gives the connection, at the beginning of each operation.
-    let connect: @Sendable () async throws -> DirectoryConnection
+    private let directory: PlacedDirectory
 
     /// The directory behind this connection: its base is ``base``.
     public init(connection: DirectoryConnection) {
-        let connection = connection.speaking(.google)
-        connect = { connection }
+        self.init { connection }
     }
 
     /// The directory behind a connection that is looked up when it is first needed, at the beginning of each operation. What it
     /// throws is given to the caller as it is.
     public init(connecting connect: @escaping @Sendable () async throws -> DirectoryConnection) {
-        self.connect = { try await connect().speaking(.google) }
+        directory = PlacedDirectory(connect, speaking: .google, reading: Self.reading)
     }
 
     /// The people of a query, page by page. Nothing is sent before the first page is asked for.
-    public func pages(matching query: UserQuery) -> UserPages {
-        UserPages { [connect] in PlacedPages(connect: connect, query: query, reading: Self.reading) }
-    }
+    public func pages(matching query: UserQuery) -> UserPages { directory.pages(matching: query) }
 
     /// Nobody: Google's directory has no address for the signed-in person.
     ///
@@ -53,7 +49,7 @@ public struct GoogleDirectory: UserDirectory {
     /// - Throws: ``DirectoryError``, of the kind `notFound` when there is no such person, `emptySearch` for an empty text; what the
     ///   transport and the authorization throw; `CancellationError`.
     public func user(_ name: String, select: [String] = UserQuery.defaultProperties) async throws -> User {
-        let connection = try await connect()
+        let connection = try await directory.connect()
         return try await Self.find(name, connection, connection.makeBudget())
     }
 
@@ -64,7 +60,7 @@ public struct GoogleDirectory: UserDirectory {
         of name: String, select: [String] = UserQuery.defaultProperties,
         parts: Set<UserDetail.PartName> = Set(UserDetail.PartName.allCases)
     ) async throws -> UserDetail {
-        let connection = try await connect()
+        let connection = try await directory.connect()
         let budget = connection.makeBudget()
         let user = try await Self.find(name, connection, budget)
         var detail = UserDetail(user: user)
@@ -78,7 +74,7 @@ public struct GoogleDirectory: UserDirectory {
         if parts.contains(.reports), let mail = user.userPrincipalName {
             let query = UserQuery(.property("manager/mail", equals: mail), pageSize: 500)
             detail.reports = try await .reports(
-                of: PlacedPages(connect: { connection }, query: query, reading: Self.reading, budget: budget))
+                of: directory.pages(matching: query, connection, budget))
         }
         if parts.contains(.groups), let key = user.id ?? user.userPrincipalName {
             detail.groups = try await Self.groups(of: key, connection, budget)
@@ -90,7 +86,7 @@ public struct GoogleDirectory: UserDirectory {
     public func lookUp<Names: AsyncSequence & Sendable>(
         _ names: Names, select: [String] = UserQuery.defaultProperties
     ) -> UserLookups where Names.Element == String, Names.AsyncIterator: Sendable {
-        UserLookups { [connect] in
+        UserLookups { [connect = directory.connect] in
             SingleLookups(connect: connect, names: names.makeAsyncIterator()) { connection, name in
                 try await Self.find(name, connection, connection.makeBudget())
             }
@@ -102,10 +98,7 @@ public struct GoogleDirectory: UserDirectory {
     private static func find(
         _ name: String, _ connection: GraphConnection, _ budget: RetryBudget
     ) async throws -> User {
-        guard !name.isBlank else { throw DirectoryError(.emptySearch) }
-        guard name != ".", name != ".." else {
-            throw DirectoryError(.invalidQuery("\"\(name)\" is nobody's identifier"))
-        }
+        try name.checkIsName()
         let answer = try await connection.answer(
             to: GraphConnection.Question(
                 address: "\(connection.base)/users/\(ODataEscaping.pathSegment(name))", permissions: [scope]),

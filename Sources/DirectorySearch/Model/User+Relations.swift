@@ -19,6 +19,19 @@ extension User {
         set { set("manager", newValue) }
     }
 
+    /// The manager, the manager's manager and so on, from the nearest, as far as the query expanded them. None of them has a manager
+    /// within: they follow one another in the list.
+    public var managers: [User] {
+        var chain: [User] = []
+        var next = manager
+        while var person = next {
+            next = person.manager
+            person.manager = nil
+            chain.append(person)
+        }
+        return chain
+    }
+
     /// Those who report to this person, when the query expanded it: at most 20.
     public var directReports: [User] {
         get { parts("directReports") }

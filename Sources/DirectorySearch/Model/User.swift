@@ -4,7 +4,7 @@ public import StrictJSON
 ///
 /// Every property may be missing: it was not asked for, is not set, or may not be read. What the service said is kept as it came and
 /// read when a property is asked for, so that a hundred thousand people can be handed on without being taken apart; a person of a
-/// list keeps the page that it came with in memory.
+/// list keeps the page that it came with in memory, hundreds of kilobytes: who keeps single people for long keeps ``detached()`` ones.
 public struct User: GraphObject, Identifiable {
     private enum Content: Sendable {
         case text(JSONSlice)
@@ -21,6 +21,15 @@ public struct User: GraphObject, Identifiable {
 
     /// Reads a person from a part of an answer. A value that is no object gives a person about whom nothing is known.
     public init(json slice: JSONSlice) { content = slice.isObject ? .text(slice) : .object(JSONObject()) }
+
+    /// The same person, without the page that they came with: only their own bytes, hundreds where a page has hundreds of thousands.
+    ///
+    /// Costs as much as reading these bytes once. Worth it where some people of many pages are kept, as in a list that grows while
+    /// somebody scrolls; not for people who are handed on or written and forgotten.
+    public func detached() -> User {
+        guard case .text(let slice) = content, let own = try? JSONSlice(parsing: slice.rawBytes) else { return self }
+        return User(json: own)
+    }
 
     /// What the service says, in its order.
     public var json: JSONObject {

@@ -22,18 +22,12 @@ struct DeltaPage: Sendable {
 }
 
 extension GraphConnection {
-    /// How many people are asked for at a time. The service gives fewer if it likes.
-    private static let pageSize = 999
     /// How often a page is asked for in the hope of an answer that is not to a retried request.
     private static let maximumRepeats = 3
 
     /// The address of a new list.
     func deltaAddress(selecting properties: [String]) throws(DirectoryError) -> String {
-        guard !properties.isEmpty else { throw DirectoryError(.invalidQuery("no property is asked for")) }
-        for name in properties where !UserProperty(rawValue: name).isWellFormed {
-            throw DirectoryError(.invalidQuery("\"\(name.visible(limit: 100))\" is no property's name"))
-        }
-        return "\(base)/users/delta?$select=" + ODataEscaping.queryValue(properties.joined(separator: ","))
+        "\(base)/\(try DeltaQuery(select: properties).plan().target)"
     }
 
     /// Reads one page of changes.
@@ -45,11 +39,9 @@ extension GraphConnection {
         var connection = self
         let retries = RetriedRequests()
         connection.transport = DeltaTransport(
-            inner: transport, preference: (isMinimal ? "return=minimal, " : "") + "odata.maxpagesize=\(Self.pageSize)",
-            retries: retries)
+            inner: transport, preference: isMinimal ? DeltaQuery.minimal : nil, retries: retries)
         let question = GraphConnection.Question(
-            // Whatever is read: the permission for basic properties does not open the changes.
-            address: address, permissions: ["User.Read.All", "Directory.Read.All"])
+            address: address, permissions: try DeltaQuery(select: properties).plan().permissions)
         let budget = makeBudget()
         var repeats = 1
         while true {
@@ -118,7 +110,7 @@ extension GraphConnection {
 /// Adds what `/users/delta` reads besides the address. RFC 7240
 private struct DeltaTransport: HTTPTransport {
     let inner: any HTTPTransport
-    let preference: String
+    let preference: String?
     let retries: RetriedRequests
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {

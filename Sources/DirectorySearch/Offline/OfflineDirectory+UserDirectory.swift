@@ -5,6 +5,25 @@ extension OfflineDirectory: UserDirectory {
         UserPages { OfflinePages(directory: self, query: query) }
     }
 
+    /// How many people of the copy a query finds.
+    ///
+    /// - Throws: ``DirectoryError`` of the kinds `emptySearch` and `invalidQuery`, ``OfflineIndexError``, `StorageError`,
+    ///   `CancellationError`.
+    public func count(of query: UserQuery) async throws -> Int {
+        try OfflinePages.check(query)
+        guard query.filter != nil else { return try summary().people }
+        var count = 0
+        var place: Position? = Position()
+        while let position = place {
+            let (users, next) = try page(matching: query.filter, select: ["id"], after: position, limit: 1000)
+            count += users.count
+            place = next
+            // Others may ask in between.
+            await Task.yield()
+        }
+        return count
+    }
+
     /// One person, by identifier, sign-in name or mail address.
     ///
     /// - Throws: ``DirectoryError`` of the kinds `notFound`, `ambiguous` and `emptySearch`; ``OfflineIndexError``, `StorageError`.
@@ -37,17 +56,18 @@ private struct OfflinePages: UserPageSource {
     var given = 0
 
     mutating func next() async throws -> UserPage? {
-        try check()
+        try Self.check(query)
         guard let position = place, query.limit != given else { return nil }
+        let count = query.countsTotal && given == 0 ? try await directory.count(of: query) : nil
         let size = min(query.pageSize ?? 100, query.limit.map { $0 - given } ?? .max)
         let (users, next) = try await directory.page(
             matching: query.filter, select: query.select, after: position, limit: size)
         place = next
         given += users.count
-        return UserPage(users: users, hasMore: next != nil)
+        return UserPage(users: users, count: count, hasMore: next != nil)
     }
 
-    private func check() throws(DirectoryError) {
+    static func check(_ query: UserQuery) throws(DirectoryError) {
         // What the service would not be asked is no question to the copy either.
         _ = try query.plan()
         if query.search != nil { throw OfflineCondition.refusal("it is not searched in the service's words") }

@@ -19,7 +19,7 @@ extension GraphDirectory {
         let connection = try await connect()
         let budget = connection.makeBudget()
         var answer = try await connection.answers(path, selection, parts, budget)
-        if answer.responses.first?.status == 404 {
+        if let first = answer.responses.first, first?.status == 404 {
             // The name may be a mail address. The error of the first question stands if it is not.
             let user = try await GraphDirectory(connection: connection.sharing(budget)).user(name, select: select)
             guard let identifier = user.id else { throw DirectoryError(.notFound) }
@@ -81,7 +81,7 @@ extension GraphConnection {
     ) async throws -> BatchAnswer {
         let people = "$select=" + ODataEscaping.queryValue(UserQuery.defaultProperties.joined(separator: ","))
         let named = "$select=" + ODataEscaping.queryValue("id,displayName,mail")
-        var questions = [BatchQuestion(target: "\(path.text)?\(selection.options)")]
+        var questions = [BatchQuestion(target: "\(path.text)?\(selection.options)", permissions: ["User.Read.All"])]
         for part in UserDetail.PartName.allCases where parts.contains(part) {
             switch part {
             case .manager: questions.append(BatchQuestion(target: "\(path.text)/manager?\(people)"))
@@ -90,7 +90,7 @@ extension GraphConnection {
             case .photo: questions.append(BatchQuestion(target: "\(path.text)/photo"))
             }
         }
-        return try await batch(questions, permissions: ["User.Read.All"], budget: budget)
+        return try await batch(questions, budget: budget)
     }
 }
 
@@ -98,20 +98,12 @@ extension GraphConnection {
 private struct DetailReading {
     let connection: GraphConnection
     let budget: RetryBudget
-    let answer: GraphConnection.BatchAnswer
+    let answer: BatchAnswer
     var position = 0
 
     mutating func next(permissions: [String]) throws(DirectoryError) -> GraphConnection.Answer {
-        guard position < answer.responses.count else {
-            throw DirectoryError(.unreadable("the batch has too few answers"))
-        }
-        let response = answer.responses[position]
-        position += 1
-        guard response.status == 200 else {
-            throw GraphFailure.error(
-                for: response, clientRequestID: answer.clientRequestID, permissions: permissions, now: connection.now())
-        }
-        return GraphConnection.Answer(response: response, clientRequestID: answer.clientRequestID)
+        defer { position += 1 }
+        return try connection.answer(position, of: answer, permissions: permissions)
     }
 
     mutating func part<Value>(

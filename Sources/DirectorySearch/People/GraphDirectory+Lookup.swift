@@ -35,10 +35,9 @@ private struct GraphLookups<Names: AsyncIteratorProtocol & Sendable>: UserLookup
             batch = known
         } else {
             // What is wrong with the question as a whole is told before anything is sent.
-            let selection = try Selection(select)
+            _ = try Selection(select)
             let connection = try await connect()
-            batch = LookupBatch(
-                connection: connection.sharing(connection.makeBudget()), select: select, selection: selection)
+            batch = LookupBatch(connection: connection.sharing(connection.makeBudget()), select: select)
             self.batch = batch
         }
         while !hasEnded, pending.count < Self.maximumBatches {
@@ -62,67 +61,31 @@ private struct GraphLookups<Names: AsyncIteratorProtocol & Sendable>: UserLookup
 private struct LookupBatch: Sendable {
     let connection: GraphConnection
     let select: [String]
-    let selection: Selection
 
-    private var permissions: [String] { UserQuery.permissions(toRead: select) }
-
-    /// - Throws: ``DirectoryError`` when a batch as a whole fails; what the transport and the authorization throw.
+    /// - Throws: ``DirectoryError`` when a batch as a whole fails, or the sign-in no longer holds; what the transport and the
+    ///   authorization throw.
     func resolve(_ names: [String]) async throws -> [UserLookup] {
-        var results = [Result<User, DirectoryError>?](repeating: nil, count: names.count)
-        var asked: [(index: Int, path: UserPath)] = []
-        for (index, name) in names.enumerated() {
-            do throws(DirectoryError) {
-                asked.append((index, try UserPath(name)))
-            } catch {
-                results[index] = .failure(error)
-            }
-        }
-        let answers = try await ask(asked.map { .init(target: "\($0.path.text)?\(selection.options)") })
-        var mails: [(index: Int, target: String, error: DirectoryError)] = []
-        for ((index, path), answer) in zip(asked, answers) {
-            let result = read(answer) { answer throws(DirectoryError) in User(json: try answer.object()) }
-            results[index] = result
-            guard case .failure(let error) = result, error.kind == .notFound,
-                let plan = try? path.mailQuery(select: select)?.plan(), !plan.isAdvanced
-            else { continue }
-            mails.append((index, plan.target, error))
-        }
+        let budget = connection.makeBudget()
+        var results = try await connection.batch(names.map { .user($0, select: select) }, budget: budget)
         // Who is not known by this name may have it as a mail address.
-        for ((index, _, error), answer) in zip(mails, try await ask(mails.map { .init(target: $0.target) })) {
-            results[index] = read(answer) { answer throws(DirectoryError) in
-                let found = try answer.list().elements
-                guard found.count < 2 else { throw DirectoryError(.ambiguous) }
-                guard let user = found.first else { throw error }
-                return User(json: user)
+        var mails: [(index: Int, part: BatchPart<UserPage>)] = []
+        for (index, result) in results.enumerated() {
+            guard case .failure(let error) = result else { continue }
+            // This concerns every name.
+            if case .signInNeeded = error.kind { throw error }
+            guard error.kind == .notFound, let query = try UserPath(names[index]).mailQuery(select: select) else {
+                continue
+            }
+            mails.append((index, .page(of: query)))
+        }
+        for ((index, _), page) in zip(mails, try await connection.batch(mails.map(\.part), budget: budget)) {
+            switch page {
+            case .failure(let error): results[index] = .failure(error)
+            case .success(let page) where page.users.count > 1: results[index] = .failure(DirectoryError(.ambiguous))
+            // The error of the first question stands where nobody has the mail address either.
+            case .success(let page): results[index] = page.users.first.map { .success($0) } ?? results[index]
             }
         }
-        return zip(names, results).map { name, result in
-            UserLookup(name: name, result: result ?? .failure(DirectoryError(.unreadable("there is no answer"))))
-        }
-    }
-
-    private func ask(_ questions: [GraphConnection.BatchQuestion]) async throws -> [GraphConnection.Answer] {
-        guard !questions.isEmpty else { return [] }
-        let wait = connection.pace.take(questions.count, now: connection.now())
-        if wait > .zero { try await connection.sleep(wait) }
-        let batch = try await connection.batch(
-            questions, permissions: permissions, budget: connection.makeBudget())
-        return batch.responses.map { GraphConnection.Answer(response: $0, clientRequestID: batch.clientRequestID) }
-    }
-
-    private func read(
-        _ answer: GraphConnection.Answer, _ body: (GraphConnection.Answer) throws(DirectoryError) -> User
-    ) -> Result<User, DirectoryError> {
-        guard answer.response.status == 200 else {
-            return .failure(
-                GraphFailure.error(
-                    for: answer.response, clientRequestID: answer.clientRequestID, permissions: permissions,
-                    now: connection.now()))
-        }
-        do throws(DirectoryError) {
-            return .success(try body(answer))
-        } catch {
-            return .failure(error)
-        }
+        return zip(names, results).map { UserLookup(name: $0, result: $1) }
     }
 }

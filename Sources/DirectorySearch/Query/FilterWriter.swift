@@ -13,7 +13,7 @@ struct WrittenFilter: Sendable, Equatable {
 /// Writes a filter in OData's words and refuses what the service would refuse.
 ///
 /// [OData 4.01 URL Conventions, section 5.1.1](https://docs.oasis-open.org/odata/odata/v4.01/odata-v4.01-part2-url-conventions.html)
-struct FilterWriter {
+struct FilterWriter: LogicWriter {
     private typealias Expression = UserFilter.Expression
     private typealias Level = PropertySupport.Level
 
@@ -44,8 +44,8 @@ struct FilterWriter {
         if !reasons.contains(reason) { reasons.append(reason) }
     }
 
-    private mutating func write(
-        _ expression: Expression, depth: Int, isNested: Bool
+    mutating func write(
+        _ expression: UserFilter.Expression, depth: Int, isNested: Bool
     ) throws(DirectoryError) -> String {
         guard depth <= Self.maximumDepth else {
             throw Self.invalid("the filter nests deeper than \(Self.maximumDepth) levels")
@@ -69,19 +69,6 @@ struct FilterWriter {
             for reason in RawFilter.reasons(text) { need(reason) }
             return isNested ? "(\(text))" : text
         }
-    }
-
-    private mutating func write(
-        _ parts: [Expression], joinedBy word: String, depth: Int, isNested: Bool
-    ) throws(DirectoryError) -> String {
-        guard let first = parts.first else { throw DirectoryError(.emptySearch) }
-        guard parts.count > 1 else { return try write(first, depth: depth + 1, isNested: isNested) }
-        var text = ""
-        for part in parts {
-            if !text.isEmpty { text += word }
-            text += try write(part, depth: depth + 1, isNested: true)
-        }
-        return isNested ? "(\(text))" : text
     }
 
     // MARK: Comparisons

@@ -8,6 +8,10 @@ public struct QueryPlan: Sendable, Equatable {
     public var resourceUnits: Int
     /// The permissions of which one must be granted, the least first.
     public var permissions: [String]
+    /// The media type that is asked for.
+    public var accept = "application/json"
+    /// The value of the field `Prefer` (RFC 7240); nil without one.
+    public var preference: String?
 
     /// Whether the request carries `ConsistencyLevel: eventual` and `$count=true`.
     public var isAdvanced: Bool { !advancedReasons.isEmpty }
@@ -30,8 +34,12 @@ public struct QueryPlan: Sendable, Equatable {
         } else {
             lines.append("GET \(base)/\(target)")
         }
-        lines += ["Accept: application/json", "Authorization: Bearer ***", "client-request-id: a new UUID"]
+        lines += [
+            "Accept: \(goesByBatch(base: base) ? "application/json" : accept)", "Authorization: Bearer ***",
+            "client-request-id: a new UUID",
+        ]
         if isAdvanced, !goesByBatch(base: base) { lines.append("ConsistencyLevel: eventual") }
+        if let preference { lines.append("Prefer: \(preference)") }
         if goesByBatch(base: base) {
             lines += [
                 "", BatchRequest.body([BatchRequest.item(id: "1", target: target, isAdvanced: isAdvanced)]).text(),
@@ -57,11 +65,36 @@ extension UserQuery {
     ///   the query, with what would work instead.
     public func plan() throws(DirectoryError) -> QueryPlan {
         let selection = try Selection(select, expanding: expand)
-        for name in selection.properties where PropertySupport.singleUserOnly.contains(name) {
-            throw Self.invalid(
-                "the service gives \(name) for one person only, not in a list; ask for each person by itself")
-        }
+        try selection.checkForLists()
         var reasons = isAdvanced ? ["asked for"] : []
+        var options = try searchingOptions(&reasons)
+        let isFiltered = options.last?.hasPrefix("$filter=") == true
+        options.append(selection.selectOption)
+        try addOrder(to: &options, &reasons, isFiltered: isFiltered)
+        let top = try top(selection)
+        if let top { options.append("$top=\(top)") }
+        if countsTotal { reasons.append("the total needs one") }
+        if let option = selection.expandOption {
+            guard reasons.isEmpty || selection.needsAdvancedQuery else {
+                throw Self.invalid(
+                    "\(selection.expansion?.relation ?? "a relation") does not go with an advanced query, which this is "
+                        + "(\(reasons.joined(separator: "; "))); ask for the people first, then for each one's relation"
+                )
+            }
+            options.append(option)
+            if selection.needsAdvancedQuery { reasons.append("a chain of managers needs one") }
+        }
+        if !reasons.isEmpty { options.append("$count=true") }
+        // The price list of the service: two for a list, less what is spared, and never below one.
+        let units = 2 - 1 - (top.map { $0 < 20 } == true ? 1 : 0) + (selection.expansion == nil ? 0 : 1)
+        return QueryPlan(
+            target: (isAmongDeleted ? "directory/deletedItems/microsoft.graph.user?" : "users?")
+                + options.joined(separator: "&"), advancedReasons: reasons,
+            resourceUnits: max(1, units), permissions: permissions)
+    }
+
+    /// Who is looked for: `$search`, then `$filter`.
+    func searchingOptions(_ reasons: inout [String]) throws(DirectoryError) -> [String] {
         var filters = filter.map { [$0] } ?? []
         var options: [String] = []
         if let search {
@@ -72,32 +105,11 @@ extension UserQuery {
                 reasons.append("a search needs one")
             }
         }
-        if !filters.isEmpty {
-            let written = try (filters.count == 1 ? filters[0] : .all(of: filters)).written()
-            options.append("$filter=" + ODataEscaping.queryValue(written.text))
-            reasons += written.reasons
-        }
-        options.append(selection.selectOption)
-        try addOrder(to: &options, &reasons, isFiltered: !filters.isEmpty)
-        let top = try top(selection)
-        if let top { options.append("$top=\(top)") }
-        if countsTotal { reasons.append("the total needs one") }
-        if let option = selection.expandOption {
-            guard reasons.isEmpty else {
-                throw Self.invalid(
-                    "\(selection.expansion?.relation ?? "a relation") does not go with an advanced query, which this is "
-                        + "(\(reasons.joined(separator: "; "))); ask for the people first, then for each one's relation"
-                )
-            }
-            options.append(option)
-        }
-        if !reasons.isEmpty { options.append("$count=true") }
-        // The price list of the service: two for a list, less what is spared, and never below one.
-        let units = 2 - 1 - (top.map { $0 < 20 } == true ? 1 : 0) + (selection.expansion == nil ? 0 : 1)
-        return QueryPlan(
-            target: (isAmongDeleted ? "directory/deletedItems/microsoft.graph.user?" : "users?")
-                + options.joined(separator: "&"), advancedReasons: reasons,
-            resourceUnits: max(1, units), permissions: permissions)
+        guard !filters.isEmpty else { return options }
+        let written = try (filters.count == 1 ? filters[0] : .all(of: filters)).written()
+        options.append("$filter=" + ODataEscaping.queryValue(written.text))
+        reasons += written.reasons
+        return options
     }
 
     private func addOrder(

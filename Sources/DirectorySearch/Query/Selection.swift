@@ -1,20 +1,3 @@
-/// A relation that is answered within the same answer. Costs one resource unit more, gives at most 20 objects, and does not go with
-/// an advanced query.
-public struct UserExpansion: Sendable, Equatable {
-    /// The relation: `manager`, `directReports`, `memberOf` or `transitiveMemberOf`.
-    public var relation: String
-    /// The properties of the related object, by Graph's own names.
-    public var select: [String]
-
-    /// An expansion of this relation.
-    public init(_ relation: String, select: [String] = ["id", "displayName"]) {
-        self.relation = relation
-        self.select = select
-    }
-
-    static let relations: Set<String> = ["manager", "directReports", "memberOf", "transitiveMemberOf"]
-}
-
 /// What a list is sorted by.
 public struct UserOrder: Sendable, Equatable {
     /// The property: `displayName`, `userPrincipalName`, or, as an advanced query, `createdDateTime` or `deletedDateTime`.
@@ -53,7 +36,7 @@ struct Selection: Sendable, Equatable {
     init(_ select: [String], expanding expansion: UserExpansion? = nil) throws(DirectoryError) {
         self.expansion = expansion
         guard !select.isEmpty else { throw DirectoryError(.invalidQuery("no property is asked for")) }
-        if let expansion { try Self.check(expansion) }
+        try expansion?.check()
         for name in select {
             let parts = name.split(separator: ".", omittingEmptySubsequences: false).map { String($0) }
             for part in parts where !UserProperty(rawValue: part).isWellFormed || part.contains("/") {
@@ -73,15 +56,12 @@ struct Selection: Sendable, Equatable {
         if properties.isEmpty { properties = ["id"] }
     }
 
-    private static func check(_ expansion: UserExpansion) throws(DirectoryError) {
-        guard UserExpansion.relations.contains(expansion.relation) else {
+    /// What the service gives for one person only is refused in a list.
+    func checkForLists() throws(DirectoryError) {
+        for name in properties where PropertySupport.singleUserOnly.contains(name) {
             throw DirectoryError(
                 .invalidQuery(
-                    "\"\(expansion.relation.visible(limit: 100))\" cannot be expanded; "
-                        + "\(UserExpansion.relations.sorted().joined(separator: ", ")) can"))
-        }
-        for name in expansion.select where !UserProperty(rawValue: name).isWellFormed {
-            throw DirectoryError(.invalidQuery("\"\(name.visible(limit: 100))\" is no property's name"))
+                    "the service gives \(name) for one person only, not in a list; ask for each person by itself"))
         }
     }
 
@@ -101,12 +81,14 @@ struct Selection: Sendable, Equatable {
     var selectOption: String { "$select=" + ODataEscaping.queryValue(properties.joined(separator: ",")) }
 
     /// `$expand=…`; nil when nothing is expanded.
-    var expandOption: String? {
-        guard let expansion else { return nil }
-        let inner = expansion.select.isEmpty ? "" : "($select=\(expansion.select.joined(separator: ",")))"
-        return "$expand=" + ODataEscaping.queryValue(expansion.relation + inner)
-    }
+    var expandOption: String? { expansion.map { "$expand=" + ODataEscaping.queryValue($0.odata) } }
 
-    /// Both, for the address of one person.
-    var options: String { expandOption.map { "\(selectOption)&\($0)" } ?? selectOption }
+    /// Whether the request carries `ConsistencyLevel: eventual` and `$count=true` for what is expanded.
+    var needsAdvancedQuery: Bool { expansion?.levels != nil }
+
+    /// All of it, for the address of one person.
+    var options: String {
+        ([selectOption] + [expandOption].compactMap { $0 } + (needsAdvancedQuery ? ["$count=true"] : []))
+            .joined(separator: "&")
+    }
 }

@@ -9,25 +9,21 @@ import StrictJSON
 public struct SCIMDirectory: UserDirectory {
     static let mediaType = "application/scim+json"
 
-    /// Gives the connection, at the beginning of each operation.
-    let connect: @Sendable () async throws -> DirectoryConnection
+    private let directory: PlacedDirectory
 
     /// The directory behind this connection: its base is the address below which `Users` is.
     public init(connection: DirectoryConnection) {
-        let connection = connection.speaking(.scim)
-        connect = { connection }
+        self.init { connection }
     }
 
     /// The directory behind a connection that is looked up when it is first needed, at the beginning of each operation. What it
     /// throws is given to the caller as it is.
     public init(connecting connect: @escaping @Sendable () async throws -> DirectoryConnection) {
-        self.connect = { try await connect().speaking(.scim) }
+        directory = PlacedDirectory(connect, speaking: .scim, reading: Self.reading)
     }
 
     /// The people of a query, page by page. Nothing is sent before the first page is asked for.
-    public func pages(matching query: UserQuery) -> UserPages {
-        UserPages { [connect] in PlacedPages(connect: connect, query: query, reading: Self.reading) }
-    }
+    public func pages(matching query: UserQuery) -> UserPages { directory.pages(matching: query) }
 
     /// The signed-in person, where the service offers `/Me` (RFC 7644 section 3.11).
     ///
@@ -35,7 +31,7 @@ public struct SCIMDirectory: UserDirectory {
     ///   `CancellationError`.
     public func me(select: [String] = UserQuery.defaultProperties) async throws -> User {
         let selection = try Self.selection(select)
-        let connection = try await connect()
+        let connection = try await directory.connect()
         do {
             return try await Self.user(
                 at: "Me?\(selection)", connection: connection, budget: connection.makeBudget())
@@ -51,7 +47,7 @@ public struct SCIMDirectory: UserDirectory {
     ///   `ambiguous` when several have the name or the mail address; what the transport and the authorization throw;
     ///   `CancellationError`.
     public func user(_ name: String, select: [String] = UserQuery.defaultProperties) async throws -> User {
-        let connection = try await connect()
+        let connection = try await directory.connect()
         return try await Self.find(name, select, connection, connection.makeBudget())
     }
 
@@ -63,7 +59,7 @@ public struct SCIMDirectory: UserDirectory {
         of name: String, select: [String] = UserQuery.defaultProperties,
         parts: Set<UserDetail.PartName> = Set(UserDetail.PartName.allCases)
     ) async throws -> UserDetail {
-        let connection = try await connect()
+        let connection = try await directory.connect()
         let budget = connection.makeBudget()
         var wanted = select
         if parts.contains(.manager) { wanted.append("manager") }
@@ -83,7 +79,7 @@ public struct SCIMDirectory: UserDirectory {
             let query = UserQuery(
                 .property("manager/id", equals: id), select: ["id", "displayName", "mail"], pageSize: 200)
             detail.reports = try await .reports(
-                of: PlacedPages(connect: { connection }, query: query, reading: Self.reading, budget: budget))
+                of: directory.pages(matching: query, connection, budget))
         }
         if parts.contains(.groups) {
             let groups = (user["groups"]?.array ?? []).compactMap(\.object).map(Self.group)
@@ -97,7 +93,7 @@ public struct SCIMDirectory: UserDirectory {
     public func lookUp<Names: AsyncSequence & Sendable>(
         _ names: Names, select: [String] = UserQuery.defaultProperties
     ) -> UserLookups where Names.Element == String, Names.AsyncIterator: Sendable {
-        UserLookups { [connect] in
+        UserLookups { [connect = directory.connect] in
             SingleLookups(
                 connect: {
                     // What is wrong with the question as a whole is told before anything is sent.
@@ -119,10 +115,7 @@ public struct SCIMDirectory: UserDirectory {
     private static func find(
         _ name: String, _ select: [String], _ connection: GraphConnection, _ budget: RetryBudget
     ) async throws -> User {
-        guard !name.isBlank else { throw DirectoryError(.emptySearch) }
-        guard name != ".", name != ".." else {
-            throw DirectoryError(.invalidQuery("\"\(name)\" is nobody's identifier"))
-        }
+        try name.checkIsName()
         var absence = DirectoryError(.notFound)
         // An identifier is the service's own and hardly a mail address; a question less for all others.
         if !name.contains("@") {

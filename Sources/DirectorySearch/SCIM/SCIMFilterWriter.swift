@@ -28,7 +28,7 @@ enum SCIMEscaping {
 /// Writes a filter in SCIM's words and refuses what SCIM cannot say.
 ///
 /// RFC 7644 section 3.4.2.2
-struct SCIMFilterWriter {
+struct SCIMFilterWriter: LogicWriter {
     private typealias Expression = UserFilter.Expression
 
     private var comparisons = 0
@@ -40,8 +40,8 @@ struct SCIMFilterWriter {
         return try writer.write(filter.expression, depth: 0, isNested: false)
     }
 
-    private mutating func write(
-        _ expression: Expression, depth: Int, isNested: Bool
+    mutating func write(
+        _ expression: UserFilter.Expression, depth: Int, isNested: Bool
     ) throws(DirectoryError) -> String {
         guard depth <= UserQuery.maximumNesting else {
             throw Self.invalid("the filter nests deeper than \(UserQuery.maximumNesting) levels")
@@ -71,19 +71,6 @@ struct SCIMFilterWriter {
             comparisons += 1
             return isNested ? "(\(text))" : text
         }
-    }
-
-    private mutating func write(
-        _ parts: [Expression], joinedBy word: String, depth: Int, isNested: Bool
-    ) throws(DirectoryError) -> String {
-        guard let first = parts.first else { throw DirectoryError(.emptySearch) }
-        guard parts.count > 1 else { return try write(first, depth: depth + 1, isNested: isNested) }
-        var text = ""
-        for part in parts {
-            if !text.isEmpty { text += word }
-            text += try write(part, depth: depth + 1, isNested: true)
-        }
-        return isNested ? "(\(text))" : text
     }
 
     // MARK: Comparisons

@@ -39,13 +39,16 @@ extension AccountType {
 
     /// The request that a query becomes in this type's directory, to be shown: without a token, and with the notes of that directory.
     ///
+    /// - Parameter countOnly: whether only the number of people is wanted, as by ``UserDirectory/count(of:)-(UserQuery)``.
     /// - Returns: nil when the settings name no address of a directory.
     /// - Throws: ``DirectoryError`` of the kind `emptySearch` or `invalidQuery`, with what would work instead.
-    public func explanation(of query: UserQuery) throws(DirectoryError) -> String? {
+    public func explanation(of query: UserQuery, countOnly: Bool = false) throws(DirectoryError) -> String? {
         guard var base = graphAPI?.absoluteString else { return nil }
         while base.hasSuffix("/") { base.removeLast() }
         if directory == .graph { base += "/" + graphVersion }
-        return try explanation(of: query, base: base)
+        guard countOnly else { return try explanation(of: query, base: base) }
+        if directory == .graph, !query.isAmongDeleted { return try query.countPlan().description(base: base) }
+        return try explanation(of: query.pageForTotal, base: base)
     }
 
     private func explanation(of query: UserQuery, base: String) throws(DirectoryError) -> String {

@@ -27,85 +27,102 @@ enum BatchRequest {
     static func body(_ items: [JSONValue]) -> JSONValue { ["requests": .array(items)] }
 }
 
+/// A question of a batch.
+struct BatchQuestion: Sendable, Equatable {
+    /// The address below the base, percent-encoded.
+    var target: String
+    var isAdvanced = false
+    /// What the question needs to be granted, for the words of a 403.
+    var permissions: [String] = []
+}
+
+/// What a batch was answered, question by question, and whether any of it had to be asked for again.
+struct BatchAnswer: Sendable {
+    /// In the order of the questions, each with a status of its own; nil for a question that was not answered.
+    var responses: [HTTPResponse?]
+    var clientRequestID = ""
+    var wasRetried = false
+}
+
 extension GraphConnection {
-    /// A question of a batch.
-    struct BatchQuestion: Sendable {
-        /// The address below the base, percent-encoded.
-        var target: String
-        var isAdvanced = false
-    }
-
-    /// What a batch was answered, question by question, and whether any of it had to be asked for again.
-    struct BatchAnswer: Sendable {
-        /// In the order of the questions, each with a status of its own.
-        var responses: [HTTPResponse]
-        var clientRequestID: String
-        var wasRetried = false
-    }
-
     /// Asks many questions, 20 in a request. Those that the service turns away are asked again, without the others.
     ///
-    /// - Throws: ``DirectoryError`` when a request as a whole fails or an answer is missing; what the transport and the
-    ///   authorization throw; `CancellationError`.
-    func batch(
-        _ questions: [BatchQuestion], permissions: [String], budget: RetryBudget
-    ) async throws -> BatchAnswer {
-        var found = [HTTPResponse?](repeating: nil, count: questions.count)
-        var pending = Array(questions.indices)
-        var result = BatchAnswer(responses: [], clientRequestID: "")
-        var retries = 0
-        var hasRenewed = false
-        while !pending.isEmpty {
-            let chunk = Array(pending.prefix(BatchRequest.maximumItems))
-            let answer = try await ask(questions, chunk, permissions, budget)
-            result.clientRequestID = answer.clientRequestID
-            result.wasRetried = result.wasRetried || answer.wasRetried
-            let responses = try Self.responses(answer)
-            var delay: Duration?
-            var isRefused = false
-            for index in chunk {
-                guard let response = responses[String(index)] else {
-                    throw answer.unreadable("the batch has no answer to question \(index)")
-                }
-                found[index] = response
-                if retry.retries(response.status) {
-                    let wait = retry.delay(
-                        retry: retries, asked: response.retryAfter(now: now()), random: random())
-                    delay = max(delay ?? .zero, wait)
-                } else if response.status == 401, GraphFailure.claims(in: response) == nil {
-                    isRefused = true
-                }
-            }
-            var again: Set<Int> = []
-            if isRefused, !hasRenewed {
-                hasRenewed = true
-                let renewed = try await authorization(.renewed(rejected: answer.token))
-                if !renewed.utf8.elementsEqual(answer.token.utf8) {
-                    again.formUnion(chunk.filter { found[$0]?.status == 401 })
-                }
-            }
-            if let delay, retries < retry.maximumRetries, delay <= retry.maximumDelay, budget.take(delay) {
-                try await sleep(delay)
-                retries += 1
-                again.formUnion(chunk.filter { found[$0].map { retry.retries($0.status) } ?? false })
-            }
-            if !again.isEmpty { result.wasRetried = true }
-            pending = chunk.filter(again.contains) + pending.dropFirst(chunk.count)
+    /// - Throws: ``DirectoryError`` when a request as a whole fails; what the transport and the authorization throw;
+    ///   `CancellationError`.
+    func batch(_ questions: [BatchQuestion], budget: RetryBudget) async throws -> BatchAnswer {
+        var result = BatchAnswer(responses: [HTTPResponse?](repeating: nil, count: questions.count))
+        var start = 0
+        while start < questions.count {
+            let end = min(start + BatchRequest.maximumItems, questions.count)
+            try await ask(questions, start..<end, budget, &result)
+            start = end
         }
-        result.responses = found.compactMap { $0 }
         return result
     }
 
+    /// Asks the questions of one request until each is answered or no more may be waited.
     private func ask(
-        _ questions: [BatchQuestion], _ chunk: [Int], _ permissions: [String], _ budget: RetryBudget
-    ) async throws -> Answer {
-        let items = chunk.map { index in
-            BatchRequest.item(
-                id: String(index), target: questions[index].target, isAdvanced: questions[index].isAdvanced)
+        _ questions: [BatchQuestion], _ range: Range<Int>, _ budget: RetryBudget, _ result: inout BatchAnswer
+    ) async throws {
+        var pending = Array(range)
+        var retries = 0
+        var hasRenewed = false
+        var token: String?
+        while true {
+            // Each question of a batch counts for the quota.
+            let wait = pace.take(pending.count, now: now())
+            if wait > .zero { try await sleep(wait) }
+            let items = pending.map { index in
+                BatchRequest.item(
+                    id: String(index), target: questions[index].target, isAdvanced: questions[index].isAdvanced)
+            }
+            let answer = try await answer(
+                to: Question(
+                    address: "\(base)/$batch", body: BatchRequest.body(items),
+                    permissions: pending.first.map { questions[$0].permissions } ?? []), budget: budget, token: token)
+            result.clientRequestID = answer.clientRequestID
+            result.wasRetried = result.wasRetried || answer.wasRetried
+            let responses = try Self.responses(answer)
+            for index in pending { result.responses[index] = responses[String(index)] }
+
+            var again: Set<Int> = []
+            token = nil
+            let refused = pending.filter { result.responses[$0]?.status == 401 }
+            if !refused.isEmpty, !hasRenewed {
+                hasRenewed = true
+                token = try await renewal(for: refused.compactMap { result.responses[$0] }, rejected: answer.token)
+                if token != nil { again.formUnion(refused) }
+            }
+            var delays: [(index: Int, delay: Duration)] = []
+            for index in pending {
+                guard let response = result.responses[index], retry.retries(response.status) else { continue }
+                let delay = retry.delay(retry: retries, asked: response.retryAfter(now: now()), random: random())
+                // One that the service puts off for long does not hold up the others.
+                if delay <= retry.maximumDelay { delays.append((index, delay)) }
+            }
+            if let delay = delays.map(\.delay).max(), retries < retry.maximumRetries, budget.take(delay) {
+                try await sleep(delay)
+                retries += 1
+                again.formUnion(delays.map(\.index))
+            }
+            guard !again.isEmpty else { return }
+            result.wasRetried = true
+            pending.removeAll { !again.contains($0) }
         }
-        return try await answer(
-            to: Question(address: "\(base)/$batch", body: BatchRequest.body(items), permissions: permissions),
-            budget: budget)
+    }
+
+    /// A token for questions whose token was refused, with the claims that any of them demands; nil when there is no other.
+    private func renewal(for responses: [HTTPResponse], rejected: String) async throws -> String? {
+        let claims = responses.compactMap(GraphFailure.claims).first
+        do {
+            let renewed = try await authorization(
+                claims.map { .claims($0, rejected: rejected) } ?? .renewed(rejected: rejected))
+            // The same token again would be refused again.
+            return renewed.utf8.elementsEqual(rejected.utf8) ? nil : renewed
+        } catch let refusal as DirectoryError where refusal.kind == .signInNeeded(claims: claims) {
+            // What the service says of each question says more.
+            return nil
+        }
     }
 
     /// The answers by the identifiers of the questions: their order says nothing.
@@ -119,11 +136,17 @@ extension GraphConnection {
             for member in element["headers"]?.value.object?.members ?? [] {
                 fields.append(name: member.name, value: member.value.string ?? member.value.number?.literal ?? "")
             }
-            // A body that is no JSON comes as a text: base64 for a picture.
-            let body = element["body"].map { $0.string.map { Data($0.utf8) } ?? Data($0.rawBytes) } ?? Data()
+            let body = element["body"].map { Self.body($0, fields["Content-Type"]) } ?? Data()
             responses[id] = responses[id] ?? HTTPResponse(status: Int(status), fields: fields, body: body)
         }
         return responses
+    }
+
+    /// The bytes of an answer. A body that is no JSON comes as a text: as it is, or in base64 when it is a picture.
+    private static func body(_ slice: JSONSlice, _ type: String?) -> Data {
+        guard let text = slice.string else { return slice.isNull ? Data() : Data(slice.rawBytes) }
+        if let type, type.lowercased().hasPrefix("image/"), let bytes = Data(base64Encoded: text) { return bytes }
+        return Data(text.utf8)
     }
 
     /// One question, by GET, or by a batch of its own when its address would be too long for the service.
@@ -134,14 +157,24 @@ extension GraphConnection {
         let batch = try await batch(
             [
                 BatchQuestion(
-                    target: String(ODataEscaping.address(question.address).dropFirst(base.count + 1)), isAdvanced: true)
-            ], permissions: question.permissions, budget: budget)
-        guard let response = batch.responses.first else { throw DirectoryError(.unreadable("the batch is empty")) }
+                    target: String(ODataEscaping.address(question.address).dropFirst(base.count + 1)), isAdvanced: true,
+                    permissions: question.permissions)
+            ], budget: budget)
+        return try self.answer(0, of: batch, permissions: question.permissions)
+    }
+
+    /// The answer to one question of a batch.
+    ///
+    /// - Throws: ``DirectoryError`` when it is a failure, or is missing.
+    func answer(_ index: Int, of batch: BatchAnswer, permissions: [String]) throws(DirectoryError) -> Answer {
+        guard batch.responses.indices.contains(index), let response = batch.responses[index] else {
+            throw DirectoryError(
+                .unreadable("the batch has no answer to question \(index)"), clientRequestID: batch.clientRequestID)
+        }
         guard response.status == 200 else {
             throw GraphFailure.error(
-                for: response, clientRequestID: batch.clientRequestID, permissions: question.permissions, now: now())
+                for: response, clientRequestID: batch.clientRequestID, permissions: permissions, now: now())
         }
-        return Answer(
-            response: response, clientRequestID: batch.clientRequestID, wasRetried: batch.wasRetried)
+        return Answer(response: response, clientRequestID: batch.clientRequestID, wasRetried: batch.wasRetried)
     }
 }

@@ -43,17 +43,25 @@ public struct GraphDirectory: UserDirectory {
     ///   `CancellationError`.
     public func user(
         _ identifierOrName: String, select: [String] = UserQuery.defaultProperties
+    ) async throws -> User { try await user(identifierOrName, select: select, expand: nil) }
+
+    /// One person as ``user(_:select:)`` gives them, and with them a related person or the chain of managers.
+    ///
+    /// - Throws: as ``user(_:select:)``.
+    public func user(
+        _ identifierOrName: String, select: [String] = UserQuery.defaultProperties, expand: UserExpansion?
     ) async throws -> User {
-        let selection = try Selection(select)
+        let selection = try Selection(select, expanding: expand)
         let path = try UserPath(identifierOrName)
         let connection = try await connect()
         let budget = connection.makeBudget()
         do {
             return try await user(
-                at: "\(path.text)?\(selection.options)", permissions: UserQuery.permissions(toRead: select),
-                connection: connection, budget: budget)
+                at: "\(path.text)?\(selection.options)", isAdvanced: selection.needsAdvancedQuery,
+                permissions: UserQuery.permissions(toRead: select), connection: connection, budget: budget)
         } catch let error as DirectoryError where error.kind == .notFound {
-            guard let query = path.mailQuery(select: select) else { throw error }
+            guard var query = path.mailQuery(select: select) else { throw error }
+            query.expand = expand
             var pages = GraphPages(connect: { connection }, query: query, budget: budget)
             var found: [User] = []
             while found.count < 2, let page = try await pages.next() { found += page.users }
@@ -79,17 +87,24 @@ public struct GraphDirectory: UserDirectory {
             permissions: ["User.Read.All"], connection: connection, budget: connection.makeBudget())
     }
 
+    /// The managers above a person, from their own up to the top: empty for who has none. One request, an advanced query.
+    ///
+    /// - Throws: as ``user(_:select:)``.
+    public func managers(
+        of identifierOrName: String, select: [String] = ["id", "displayName", "mail"]
+    ) async throws -> [User] {
+        try await user(identifierOrName, select: ["id"], expand: .managers(select: select)).managers
+    }
+
     private func user(
-        at target: String, permissions: [String], connection: GraphConnection, budget: RetryBudget
+        at target: String, isAdvanced: Bool = false, permissions: [String], connection: GraphConnection,
+        budget: RetryBudget
     ) async throws -> User {
         let answer = try await connection.answer(
-            to: GraphConnection.Question(address: "\(connection.base)/\(target)", permissions: permissions),
+            to: GraphConnection.Question(
+                address: "\(connection.base)/\(target)", isAdvanced: isAdvanced, permissions: permissions),
             budget: budget)
-        let object = try answer.object()
-        // A list or a failure with status 200 is no person.
-        if case .array? = object["value"] { throw answer.unreadable("it is a list, not one person") }
-        if case .object? = object["error"] { throw answer.unreadable("it is an error with status 200") }
-        return User(json: object)
+        return try answer.person()
     }
 }
 
@@ -104,10 +119,7 @@ struct UserPath: Sendable {
     /// A sign-in name that begins with `$`, and a word that is an operation of its own, stand as a key in parentheses; a
     /// segment would be taken for something else.
     init(_ identifierOrName: String) throws(DirectoryError) {
-        guard !identifierOrName.isBlank else { throw DirectoryError(.emptySearch) }
-        guard identifierOrName != ".", identifierOrName != ".." else {
-            throw DirectoryError(.invalidQuery("\"\(identifierOrName)\" is nobody's identifier"))
-        }
+        try identifierOrName.checkIsName()
         name = identifierOrName
         let folded = identifierOrName.lowercased()
         if folded.hasPrefix("$") || folded == "delta" || folded.hasPrefix("microsoft.graph.") {
@@ -122,5 +134,15 @@ struct UserPath: Sendable {
         // Graph takes at most 120 characters in a default `eq`.
         guard name.contains("@"), name.utf8.count <= 120 else { return nil }
         return UserQuery(.property(.mail, equals: name), select: select, limit: 2)
+    }
+}
+
+extension String {
+    /// Refuses what names nobody and would change the path that it stands in.
+    func checkIsName() throws(DirectoryError) {
+        guard !isBlank else { throw DirectoryError(.emptySearch) }
+        guard self != ".", self != ".." else {
+            throw DirectoryError(.invalidQuery("\"\(self)\" is nobody's identifier"))
+        }
     }
 }

@@ -44,6 +44,25 @@ extension GraphConnection {
             return object
         }
 
+        /// The answer as one person.
+        func person() throws(DirectoryError) -> User {
+            let object = try object()
+            // A list or a failure with status 200 is no person.
+            if case .array? = object["value"] { throw unreadable("it is a list, not one person") }
+            if case .object? = object["error"] { throw unreadable("it is an error with status 200") }
+            return User(json: object)
+        }
+
+        /// The answer as a number in words of its own (`text/plain`): `893`.
+        func number() throws(DirectoryError) -> Int {
+            let text = String(decoding: response.body.prefix(64), as: UTF8.self).unicodeScalars
+                .split { $0.properties.isWhitespace || $0 == "\u{FEFF}" }.map(String.init).joined(separator: " ")
+            guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(text) else {
+                throw unreadable("it is no number")
+            }
+            return number
+        }
+
         /// The answer as an object with a list in it, each element an object.
         ///
         /// - Parameter absence: whether an answer of these members says without a list that there is nobody.
@@ -78,15 +97,16 @@ extension GraphConnection {
 
     /// Asks, renewing the token once and waiting as the policy says.
     ///
+    /// - Parameter token: the token to begin with; nil for the current one.
     /// - Throws: ``DirectoryError``; what the transport and the authorization throw; `CancellationError`.
-    func answer(to question: Question, budget: RetryBudget) async throws -> Answer {
+    func answer(to question: Question, budget: RetryBudget, token: String? = nil) async throws -> Answer {
         let address = ODataEscaping.address(question.address)
         // Looked at here again, whoever built the address: below this line the token is added.
         guard let origin = Origin(address), origin == self.origin, let url = URL(string: address),
             url.absoluteString == address
         else { throw DirectoryError(.foreignNextLink(host: Origin(address)?.description ?? "an unreadable address")) }
 
-        var token = try await authorization(.current)
+        var token = if let token { token } else { try await authorization(.current) }
         var hasRenewed = false
         var retries = 0
         while true {

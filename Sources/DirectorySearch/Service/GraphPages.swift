@@ -91,19 +91,22 @@ struct GraphPages: UserPageSource {
         var repeats = 1
         while true {
             let answer = try await connection.answer(toLong: question, budget: budget)
-            let page = try Self.page(answer)
-            guard answer.wasRetried, page.1 != nil, repeats < Self.maximumRepeats else { return page }
+            let (page, link) = try answer.page()
+            guard answer.wasRetried, link != nil, repeats < Self.maximumRepeats else { return (page, link) }
             repeats += 1
         }
     }
+}
 
-    private static func page(_ answer: GraphConnection.Answer) throws(DirectoryError) -> (UserPage, String?) {
-        let (members, elements) = try answer.list()
+extension GraphConnection.Answer {
+    /// The answer as a page of people, and the address of the next.
+    func page() throws(DirectoryError) -> (page: UserPage, link: String?) {
+        let (members, elements) = try list()
         let link: String?
         switch members["@odata.nextLink"] {
         case nil, .null?: link = nil
         case .string(let text)? where !text.isEmpty: link = text
-        default: throw answer.unreadable("the next page's address is not a text")
+        default: throw unreadable("the next page's address is not a text")
         }
         let count = members["@odata.count"]?.number?.int64.flatMap { Int(exactly: $0) }
         return (UserPage(users: elements.map { User(json: $0) }, count: count, hasMore: link != nil), link)

@@ -233,6 +233,8 @@ extension PersonProperties {
                 ? [
                     "lastSignInDateTime": text(.createdDateTime).map { .string($0) } ?? .null,
                     "lastSignInRequestId": text(.id).map { .string($0) } ?? .null,
+                    "lastNonInteractiveSignInDateTime": text(.createdDateTime).map { .string($0) } ?? .null,
+                    "lastNonInteractiveSignInRequestId": text(.id).map { .string($0) } ?? .null,
                 ] : nil
         default: nil
         }

@@ -87,14 +87,17 @@ struct GraphFailure: Error, Sendable, Equatable {
 
     /// The error's JSON.
     func json(requestID: String, clientRequestID: String, date: String) -> JSONObject {
-        [
-            "error": [
-                "code": .string(code), "message": .string(message),
-                "innerError": [
-                    "date": .string(date), "request-id": .string(requestID),
-                    "client-request-id": .string(clientRequestID),
-                ],
-            ]
+        var inner: JSONObject = [
+            "date": .string(date), "request-id": .string(requestID), "client-request-id": .string(clientRequestID),
+        ]
+        if status == 429 {
+            // A refusal of the gate before the directory says itself twice.
+            inner.append("code", "429")
+            inner.append("message", "Please retry after")
+            inner.append("status", "429")
+        }
+        return [
+            "error": ["code": .string(code), "message": .string(message), "innerError": .object(inner)]
         ]
     }
 }

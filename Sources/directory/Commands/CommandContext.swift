@@ -13,6 +13,8 @@ struct World {
     var environment: [String: String]
     /// Reads standard input to its end, at most so many bytes.
     var readInput: @MainActor (_ limit: Int) throws -> [UInt8] = StandardInput.read
+    /// Reads standard input line by line, as it comes.
+    var inputLines: @MainActor () -> LineReader = LineReader.standardInput
     /// Reads a line of standard input, at most so many bytes; nil at its end.
     var readLine: @MainActor @Sendable (_ limit: Int) async throws -> String? = StandardInput.readLine
     /// The same for a secret: a terminal does not show what is typed.

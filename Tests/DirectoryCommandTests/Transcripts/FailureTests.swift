@@ -117,9 +117,9 @@ import Testing
         let terminal = try await Terminal()
         _ = await terminal.run("sign-in")
         let before = terminal.provider.log().count
-        for word in ["--", "", " ", "\t", "--all"] {
-            let answer = await terminal.run("search", word)
-            #expect(answer.status == 2, "\(word) \(answer.errors)")
+        for words in [["--"], [""], [" "], ["\t"], ["", "--all"], ["--limit", "5"], ["--count"], ["--limit", "0"]] {
+            let answer = await terminal.run(words: ["search"] + words)
+            #expect(answer.status == 2, "\(words) \(answer.errors)")
         }
         #expect(terminal.provider.log().count == before)
     }

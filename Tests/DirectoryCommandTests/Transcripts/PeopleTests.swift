@@ -82,4 +82,56 @@ import Testing
         let missing = await terminal.run("lookup", file.path + ".none")
         #expect(missing.status == 2 && missing.errors.contains("hint:"))
     }
+
+    @Test func `everybody is listed when they are asked for by name`() async throws {
+        let terminal = try await signedIn()
+        let all = await terminal.run("search", "--all", "--fields", "id", "-o", "jsonl")
+        #expect(all.status == 0 && Set(all.lines).count == terminal.provider.peopleCount, "\(all.errors)")
+    }
+
+    @Test func `the number alone is printed without reading anybody`() async throws {
+        let terminal = try await signedIn()
+        let people = terminal.provider.people.filter { $0.surname?.lowercased().hasPrefix("o'") ?? false }
+        let number = await terminal.run("search", "--surname", "O'", "--count", "--limit", "0")
+        #expect(number.status == 0 && number.output == "\(people.count)\n", "\(number.errors)")
+        let log = try #require(terminal.provider.log().last)
+        #expect(log.path.hasSuffix("/users/$count"))
+        let everybody = await terminal.run("search", "--count", "--limit", "0", "-o", "json")
+        #expect(everybody.output == "\(terminal.provider.peopleCount)\n")
+        let nobody = await terminal.run("search", "Zebulon", "--count", "--limit", "0")
+        #expect(nobody.status == 3 && nobody.output == "0\n")
+        let explained = await terminal.run("search", "--surname", "O'", "--count", "--limit", "0", "--explain")
+        #expect(explained.lines[0].hasSuffix("/users/$count?$filter=startswith%28surname%2C%27O%27%27%27%29"))
+        #expect(
+            explained.lines.contains("Accept: text/plain") && explained.lines.contains("ConsistencyLevel: eventual"))
+    }
+
+    @Test func `the managers up to the top are shown`() async throws {
+        let terminal = try await signedIn()
+        let person = terminal.provider.people[70]
+        let shown = await terminal.run("show", person.userPrincipalName, "--chain")
+        #expect(shown.status == 0, "\(shown.errors)")
+        let managers = try #require(shown.lines.first { $0.hasPrefix("Managers\t") })
+        #expect(managers.hasSuffix("Ada Lovelace") || shown.output.contains("Ada Lovelace"))
+        let json = try JSONValue(parsing: await terminal.run("show", person.id, "--chain", "-o", "json").output)
+        #expect(json.object?["manager"]?.object?["manager"]?.object?["displayName"]?.string != nil)
+        let top = await terminal.run("show", "ada@contoso.example", "--chain")
+        #expect(top.status == 0 && top.errors == "There is no manager.\n")
+        #expect(await terminal.run("show", "ada@contoso.example", "--chain", "--offline").status == 2)
+    }
+
+    @Test func `names are looked up as they come, and a line without end is refused`() async throws {
+        let terminal = try await signedIn()
+        let names = (0..<300).map { terminal.provider.people[$0 % 50].id }
+        let found = await terminal.run(
+            "lookup", "-o", "csv", "--fields", "id", input: "\u{FEFF}" + names.joined(separator: " \r\n") + "\n\n")
+        #expect(found.status == 0 && found.output == (["id"] + names).map { $0 + "\r\n" }.joined())
+        #expect(await terminal.run("lookup", input: " \n\r\n").status == 2)
+        let file = terminal.folder.appending(path: "long.txt")
+        try ("ada@contoso.example\n" + String(repeating: "a", count: 200_000)).write(
+            to: file, atomically: true, encoding: .utf8)
+        let long = await terminal.run("lookup", file.path, "--fields", "mail", "-o", "csv")
+        #expect(long.status == 2 && long.errors.contains("is too long"), "\(long.errors)")
+        #expect(await terminal.run("lookup", terminal.folder.path).status == 2)
+    }
 }

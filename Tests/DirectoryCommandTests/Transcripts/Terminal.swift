@@ -85,6 +85,7 @@ final class Terminal {
         let console = Console(output: output, errorOutput: errors, environment: environment)
         var world = World(console: console, environment: environment)
         world.readInput = { _ in Array(input.utf8) }
+        world.inputLines = { LineReader(text: input) }
         world.replaceProcess = replacement
         if let qrCode { world.qrCode = qrCode }
         let person = approval.withLock { $0 }

@@ -41,7 +41,7 @@ import Testing
         #expect(requests[2].url.absoluteString == "\(graph)/users/delta?$deltatoken=log-4--0")
         #expect(
             requests.map { $0.fields["Prefer"] } == [
-                "odata.maxpagesize=999", "odata.maxpagesize=999", "return=minimal, odata.maxpagesize=999",
+                nil, nil, "return=minimal",
             ])
     }
 

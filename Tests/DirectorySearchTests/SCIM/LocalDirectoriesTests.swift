@@ -1,56 +1,9 @@
 import Foundation
-import HTTPTransport
 import LocalProvider
 import StrictJSON
 import Testing
 
 @testable import DirectorySearch
-
-/// The local provider's directories of other protocols, in this process, with a token of Ada's.
-private final class Local: Sendable {
-    let provider: LoopbackProvider
-    private let token: String
-
-    init(people: Int = 60, faults: Faults = Faults()) async throws {
-        var configuration = LoopbackProvider.Configuration()
-        configuration.people = people
-        configuration.faults = faults
-        let provider = try await LoopbackProvider(configuration: configuration)
-        self.provider = provider
-        let transport = CurlTransport(userAgent: "a test")
-        // The verifier and challenge of RFC 7636, appendix B.
-        let query =
-            "response_type=code&client_id=directory&redirect_uri=http%3A%2F%2F127.0.0.1%2Fcallback"
-            + "&scope=User.ReadBasic.All&state=s&code_challenge_method=S256"
-            + "&code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
-        let authorization = try #require(URL(string: "\(provider.issuer)/authorize?\(query)"))
-        let back = try await Approval().redirect(approving: authorization, transport: transport)
-        let code = try #require(
-            URLComponents(url: back, resolvingAgainstBaseURL: false)?.queryItems?.first { $0.name == "code" }?.value)
-        let form =
-            "grant_type=authorization_code&client_id=directory&redirect_uri=http%3A%2F%2F127.0.0.1%2Fcallback"
-            + "&code=\(code)&code_verifier=dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
-        let url = try #require(URL(string: "\(provider.issuer)/token"))
-        let answer = try await transport.send(
-            HTTPRequest(
-                .post, url, fields: ["Content-Type": "application/x-www-form-urlencoded"], body: Data(form.utf8)))
-        token = try #require(try JSONValue(parsing: answer.body).object?["access_token"]?.string)
-    }
-
-    deinit { provider.close() }
-
-    private func connection(_ path: String) throws -> DirectoryConnection {
-        let token = token
-        var connection = try DirectoryConnection(
-            directoryBase: try #require(URL(string: "\(provider.issuer)\(path)")),
-            transport: CurlTransport(userAgent: "a test"), authorization: { _ in token })
-        connection.sleep = { _ in }
-        return connection
-    }
-
-    func scim() throws -> SCIMDirectory { SCIMDirectory(connection: try connection("/scim/v2")) }
-    func google() throws -> GoogleDirectory { GoogleDirectory(connection: try connection("/admin/directory/v1/")) }
-}
 
 @Test func `everybody of the local provider comes once, by SCIM and by Google`() async throws {
     let local = try await Local()

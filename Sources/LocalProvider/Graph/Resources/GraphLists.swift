@@ -152,8 +152,10 @@ extension GraphResources {
         let hides =
             withholdsNonBasicProperties && caller.readsBasicOnly
             && caller.person.map { contents[$0].id } != person.text(.id)
+        // With the sign-ins comes the identifier, selected or not.
+        let isIdentified = select.contains(.signInActivity) && !select.contains(.id)
         return JSONObject(
-            select.map { property in
+            (isIdentified ? select + [.id] : select).map { property in
                 let isHidden = hides && !UserProperty.basic.contains(property)
                 return .init(
                     name: property.rawValue,

@@ -58,17 +58,23 @@ extension GraphResources {
             return .json(description(index, size, request))
         case .point where !wantsValue:
             return .json([
-                "@odata.context": .string("\(request.base)/$metadata#users('\(contents[index].id)')/photo/$entity"),
+                "@odata.context": .string(Self.context(index, contents, request)),
+                "@odata.id": .string("\(request.base)/users('\(contents[index].id)')/photo"),
                 "@odata.mediaContentType": "image/gif", "@odata.mediaEtag": "", "id": "1x1", "width": 1, "height": 1,
             ])
         default: throw GraphFailure(status: 404, code: "ImageNotFound", message: "The photo wasn't found.")
         }
     }
 
+    private static func context(_ index: Int, _ contents: DirectoryContents, _ request: GraphRequest) -> String {
+        let isMe = request.path.lowercased().hasPrefix("/me/")
+        return "\(request.base)/$metadata#" + (isMe ? "Me" : "users('\(contents[index].id)')") + "/photo/$entity"
+    }
+
     private func description(_ index: Int, _ side: Int, _ request: GraphRequest) -> JSONObject {
         let id = contents[index].id
         return [
-            "@odata.context": .string("\(request.base)/$metadata#users('\(id)')/photo/$entity"),
+            "@odata.context": .string(Self.context(index, contents, request)),
             "@odata.id": .string("\(request.base)/users('\(id)')/photo"), "@odata.mediaContentType": "image/png",
             "@odata.mediaEtag": .string("\"\(id.prefix(8).uppercased())\""), "id": .string("\(side)x\(side)"),
             "width": .number(JSONNumber(Int64(side))), "height": .number(JSONNumber(Int64(side))),

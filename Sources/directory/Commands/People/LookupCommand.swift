@@ -6,14 +6,11 @@ import OAuth2AccountStore
 struct LookupCommand {
     private let context: CommandContext
 
-    /// The most bytes of names: a million of them.
-    private static let maximumInput = 64 << 20
-
     init(_ context: CommandContext) { self.context = context }
 
     func run() async throws -> ExitStatus {
-        let names = try names()
-        guard !names.isEmpty else {
+        let lines = try lines()
+        guard let first = try await Names.next(of: lines) else {
             throw CommandError(
                 .usage, "there is no name to look up", reason: "expected one a line",
                 hint: "echo ada@contoso.com | directory lookup")
@@ -21,7 +18,7 @@ struct LookupCommand {
         let format = OutputFormat(context.invocation)
         let fields = try context.shownFields(format)
         let lookups = try await context.directory()
-            .lookUp(names, select: try context.fields() ?? UserQuery.defaultProperties)
+            .lookUp(Names(first: first, lines: lines), select: try context.fields() ?? UserQuery.defaultProperties)
         let writer = format.list(PersonRecord.columns(fields, format), context.console)
         let line = context.console.terminal.outputIsTerminal ? nil : ProgressLine(context.console)
         var status = ExitStatus.done
@@ -59,25 +56,40 @@ struct LookupCommand {
         return failure.status
     }
 
-    /// The lines of the file or of standard input that are not blank, without white space around them.
-    private func names() throws -> [String] {
-        let bytes: [UInt8]
-        if let path = context.invocation.argument("FILE"), path != "-" {
-            switch PrivateFile.read(path, maximumSize: Self.maximumInput) {
-            case .success(let content): bytes = content
-            case .failure(let failure):
-                throw CommandError(
-                    .usage, "the names cannot be read from \(path)", reason: failure.explanation,
-                    hint: "name a file with one identifier, user principal name or mail address a line")
-            }
-        } else {
-            bytes = try context.world.readInput(Self.maximumInput)
+    private func lines() throws -> LineReader {
+        if let path = context.invocation.argument("FILE"), path != "-" { return try LineReader(path: path) }
+        return context.world.inputLines()
+    }
+}
+
+/// The lines that are not blank, without white space around them, read as they are needed.
+private struct Names: AsyncSequence, Sendable {
+    typealias Element = String
+
+    let first: String
+    let lines: LineReader
+
+    func makeAsyncIterator() -> Iterator { Iterator(first: first, lines: lines) }
+
+    struct Iterator: AsyncIteratorProtocol, Sendable {
+        var first: String?
+        let lines: LineReader
+
+        mutating func next() async throws -> String? {
+            defer { first = nil }
+            if let first { return first }
+            return try await Names.next(of: lines)
         }
-        return bytes.split { $0 == 0x0A || $0 == 0x0D }.map { line in
-            let text = String(decoding: line, as: UTF8.self).unicodeScalars
+    }
+
+    @MainActor
+    static func next(of lines: LineReader) async throws -> String? {
+        while let line = try await lines.next() {
+            let text = line.unicodeScalars
             let start = text.drop { $0.properties.isWhitespace || $0 == "\u{FEFF}" }
             let end = start.reversed().drop { $0.properties.isWhitespace }.reversed()
-            return String(String.UnicodeScalarView(end))
-        }.filter { !$0.isEmpty }
+            if !end.isEmpty { return String(String.UnicodeScalarView(end)) }
+        }
+        return nil
     }
 }

@@ -75,15 +75,19 @@ struct PeopleCommand {
         for part in [UserDetail.PartName.manager, .reports, .groups] where invocation.flag(part.rawValue) {
             parts.insert(part)
         }
+        if invocation.flag("chain") { parts.remove(.manager) }
         if invocation.flag("offline") { return try await showKept(name, select, parts) }
         do {
             let directory = try await context.directory()
+            let managers = try await chain(above: name, directory)
             if parts.isEmpty {
-                let user = try await directory.user(name, select: select)
+                var user = try await directory.user(name, select: select)
+                if let managers { user.manager = managers }
                 try show(PersonRecord(user: user), select)
                 try await savePhoto(of: user, name, directory)
             } else {
-                let person = try await directory.detail(of: name, select: select, parts: parts)
+                var person = try await directory.detail(of: name, select: select, parts: parts)
+                if let managers { person.user.manager = managers }
                 noteUnseen(person)
                 try show(PersonDetailRecord(person: person), select)
                 try await savePhoto(of: person.user, name, directory)
@@ -96,11 +100,27 @@ struct PeopleCommand {
         }
     }
 
+    /// The manager of a person with the managers above within, when they are wanted and there is one.
+    private func chain(above name: String, _ directory: any UserDirectory) async throws -> User? {
+        guard invocation.flag("chain") else { return nil }
+        guard let directory = directory as? GraphDirectory else {
+            throw CommandError(
+                .usage, "this directory gives no chain of managers", reason: "only Microsoft Graph tells it at once",
+                hint: "directory show --manager")
+        }
+        let person = try await directory.user(
+            name, select: ["id"], expand: .managers(select: ["id", "displayName", "mail", "jobTitle"]))
+        if person.manager == nil { context.console.note("There is no manager.") }
+        return person.manager
+    }
+
     /// One person of the offline copy, which has neither photos nor other people around them.
     private func showKept(_ name: String, _ select: [String], _ parts: Set<UserDetail.PartName>) async throws
         -> ExitStatus
     {
-        let wanted = parts.map(\.rawValue).sorted() + (invocation.string("photo") == nil ? [] : ["photo"])
+        let wanted =
+            parts.map(\.rawValue).sorted() + (invocation.flag("chain") ? ["chain"] : [])
+            + (invocation.string("photo") == nil ? [] : ["photo"])
         guard wanted.isEmpty else {
             throw CommandError(
                 .usage, "--offline and --\(wanted[0]) exclude each other",

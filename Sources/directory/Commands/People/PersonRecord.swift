@@ -69,7 +69,9 @@ struct PersonRecord: OutputRecord {
             "officeLocation", "businessPhones", "mobilePhone", "preferredLanguage", "id",
         ]
         for member in user.json.members where !member.name.contains("@") && !shown.contains(member.name) {
-            if case .object(let object) = member.value, let name = object["displayName"]?.string {
+            if member.name == "manager", user.managers.count > 1 {
+                detail.add("Managers", user.managers.map { $0.displayName ?? $0.id ?? "?" })
+            } else if case .object(let object) = member.value, let name = object["displayName"]?.string {
                 detail.add(member.name, name)
             } else {
                 detail.add(member.name, Self.text(member.value, []))

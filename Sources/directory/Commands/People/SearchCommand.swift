@@ -18,6 +18,7 @@ struct SearchCommand {
     func run() async throws -> ExitStatus {
         let query = try query()
         if invocation.flag("explain") { return try explain(query) }
+        if wantsNumberAlone { return try await printNumber(query) }
         // Wrong queries are told before the store is opened, where the type is known by then.
         let type = knownType
         if let type { try type.check(query) } else if !namesAccount { _ = try query.plan() }
@@ -55,6 +56,16 @@ struct SearchCommand {
         return .done
     }
 
+    /// Whether only the number is wanted: `--count --limit 0`.
+    private var wantsNumberAlone: Bool { invocation.flag("count") && invocation.integer("limit") == 0 }
+
+    /// Prints how many people there are, as a number alone in every format.
+    private func printNumber(_ query: UserQuery) async throws -> ExitStatus {
+        let number = try await context.people().count(of: query)
+        try context.console.writeLine(String(number))
+        return number == 0 ? .notFound : .done
+    }
+
     private var namesAccount: Bool { invocation.string("account") != nil && invocation.string("type") == nil }
 
     /// The type that the search is for; nil when only the account says it, or the settings cannot be read.
@@ -74,6 +85,12 @@ struct SearchCommand {
 
     private func query() throws -> UserQuery {
         let choice = try invocation.chosen("all", or: "limit")
+        if choice != "all", invocation.integer("limit") == 0, !invocation.flag("count") {
+            throw CommandError(
+                .usage, "--limit 0 lists nobody",
+                reason: "expected 1 or more, or --count beside it for the number alone",
+                hint: "directory search ada --count --limit 0")
+        }
         let limit = choice == "all" ? nil : invocation.integer("limit") ?? Self.standardLimit
         // The largest page serves everybody with the fewest requests.
         let pageSize = invocation.integer("page-size") ?? min(limit ?? 999, 999)
@@ -84,8 +101,10 @@ struct SearchCommand {
             query.filter = filters.count == 1 ? first : invocation.flag("any") ? .any(of: filters) : .all(of: filters)
         }
         if let text = invocation.string("search") { query.search = search(text) }
-        // An empty search is nearly always a slip, and Graph would take it for everybody.
-        guard query.filter != nil || query.search != nil else { throw DirectoryError(.emptySearch) }
+        // An empty search is nearly always a slip, and Graph would take it for everybody: who wants everybody says so.
+        guard query.filter != nil || query.search != nil || choice == "all" || wantsNumberAlone else {
+            throw DirectoryError(.emptySearch)
+        }
         query.orderBy = try invocation.strings("order").flatMap { try order($0) }
         query.countsTotal = invocation.flag("count")
         return query
@@ -138,7 +157,7 @@ struct SearchCommand {
     private func explain(_ query: UserQuery) throws -> ExitStatus {
         let settings = try context.settings()
         let name = context.typeName(settings)
-        guard let explanation = try settings[name]?.explanation(of: query) else {
+        guard let explanation = try settings[name]?.explanation(of: query, countOnly: wantsNumberAlone) else {
             throw CommandError(
                 .settings, "no directory", reason: "the type \(name) has no graphAPI and no directoryBase",
                 hint: "name another type with --type")

@@ -1,0 +1,186 @@
+import Foundation
+import HTTPTransport
+import StrictJSON
+import Testing
+
+@testable import DirectorySearch
+
+/// An answer of a batch, which says for each question what a closure says of its target.
+private func answering(
+    _ items: @escaping @Sendable (_ target: String, _ attempt: Int) -> String?
+) -> ScriptedTransport {
+    let asked = Log<String>()
+    return ScriptedTransport { request in
+        let answers = ((try? batchTargets(request)) ?? []).reversed().compactMap { id, target in
+            asked.append(target)
+            return items(target, asked.all.filter { $0 == target }.count).map { #"{"id":"\#(id)",\#($0)}"# }
+        }
+        return .json(#"{"responses":[\#(answers.joined(separator: ","))]}"#)
+    }
+}
+
+private let claims = #"{"access_token":{"nbf":{"essential":true,"value":"1700000000"}}}"#
+private let challenged =
+    ##""status":401,"headers":{"WWW-Authenticate":"Bearer realm=\"\", error=\"insufficient_claims\", claims=\""##
+    + Data(claims.utf8).base64EncodedString() + ##"\""},"body":{"error":{"code":"InvalidAuthenticationToken"}}"##
+
+@Suite struct BatchTests {
+    @Test func `parts of one kind are answered in their order, twenty a request`() async throws {
+        let transport = answering { target, _ in
+            target.contains("/7?")
+                ? #""status":404,"body":{"error":{"code":"Request_ResourceNotFound"}}"#
+                : #""status":200,"body":{"id":"\#(target.split { $0 == "/" || $0 == "?" }[1])"}"#
+        }
+        let directory = GraphDirectory(connection: try connection(transport))
+        let names = (0..<45).map { "\($0)" }
+        let found = try await directory.batch(names.map { .user($0, select: ["id"]) })
+        #expect(transport.requests.count == 3)
+        for (name, result) in zip(names, found) {
+            switch result {
+            case .success(let user): #expect(user.id == name)
+            case .failure(let error): #expect(name == "7" && error.kind == .notFound)
+            }
+        }
+        #expect(try await directory.batch([BatchPart<User>]()).isEmpty)
+        #expect(transport.requests.count == 3)
+    }
+
+    @Test func `parts of several kinds are asked at once`() async throws {
+        let transport = answering { target, _ in
+            if target.hasPrefix("/users/$count") { return #""status":200,"body":"893""# }
+            if target.hasSuffix("/photo/$value") {
+                return #""status":200,"headers":{"Content-Type":"image/jpeg"},"body":"/9g=""#
+            }
+            if target.contains("mailboxSettings") { return #""status":200,"body":{"timeZone":"UTC"}"# }
+            if target.contains("/manager") { return #""status":403,"body":{"error":{"code":"x"}}"# }
+            return target.hasPrefix("/users?")
+                ? #""status":200,"body":{"value":[{"id":"1"},{"id":"2"}],"@odata.nextLink":"n"}"#
+                : #""status":200,"body":{"id":"1"}"#
+        }
+        let directory = GraphDirectory(connection: try connection(transport))
+        let zone = BatchPart(get: ["users", "a/ü?", "mailboxSettings"], options: ["$select": "timeZone"]) { answer in
+            try JSONValue(parsing: answer.body).object?["timeZone"]?.string
+        }
+        let everybody = UserQuery.everyone(select: ["id"])
+        let (person, manager, number, page, photo, time, nobody) = try await directory.batch(
+            .user("1"), .manager(of: "1"), .count(of: UserQuery(.department(startsWith: "Sales"))),
+            .page(of: everybody),
+            .photo(of: "1"), zone, .user(""))
+        #expect(try person.get().id == "1")
+        #expect(throws: DirectoryError.self) { try manager.get() }
+        #expect(try number.get() == 893)
+        #expect(try page.get().users.count == 2 && page.get().hasMore)
+        #expect(try photo.get() == UserPhoto(bytes: Data([0xFF, 0xD8]), mediaType: "image/jpeg"))
+        #expect(try time.get() == "UTC")
+        #expect(throws: DirectoryError(.emptySearch)) { try nobody.get() }
+        #expect(transport.requests.count == 1)
+        let targets = try batchTargets(transport.requests[0])
+        #expect(targets.count == 6, "what cannot be asked is not sent")
+        #expect(targets[5].target == "/users/a%2F%C3%BC%3F/mailboxSettings?$select=timeZone")
+    }
+
+    @Test func `claims that an item demands reach the authorization, and the item is asked again`() async throws {
+        let demands = Log<AuthorizationDemand>()
+        let transport = answering { target, attempt in
+            target.contains("/2?") && attempt == 1 ? challenged : #""status":200,"body":{"id":"x"}"#
+        }
+        let connection = try connection(transport) { demand in
+            demands.append(demand)
+            if case .claims = demand { return "new" }
+            return "old"
+        }
+        let found = try await GraphDirectory(connection: connection).batch([.user("1"), .user("2")])
+        #expect(found.allSatisfy { (try? $0.get()) != nil })
+        #expect(demands.all == [.current, .claims(claims, rejected: "old")])
+        #expect(transport.tokens == ["Bearer old", "Bearer new"])
+        #expect(try batchTargets(transport.requests[1]).map(\.id) == ["1"])
+    }
+
+    @Test func `claims that only a sign-in can give fail the part, with the claims`() async throws {
+        let transport = answering { target, _ in
+            target.contains("/2?") ? challenged : #""status":200,"body":{"id":"x"}"#
+        }
+        let connection = try connection(transport) { demand in
+            if case .claims(let claims, _) = demand { throw DirectoryError(.signInNeeded(claims: claims)) }
+            return "old"
+        }
+        let directory = GraphDirectory(connection: connection)
+        let found = try await directory.batch([.user("1"), .user("2"), .user("3")])
+        #expect((try? found[0].get()) != nil && (try? found[2].get()) != nil)
+        #expect(throws: DirectoryError.self) { try found[1].get() }
+        if case .failure(let error) = found[1] { #expect(error.kind == .signInNeeded(claims: claims)) }
+        #expect(transport.requests.count == 1)
+        // A lookup of many names ends there: every name would be told the same.
+        let error = try await failure { try await directory.lookUp(["1", "2", "3"]).collected() }
+        #expect(error?.kind == .signInNeeded(claims: claims))
+    }
+
+    @Test func `what is turned away is asked again, within one budget, without what is put off for long`() async throws
+    {
+        let waits = Log<Duration>()
+        let transport = answering { target, attempt in
+            if target.contains("/1?"), attempt == 1 { return #""status":503,"headers":{"Retry-After":"4"}"# }
+            if target.contains("/2?") { return #""status":429,"headers":{"Retry-After":"3600"}"# }
+            if target.contains("/3?") { return #""status":504"# }
+            return #""status":200,"body":{"id":"x"}"#
+        }
+        let directory = GraphDirectory(connection: try connection(transport, waits: waits))
+        let found = try await directory.batch((0..<4).map { .user("\($0)") })
+        #expect((try? found[0].get()) != nil && (try? found[1].get()) != nil)
+        guard case .failure(let late) = found[2], case .failure(let gateway) = found[3] else {
+            Issue.record("\(found)")
+            return
+        }
+        #expect(late.kind == .throttled && late.retryAfter == .seconds(3600))
+        #expect(gateway.kind == .unavailable && gateway.status == 504)
+        #expect(
+            try transport.requests.map { try batchTargets($0).map(\.id) } == [
+                ["0", "1", "2", "3"], ["1", "3"], ["3"], ["3"],
+            ])
+        #expect(waits.all == [.seconds(4), .seconds(6), .seconds(12)])
+    }
+
+    @Test func `a missing answer is the failure of its part alone`() async throws {
+        let transport = answering { target, _ in
+            target.contains("/1?") ? nil : #""status":200,"body":{"id":"x"}"#
+        }
+        let directory = GraphDirectory(connection: try connection(transport))
+        let found = try await directory.batch([.user("0"), .user("1"), .user("2")])
+        #expect(found.map { (try? $0.get()) != nil } == [true, false, true])
+        guard case .failure(let error) = found[1], case .unreadable = error.kind else {
+            Issue.record("\(found[1])")
+            return
+        }
+    }
+
+    @Test func `an answer that its reader does not understand is unreadable`() async throws {
+        struct Strange: Error {}
+        let transport = answering { _, _ in #""status":200,"body":{"a":1}"# }
+        let directory = GraphDirectory(connection: try connection(transport))
+        let found = try await directory.batch([
+            BatchPart<Int>(get: ["a"]) { _ in throw Strange() },
+            BatchPart<Int>(get: ["a"]) { _ in throw DirectoryError(.ambiguous) },
+            BatchPart<Int>(get: []) { _ in 1 }, BatchPart<Int>(get: ["..", "beta"]) { _ in 1 },
+        ])
+        let kinds = found.map { result in
+            if case .failure(let error) = result { error.kind } else { DirectoryError.Kind.notFound }
+        }
+        guard case .unreadable = kinds[0], case .invalidQuery = kinds[2], case .invalidQuery = kinds[3] else {
+            Issue.record("\(kinds)")
+            return
+        }
+        #expect(kinds[1] == .ambiguous)
+        #expect(try await directory.batch([BatchPart(get: ["a"])])[0].get() == ["a": 1])
+    }
+
+    @Test func `a batch that is cancelled ends`() async throws {
+        let transport = answering { _, _ in #""status":429,"headers":{"Retry-After":"1"}"# }
+        var connection = try connection(transport)
+        connection.sleep = { try await Task.sleep(for: $0 * 10_000) }
+        connection.retry.maximumDelay = .seconds(1_000_000)
+        let directory = GraphDirectory(connection: connection)
+        let task = Task { try await directory.batch([.user("1")]) }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+}
