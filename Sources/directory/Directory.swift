@@ -108,14 +108,16 @@ enum Directory {
         switch arguments.first {
         case CompletionScript.question:
             try? await CompletionCommand(world).answer(Array(arguments.dropFirst()))
-        case "__manual":
+        case "__manual", "__reference":
             guard let folder = arguments.dropFirst().first else { return .usage }
+            let isManual = arguments.first == "__manual"
             do {
-                for page in ManualPage.all(commandSyntax) {
+                for page in isManual ? ManualPage.all(commandSyntax) : ReferencePage.all(commandSyntax) {
                     try page.text.write(toFile: folder + "/" + page.name, atomically: false, encoding: .utf8)
                 }
             } catch {
-                world.console.report(CommandError(.failed, "cannot write the manual", reason: folder))
+                world.console.report(
+                    CommandError(.failed, "cannot write the \(isManual ? "manual" : "reference")", reason: folder))
                 return .failed
             }
         default: return nil

@@ -179,8 +179,10 @@ def aerc(checks, world):
     world.write("home/.config/aerc/accounts.conf",
                 f"[t]\nsource = maildir://{world.path('maildir')}\noutgoing = /bin/true\nfrom = Me <me@contoso.example>\ndefault = INBOX\n")
     os.chmod(world.path("home/.config/aerc/accounts.conf"), 0o600)
+    editor = world.write("editor", "#!/bin/sh\nexec sleep 99999\n")
+    os.chmod(editor, 0o700)
     world.write("home/.config/aerc/aerc.conf",
-                "[ui]\ncompletion-delay=10ms\n[compose]\neditor=sleep 99999\naddress-book-cmd=directory query --format aerc %s\n")
+                f"[ui]\ncompletion-delay=10ms\n[compose]\nheader-layout=To\neditor={editor}\naddress-book-cmd=directory query --format aerc %s\n")
     window = respawn(world, 160, 40, "XDG_CONFIG_HOME=$HOME/.config aerc")
     window.wait("INBOX")
     window.keys("-l", ":compose")

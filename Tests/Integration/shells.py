@@ -72,7 +72,12 @@ def complete(checks, shell, name):
     for typed, expected in (("directory sea", "directory search "), ("directory search --outp", "--output "),
                             ("directory search --output=tab", "--output=table "),
                             ("directory accounts use ada", "use ada@contoso.example "),
-                            ("directory accounts use ada@con", "use ada@contoso.example ")):
+                            ("directory accounts use ada@con", "use ada@contoso.example "),
+                            ("directory completion fi", "completion fish "), ("directory help exit", "help exit-statuses "),
+                            ("directory search --fields mail,givenN", "--fields mail,givenName "),
+                            ("directory sign-in --prompt cons", "--prompt consent "),
+                            ("directory query --format ae", "--format aerc "),
+                            ("directory sign-in loc", "sign-in local "), ("directory --output=vc", "--output=vcard ")):
         shell.keys("C-u", "C-l")
         shell.keys("-l", typed)
         shell.keys("Tab")

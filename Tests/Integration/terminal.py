@@ -110,3 +110,59 @@ def run(checks, world):
     plain = Terminal(world, 120, 40, "search", "a", "--limit", "3", "--no-color")
     plain.status()
     checks.check("--no-color leaves no colour", "\x1b" not in plain.colours, repr(plain.colours))
+    paging(checks, world)
+    progress(checks, world)
+
+
+def paging(checks, world):
+    if not shutil.which("less"):
+        return print("skipped: the pager, because there is no less", flush=True)
+    last = world.run("search", "a", "--all").out.splitlines()[-1].split("\t")[0]
+    world.environment["PAGER"] = "less"
+    paged = Terminal(world, 100, 20, "search", "a", "--all")
+    shown = paged.wait("\n:\n")
+    checks.check("a table longer than the screen is in the pager, from its beginning",
+                 shown and paged.screen.startswith("NAME") and len(paged.screen.splitlines()) == 20, paged.screen)
+    paged.keys("Space")
+    paged.keys("C-c")
+    paged.keys("C-c")
+    paged.keys("Space")
+    checks.check("Ctrl-C is the pager's", not os.path.exists(paged.status_file), paged.screen)
+    paged.keys("q")
+    checks.check("leaving it early ends the command quietly", paged.status() == 0 and "directory:" not in paged.screen, paged.screen)
+    short = Terminal(world, 100, 20, "search", "a", "--limit", "5")
+    checks.check("a short one is not", short.status() == 0 and len(short.screen.splitlines()) == 7, short.screen)
+    for words in (("--no-pager",), ("--no-input",), ("--output", "csv")):
+        plain = Terminal(world, 100, 20, "search", "a", "--all", *words)
+        checks.check(f"{' '.join(words)}: no pager", plain.status() == 0, plain.screen)
+    world.environment["PAGER"] = "no-such-pager"
+    missing = Terminal(world, 100, 20, "search", "a", "--all")
+    ended = missing.status()
+    # The terminal may still be drawing: the sentence after the table is the last to come.
+    checks.check("a pager that is not there is passed over", ended == 0 and missing.wait(last) and "Ada Lovelace" in missing.screen,
+                 missing.screen)
+    world.environment["PAGER"] = "less"
+    sane = Terminal(world, 100, 20, "--version")
+    sane.status()
+    sane.tmux("respawn-pane", "-k", "-t", "m", "sh", "-c", f"{shlex.quote(world.program)} search a --all; stty -a")
+    sane.wait("\n:\n")
+    sane.keys("q")
+    checks.check("the terminal is as it was", sane.wait(" icanon") and " echo " in sane.screen, sane.screen)
+    del world.environment["PAGER"]
+
+
+def progress(checks, world):
+    """On the terminal of standard error, while the answer goes to a file."""
+    window = Terminal(world, 100, 20, "--version")
+    window.status()
+    program, people = shlex.quote(world.program), shlex.quote(world.path("people.csv"))
+    window.tmux("respawn-pane", "-k", "-t", "m", "sh", "-c",
+                f"{program} search a --all --page-size 1 --count -o csv >{people}; echo ended $?")
+    checks.check("search tells how far it is, with a rate and the total", window.wait(" a second"), window.screen)
+    screen = window.screen
+    checks.check("in one line", " of " in screen and "%" in screen and len(screen.splitlines()) == 1, screen)
+    ended = window.wait("ended 0")
+    checks.check("which is gone at the end", ended and " a second" not in window.screen, window.screen)
+    with open(world.path("people.csv"), encoding="utf-8") as file:
+        text = file.read()
+    checks.check("and not in the file", "a second" not in text and len(text.splitlines()) > 100, text[:300])

@@ -45,6 +45,8 @@ enum CompletionScript: String, CaseIterable, Sendable {
                 reply=${line%%$'\t'*}
                 [[ $reply == "$current"* ]] || continue
                 printf -v reply %q "${reply#"$cut"}"
+                # A comma needs no backslash, and with one the next field would not be found.
+                reply=${reply//\\,/,}
                 COMPREPLY+=("$reply")
             done < <("${words[0]}" __complete "${words[@]:1}" 2>/dev/null)
         }

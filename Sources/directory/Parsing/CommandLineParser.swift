@@ -149,6 +149,9 @@ extension CommandSyntax {
         let near = NearestWord.nearest(to: word, in: commands.flatMap { [$0.name] + $0.aliases } + pages)
         let full = (["directory"] + path).joined(separator: " ")
         var reason = near.map { "did you mean \(full) \(pages.contains($0) ? "help " : "")\($0)?" }
+        if path.isEmpty, root.options.contains(where: { $0.name == word }) {
+            reason = "did you mean \(full) --\(word)?"
+        }
         if near == nil, !path.isEmpty { reason = "\(full) has " + OptionSpec.list(commands.map(\.name)) }
         return UsageError(
             message: "unknown command \(UsageError.quoted(word))", reason: reason, hint: Self.hint(path))

@@ -50,7 +50,7 @@ struct HelpText {
     /// An empty line and the text, broken into lines.
     func paragraph(_ text: String) -> [String] { [""] + wrapped(text, indent: 0) }
 
-    private func usage(_ chain: [CommandSpec]) -> String {
+    func usage(_ chain: [CommandSpec]) -> String {
         guard let command = chain.last else { return "" }
         var words = chain.map(\.name)
         if command.subcommands.isEmpty {

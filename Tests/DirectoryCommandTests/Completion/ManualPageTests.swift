@@ -18,6 +18,29 @@ import Testing
         for status in ExitStatus.allCases { #expect(program.contains(".B \(status.rawValue)\n")) }
     }
 
+    @Test func `the reference has every command, every option with its variable, and every page of help`() throws {
+        let pages = Dictionary(uniqueKeysWithValues: ReferencePage.all(commandSyntax))
+        let program = try #require(pages["directory.md"])
+        for command in commandSyntax.root.subcommands {
+            let page = try #require(pages["directory-\(command.name).md"])
+            #expect(program.contains("- <doc:directory-\(command.name)>\n"))
+            for option in command.allOptions {
+                #expect(page.contains("--\(option.name)"))
+                if let variable = option.environment { #expect(page.contains("`\(variable)`")) }
+            }
+            for example in command.examples { #expect(page.contains("\n$ \(example)\n")) }
+        }
+        for page in HelpPage.allCases { #expect(pages[page.documentName + ".md"]?.contains("# \(page.title)") == true) }
+    }
+
+    @Test func `what Markdown would take for its own is written as text`() throws {
+        let command = CommandSpec(
+            "x", "Do *it* <b> [a](b) `c`.", examples: ["directory x"], options: [.flag("f", "a|b_c")])
+        let syntax = CommandSyntax(root: CommandSpec("directory", "Try.", subcommands: [command]))
+        let page = ReferencePage(syntax: syntax, chain: [syntax.root, command]).text
+        #expect(page.contains(#"Do \*it\* \<b\> \[a\](b) \`c\`."#) && page.contains(#"a\|b\_c"#))
+    }
+
     @Test func `what the macros would take for their own is written as text`() throws {
         let command = CommandSpec(
             "x", "Do \\n 'it'.", discussion: ".hidden `a` ~ ^ –", examples: ["'quoted' --a-b"])

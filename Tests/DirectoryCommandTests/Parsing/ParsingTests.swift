@@ -145,6 +145,7 @@ import Testing
                 "help enviroment", #"unknown command "enviroment""#, "did you mean directory help environment?",
                 "directory help"
             ),
+            ("version", #"unknown command "version""#, "did you mean directory --version?", "directory help"),
             ("help serach", #"unknown command "serach""#, "did you mean directory search?", "directory help"),
             ("search --version", "unknown option --version", nil, "directory help search"),
         ] as [(String, String, String?, String)])
