@@ -21,8 +21,8 @@
 
 // The functions that this package calls, without the variadic ones.
 #define EVERY_FUNCTION(USE)                                                                                          \
-    USE(curl_easy_cleanup) USE(curl_easy_init) USE(curl_easy_pause) USE(curl_easy_reset) USE(curl_easy_strerror)     \
-    USE(curl_free) USE(curl_global_init) USE(curl_multi_add_handle) USE(curl_multi_cleanup)                          \
+    USE(curl_easy_cleanup) USE(curl_easy_init) USE(curl_easy_pause) USE(curl_easy_perform) USE(curl_easy_reset)      \
+    USE(curl_easy_strerror) USE(curl_free) USE(curl_global_init) USE(curl_multi_add_handle) USE(curl_multi_cleanup)  \
     USE(curl_multi_info_read) USE(curl_multi_init) USE(curl_multi_perform) USE(curl_multi_poll)                      \
     USE(curl_multi_remove_handle) USE(curl_multi_wakeup) USE(curl_slist_append) USE(curl_slist_free_all)             \
     USE(curl_url) USE(curl_url_cleanup) USE(curl_url_get) USE(curl_url_set) USE(curl_version_info)
@@ -71,6 +71,7 @@ int ccurl_is_available(void) {
 
 HAND_ON(CURL *, curl_easy_init, (void), (), NULL)
 HAND_ON(CURLcode, curl_easy_pause, (CURL * handle, int bitmask), (handle, bitmask), CURLE_FAILED_INIT)
+HAND_ON(CURLcode, curl_easy_perform, (CURL * handle), (handle), CURLE_FAILED_INIT)
 HAND_ON(const char *, curl_easy_strerror, (CURLcode code), (code), "libcurl is missing")
 HAND_ON(CURLcode, curl_global_init, (long flags), (flags), CURLE_FAILED_INIT)
 HAND_ON(CURLMcode, curl_multi_add_handle, (CURLM * multi, CURL *easy), (multi, easy), CURLM_INTERNAL_ERROR)
