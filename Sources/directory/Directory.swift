@@ -35,8 +35,8 @@ enum Directory {
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
             source.setEventHandler { @Sendable in
                 work.cancel()
-                // Whoever insists ends it at once.
-                signal(number, SIG_DFL)
+                // Whoever insists ends it at once, unless a pager has the terminal.
+                if number != SIGINT || !PagerProcess.hasTerminal.load(ordering: .relaxed) { signal(number, SIG_DFL) }
             }
             source.activate()
             return source
@@ -76,7 +76,7 @@ enum Directory {
         do {
             switch invocation.action {
             case .version: try console.writeLine("directory \(version)")
-            case .help(let topic): try console.write(HelpText(syntax: commandSyntax).text(topic))
+            case .help(let topic): try console.writeLine(HelpText(syntax: commandSyntax).text(topic))
             case .run:
                 if asksDirectory(invocation) { CurlTransport.loadLibrary() }
                 console.options = ConsoleOptions(invocation)
@@ -87,6 +87,7 @@ enum Directory {
             return status
         } catch {
             await world.stores.settle()
+            try? console.endPaging()
             return finish(error, console, type: invocation.action == .run ? invocation.string("type") : nil)
         }
     }
@@ -140,14 +141,28 @@ enum Directory {
         return failure.status
     }
 
+    /// A format never changes by itself: one that the command does not have is refused, not passed over. A command that only says
+    /// sentences lets one from the environment be, which is for others.
+    private static func checkFormat(_ invocation: Invocation) throws(CommandError) {
+        let format = OutputFormat(invocation)
+        let formats = commandSyntax.chain(to: invocation.path)?.last?.formats ?? []
+        let isTyped = invocation.source(of: "output") == .option
+        guard !formats.contains(format), isTyped || formats != OutputFormat.ofSentences else { return }
+        let name = invocation.path.joined(separator: " ")
+        if format == .vCard {
+            throw CommandError(
+                .usage, "vCards are for people", reason: "\(name) shows none",
+                hint: "directory search ada --output vcard")
+        }
+        throw CommandError(
+            .usage, "\(name) has no format \(format.name)",
+            reason: "it has \(OptionSpec.list(formats.map(\.name)))", hint: "directory help formats")
+    }
+
     @MainActor
     private static func perform(_ invocation: Invocation, _ world: World) async throws -> ExitStatus {
         let context = CommandContext(invocation: invocation, world: world)
-        if OutputFormat(invocation) == .vCard, ![["me"], ["search"], ["show"], ["lookup"]].contains(invocation.path) {
-            throw CommandError(
-                .usage, "vCards are for people", reason: "\(invocation.path.joined(separator: " ")) shows none",
-                hint: "directory search ada --output vcard")
-        }
+        try checkFormat(invocation)
         switch invocation.path {
         case ["sign-in"]: return try await SignInCommand(context).run()
         case ["sign-out"]: return try await SignOutCommand(context).run()

@@ -15,6 +15,7 @@ import grants
 import interrupted
 import keyring
 import local_directory
+import mail_programs
 import offline
 import package
 import parallel
@@ -31,8 +32,11 @@ from checks import Checks
 from world import World
 
 # The topics that need nothing but the program, and those that need real software.
-ALONE = [settings, damage, demo, doctor, interrupted, local_directory, offline, package, postgresql, qr_code, shells, terminal]
-WITH_PEERS = [browser_sign_in, closing_page, grants, keyring, parallel, refusals, registration, signatures, tls]
+ALONE = [
+    settings, damage, demo, doctor, interrupted, local_directory, mail_programs, offline, package, postgresql, qr_code, shells,
+    terminal]
+WITH_PEERS = [
+    browser_sign_in, closing_page, grants, keyring, parallel, refusals, registration, signatures, tls]
 
 
 def main():

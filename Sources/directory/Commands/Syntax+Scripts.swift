@@ -1,14 +1,14 @@
 // The commands for scripts and shells.
 
 private let scopeOption = OptionSpec.value("scope", "SCOPE", "what the token must be good for", repeated: true)
-private let refreshOption = OptionSpec.flag("refresh", "renew it even if it is still good", environment: .none)
+private let refreshOption = OptionSpec.flag("refresh", "renew it even if it is still good")
 
 let headerSpec = CommandSpec(
     "header", "Print an Authorization header with a fresh access token.",
     discussion:
         "Hand it to a program by a file or a pipe: what stands on a command line can be read by everybody on the machine.",
     examples: ["directory header | curl -H @- https://graph.microsoft.com/v1.0/me"],
-    options: [refreshOption, scopeOption])
+    options: [refreshOption, scopeOption], formats: OutputFormat.ofSentences)
 
 let execSpec = CommandSpec(
     "exec", "Run a program with a fresh access token in its environment.",
@@ -19,7 +19,7 @@ let execSpec = CommandSpec(
         """,
     examples: ["directory exec -- python3 report.py"],
     arguments: [ArgumentSpec("COMMAND", "program and its arguments, after --", variadic: true, completion: .file)],
-    options: [refreshOption, scopeOption])
+    options: [refreshOption, scopeOption], formats: OutputFormat.ofSentences)
 
 let gitCredentialSpec = CommandSpec(
     "git-credential", "Give git the token of an account, as a credential helper.",
@@ -28,14 +28,22 @@ let gitCredentialSpec = CommandSpec(
         and for their resourceHosts. Nothing is answered for plain http but on this machine. What git wants to store is ignored; what it \
         found useless is renewed the next time.
         """,
-    examples: ["git config --global credential.https://gitlab.com.helper '!directory git-credential'"],
+    examples: ["git config credential.helper '!directory git-credential'"],
     subcommands: [
-        CommandSpec("get", "Answer git's question.", examples: ["directory git-credential get"]),
-        CommandSpec("store", "Do nothing: accounts are kept already.", examples: ["directory git-credential store"]),
-        CommandSpec("erase", "Renew a token that did not work.", examples: ["directory git-credential erase"]),
+        CommandSpec(
+            "get", "Answer git's question.", examples: ["directory git-credential get"],
+            formats: OutputFormat.ofSentences),
+        CommandSpec(
+            "store", "Do nothing: accounts are kept already.", examples: ["directory git-credential store"],
+            formats: OutputFormat.ofSentences),
+        CommandSpec(
+            "erase", "Renew a token that did not work.", examples: ["directory git-credential erase"],
+            formats: OutputFormat.ofSentences),
     ])
 
 let completionSpec = CommandSpec(
-    "completion", "Print what a shell needs to complete the words of this program.",
+    "completion", "Print the script that completes the words in a shell.",
     examples: ["source <(directory completion bash)", "directory completion fish | source"],
-    arguments: [ArgumentSpec("SHELL", "bash, zsh or fish")])
+    arguments: [
+        ArgumentSpec("SHELL", "bash, zsh or fish", completion: .words(CompletionScript.allCases.map(\.rawValue)))
+    ], formats: OutputFormat.ofSentences)

@@ -25,31 +25,36 @@ private let signInSpec = CommandSpec(
         .flag("device", "show a code to enter on another device"),
         .flag("no-browser", "print the address and wait"),
         .flag("qr", "draw the address as a QR code too"),
-        .flag("paste", "print the address and read the code or address it leads to", environment: .none),
-        .flag("client-credentials", "sign in as the client itself, without a person", environment: .none),
-        .flag("with-token", "read a token answer from standard input", environment: .none),
+        .flag("paste", "print the address and read the code or address it leads to"),
+        .flag("client-credentials", "sign in as the client itself, without a person"),
+        .flag("with-token", "read a token answer from standard input"),
         .value(
-            "username", "NAME", "sign in with the password on standard input (legacy servers)", environment: .none),
+            "username", "NAME", "sign in with the password on standard input (legacy servers)"),
         .value("scope", "SCOPE", "scope to ask for instead of the type's", repeated: true),
-        .value("prompt", "WORD", "login, consent, select_account, create or none", repeated: true),
+        .value(
+            "prompt", "WORD", "login, consent, select_account, create or none", repeated: true,
+            completion: .words(["login", "consent", "select_account", "create", "none"])),
         .value("login-hint", "NAME", "who is expected to sign in"),
         .value("domain-hint", "DOMAIN", "in whose directory they are"),
-        .value("policy", "NAME", "policy of Azure AD B2C, by its name in the settings", environment: .none),
+        .value("policy", "NAME", "policy of Azure AD B2C, by its name in the settings"),
         .value("claims", "JSON", "claims to ask for"),
-        .value("param", "NAME=VALUE", "a further parameter of the request", repeated: true, environment: .none),
-    ])
+        .value("param", "NAME=VALUE", "a further parameter of the request", repeated: true),
+    ], formats: OutputFormat.ofSentences)
 
 private let signOutSpec = CommandSpec(
-    "sign-out", aliases: ["logout"], "Revoke an account's tokens where the provider can, and remove the account.",
+    "sign-out", aliases: ["logout"], "Revoke an account's tokens and remove the account.",
+    discussion: """
+        Tokens are revoked where the provider can do that. What happened in each part is said, and an account is removed here even if the \
+        provider could not be reached.
+        """,
     examples: ["directory sign-out ada@contoso.com", "directory sign-out --all"],
     arguments: [ArgumentSpec("ACCOUNT", "account to sign out", optional: true, completion: .account)],
     options: [
-        .flag("local", "only remove it here, without the network", environment: .none),
+        .flag("local", "only remove it here, without the network"),
         .flag(
-            "browser", "end the browser's session at the provider too; on a shared device that is done anyway",
-            environment: .none),
+            "browser", "end the browser's session at the provider too; on a shared device that is done anyway"),
         .flag("all", "every account", environment: .none),
-    ])
+    ], formats: OutputFormat.ofSentences)
 
 private let accountsSpec = CommandSpec(
     "accounts", "List and change the kept accounts.",
@@ -62,14 +67,15 @@ private let accountsSpec = CommandSpec(
         CommandSpec(
             "use", "Choose the account that is used where none is named.",
             examples: ["directory accounts use ada@contoso.com"],
-            arguments: [ArgumentSpec("ACCOUNT", "name or identifier", completion: .account)]),
+            arguments: [ArgumentSpec("ACCOUNT", "name or identifier", completion: .account)],
+            formats: OutputFormat.ofSentences),
         CommandSpec(
             "rename", "Give an account a name of your own; an empty one takes it away.",
             examples: ["directory accounts rename ada@contoso.com work"],
             arguments: [
                 ArgumentSpec("ACCOUNT", "name or identifier", completion: .account),
                 ArgumentSpec("NAME", "name of your own, good for --account"),
-            ]),
+            ], formats: OutputFormat.ofSentences),
         CommandSpec(
             "import", "Take accounts from a file of another program, or of an export.",
             discussion: """
@@ -90,30 +96,32 @@ private let accountsSpec = CommandSpec(
             arguments: [ArgumentSpec("ACCOUNT", "account to export; else all", optional: true, completion: .account)],
             options: [
                 .flag("reveal-secrets", "write tokens in the clear", environment: .none),
-                .value("output-file", "FILE", "file to make", completion: .file, environment: .none),
-            ]),
+                .value("output-file", "FILE", "file to make", completion: .file),
+            ], formats: OutputFormat.ofSentences),
         CommandSpec(
             "remove", "Remove an account here, without telling the provider.",
             examples: ["directory accounts remove ada@contoso.com"],
-            arguments: [ArgumentSpec("ACCOUNT", "name or identifier", completion: .account)]),
+            arguments: [ArgumentSpec("ACCOUNT", "name or identifier", completion: .account)],
+            formats: OutputFormat.ofSentences),
         salvageSpec,
     ], defaultSubcommand: "list")
 
 private let statusSpec = CommandSpec(
-    "status", "Show the state of every account, and where accounts and key are kept.",
+    "status", "Show the state of each account, and where all is kept.",
     discussion: "The exit status is 4 when an account needs a sign-in.", examples: ["directory status"])
 
 private let tokenSpec = CommandSpec(
     "token", "Print a fresh access token.",
-    examples: ["curl -H \"Authorization: Bearer $(directory token)\" https://graph.microsoft.com/v1.0/me"],
+    examples: ["curl -H \"Authorization: Bearer $(directory token)\" https://api.example/"],
     options: [
-        .flag("refresh", "renew it even if it is still good", environment: .none),
-        .flag("expires", "print when it expires instead (RFC 3339)", environment: .none),
-        .flag("introspect", "print what the provider says about it instead (JSON)", environment: .none),
+        .flag("refresh", "renew it even if it is still good"),
+        .flag("expires", "print when it expires instead (RFC 3339)"),
+        .flag("introspect", "print what the provider says about it instead (JSON)"),
         .value("scope", "SCOPE", "what it must be good for", repeated: true),
-    ])
+    ], formats: OutputFormat.ofSentences)
 
-private let meSpec = CommandSpec("me", "Show the person who is signed in.", examples: ["directory me"])
+private let meSpec = CommandSpec(
+    "me", "Show the person who is signed in.", examples: ["directory me"], formats: OutputFormat.available)
 
 private let providersSpec = CommandSpec(
     "providers", "List, check, add and remove account types.",
@@ -132,9 +140,9 @@ private let providersSpec = CommandSpec(
             examples: ["directory providers check google", "directory providers check --issuer https://id.example"],
             arguments: [ArgumentSpec("TYPE", "account type or preset", optional: true, completion: .type)],
             options: [
-                .value("issuer", "URL", "issuer to check instead of a type", environment: .none),
+                .value("issuer", "URL", "issuer to check instead of a type"),
                 .value(
-                    "set", "KEY=VALUE", "what a preset must know, such as tenant", repeated: true, environment: .none),
+                    "set", "KEY=VALUE", "what a preset must know, such as tenant", repeated: true),
             ]),
         CommandSpec(
             "add", "Add an account type to the settings file.",
@@ -143,67 +151,71 @@ private let providersSpec = CommandSpec(
                 registration token is sealed in the store, and a client secret makes the file readable by you alone.
                 """,
             examples: [
-                "directory providers add github --client-id ID --client-secret-env GITHUB_SECRET",
+                "directory providers add github --client-id ID",
                 "directory providers add company --issuer https://id.example --register",
             ],
-            arguments: [ArgumentSpec("NAME", "name of the new type; that of a preset builds on it")],
+            arguments: [
+                ArgumentSpec("NAME", "name of the new type; that of a preset builds on it", completion: .preset)
+            ],
             options: [
-                .value("provider", "PRESET", "preset to build on", environment: .none),
+                .value("provider", "PRESET", "preset to build on", completion: .preset),
                 .value(
-                    "set", "KEY=VALUE", "what a preset must know, such as tenant", repeated: true, environment: .none),
-                .value("issuer", "URL", "the provider's issuer", environment: .none),
-                .value("client-id", "ID", "client identifier", environment: .none),
+                    "set", "KEY=VALUE", "what a preset must know, such as tenant", repeated: true),
+                .value("issuer", "URL", "the provider's issuer"),
+                .value("client-id", "ID", "client identifier"),
                 .value(
-                    "client-secret-file", "FILE", "file with the client secret", completion: .file, environment: .none),
-                .value("client-secret-env", "NAME", "environment variable with the client secret", environment: .none),
-                .value("scope", "SCOPE", "scope to ask for", repeated: true, environment: .none),
-                .value("redirect-uri", "URI", "where the browser comes back to", environment: .none),
-                .flag("register", "register a client at the provider", environment: .none),
+                    "client-secret-file", "FILE", "file with the client secret", completion: .file),
+                .value("client-secret-env", "NAME", "environment variable with the client secret"),
+                .value("scope", "SCOPE", "scope to ask for", repeated: true),
+                .value("redirect-uri", "URI", "where the browser comes back to"),
+                .flag("register", "register a client at the provider"),
                 .value(
                     "registration-token-file", "FILE", "file with the provider's initial access token",
-                    completion: .file, environment: .none),
-                .value("register-with", "JSON", "further members of the registration", environment: .none),
-            ]),
+                    completion: .file),
+                .value("register-with", "JSON", "further members of the registration"),
+            ], formats: OutputFormat.ofSentences),
         CommandSpec(
             "remove", "Remove an account type from the settings file.",
             discussion: "A client that was registered with --register is deleted at the provider (RFC 7592).",
             examples: ["directory providers remove company"],
             arguments: [ArgumentSpec("NAME", "account type", completion: .type)],
-            options: [.flag("local", "only remove it here, without the network", environment: .none)]),
+            options: [.flag("local", "only remove it here, without the network")], formats: OutputFormat.ofSentences),
     ], defaultSubcommand: "list")
 
 private let doctorSpec = CommandSpec(
-    "doctor", "Look for what keeps sign-ins from working, and say what mends it.",
+    "doctor", "Find what keeps sign-ins from working, and what mends it.",
     discussion: """
         Settings, proxy, store, key, locks, sign-ins, the redirect's port, network, discovery and clock are looked at; where the \
         settings are missing or wrong, the rest. Nothing is changed and nothing secret is sent. The exit status is 0 when only warnings are found, else that of the worst finding.
         """,
     examples: ["directory doctor", "directory doctor --output json"],
-    options: [.flag("offline", "leave the network alone", environment: .none)])
+    options: [.flag("offline", "leave the network alone")])
 
 private let serveSpec = CommandSpec(
-    "serve", "Run a local provider and directory on loopback, for trying things out.",
-    discussion: "It ends with Ctrl-C. Faults: \(Faults.Name.all.map(\.rawValue).joined(separator: ", ")).",
+    "serve", "Run a local provider and directory, for trying things out.",
+    discussion:
+        "It listens on loopback only and ends with Ctrl-C. Faults: \(Faults.Name.all.map(\.rawValue).joined(separator: ", ")).",
     examples: [
         "directory serve --port 8765", "directory serve --fault token-503:2",
         "directory serve --fault directory-429=2.5:3",
     ],
     options: [
-        .value("port", "PORT", "port on 127.0.0.1 (a free one)", is: .integer(0...65_535), environment: .none),
-        .value("users", "N", "people in the directory (300)", is: .integer(1...1_000_000), environment: .none),
-        .value("port-file", "FILE", "write the port to this file", completion: .file, environment: .none),
+        .value("port", "PORT", "port on 127.0.0.1 (a free one)", is: .integer(0...65_535)),
+        .value("users", "N", "people in the directory (300)", is: .integer(1...1_000_000)),
+        .value("port-file", "FILE", "write the port to this file", completion: .file),
         .value(
-            "token-lifetime", "SECONDS", "life of an access token (3600)", is: .seconds(1...86_400), environment: .none),
-        .value("fault", "NAME[=VALUE][:COUNT]", "a fault to play", repeated: true, environment: .none),
+            "token-lifetime", "SECONDS", "life of an access token (3600)", is: .seconds(1...86_400)),
         .value(
-            "quota", "N", "resource units an application may use in 10 seconds (no limit)", is: .integer(1...1_000_000),
-            environment: .none),
-        .flag("log", "print each request", environment: .none),
-    ])
+            "fault", "NAME[=VALUE][:COUNT]", "a fault to play", repeated: true,
+            completion: .words(Faults.Name.all.map(\.rawValue))),
+        .value(
+            "quota", "N", "resource units an application may use in 10 seconds (no limit)", is: .integer(1...1_000_000)),
+        .flag("log", "print each request"),
+    ], formats: OutputFormat.ofSentences)
 
 private let demoSpec = CommandSpec(
-    "demo", "Show the whole story on a local provider, with nothing to set up.",
+    "demo", "Show the whole story on a local provider; no set-up needed.",
     discussion: """
         Starts a provider on loopback, signs in, searches, lets the token expire, opens the store anew and signs out. Everything \
         it makes is removed again.
-        """, examples: ["directory demo"])
+        """, examples: ["directory demo"], formats: OutputFormat.ofSentences)

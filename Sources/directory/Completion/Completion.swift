@@ -46,8 +46,16 @@ struct Completion: Sendable, Equatable {
 
     private init(valueOf option: OptionSpec) {
         switch (option.completion, option.value) {
-        case (.none, .choice(let words)): source = .words(words.map { Candidate(word: $0) })
-        case (let kind, _): source = .kind(kind)
+        case (.none, .choice(let words)): self.init(.words(words))
+        case (let kind, _): self.init(kind)
+        }
+    }
+
+    private init(_ kind: CompletionKind) {
+        if case .words(let words) = kind {
+            source = .words(words.map { Candidate(word: $0) })
+        } else {
+            source = .kind(kind)
         }
     }
 
@@ -58,15 +66,14 @@ struct Completion: Sendable, Equatable {
         let command = line.chain.last ?? syntax.root
         if line.chain.map(\.name).dropFirst() == ["help"] {
             let below = syntax.chain(to: line.arguments)?.last
-            let options = Candidate(word: "options", help: "The options that every command takes.")
-            source = .words(names(below) + (line.arguments.isEmpty ? [options] : []))
+            let pages = HelpPage.allCases.map { Candidate(word: $0.rawValue, help: $0.summary) }
+            self.init(source: .words(names(below) + (line.arguments.isEmpty ? pages : [])))
         } else if !command.subcommands.isEmpty {
-            source = .words(line.arguments.isEmpty ? names(command) : [])
+            self.init(source: .words(line.arguments.isEmpty ? names(command) : []))
         } else {
             let last = command.arguments.last.flatMap { $0.isVariadic ? $0 : nil }
             let place = line.arguments.count
-            source = .kind(
-                (place < command.arguments.count ? command.arguments[place] : last)?.completion ?? .none)
+            self.init((place < command.arguments.count ? command.arguments[place] : last)?.completion ?? .none)
         }
     }
 }

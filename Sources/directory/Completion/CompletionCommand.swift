@@ -68,6 +68,8 @@ struct CompletionCommand {
             return accounts.map { Candidate(word: $0.label, help: "account of type \($0.type)") }
         case .format: return OutputFormat.names.map { Candidate(word: $0) }
         case .field: return UserProperty.documented.map { Candidate(word: $0.rawValue) }
+        case .preset: return ProviderPreset.names.map { Candidate(word: $0, help: "preset") }
+        case .words(let words): return words.map { Candidate(word: $0) }
         case .none, .file, .folder: return []
         }
     }

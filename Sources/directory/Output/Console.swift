@@ -25,6 +25,8 @@ struct ConsoleOptions: Sendable, Equatable {
     var refusesInput = false
     /// Whether errors are objects (`--output json`).
     var reportsJSON = false
+    /// Whether a pager is refused (`--no-pager`).
+    var refusesPager = false
 
     /// The usual.
     init() {}
@@ -36,6 +38,7 @@ struct ConsoleOptions: Sendable, Equatable {
         if invocation.flag("debug") { verbosity = .debug }
         refusesColour = invocation.flag("no-color")
         refusesInput = invocation.flag("no-input")
+        refusesPager = invocation.flag("no-pager")
         reportsJSON = invocation.string("output") == OutputFormat.json.name
     }
 }
@@ -49,11 +52,19 @@ struct ConsoleOptions: Sendable, Equatable {
     var options: ConsoleOptions
     /// What the streams are connected to.
     let terminal: TerminalState
-    private let environment: [String: String]
-    private let output: any OutputSink
-    private let errorOutput: any OutputSink
+    let environment: [String: String]
+    let output: any OutputSink
+    let errorOutput: any OutputSink
     private var buffer: [UInt8] = []
     private var failure: OutputError?
+    /// Shows a long table, while one is written.
+    var pager: Pager?
+    /// Starts the program of a pager.
+    var startPager: @MainActor (_ command: String, _ environment: [String: String]) -> (any Pager.Process)? = {
+        PagerProcess($0, environment: $1)
+    }
+    /// What stands on the last line of the terminal of standard error, and goes when something else is written.
+    var progress = ""
 
     private static let bufferLimit = 32 * 1024
 
@@ -130,8 +141,9 @@ struct ConsoleOptions: Sendable, Equatable {
         guard !buffer.isEmpty else { return }
         let bytes = buffer
         buffer.removeAll(keepingCapacity: true)
+        if terminal.outputIsTerminal { hideProgress() }
         do throws(OutputError) {
-            try output.write(bytes)
+            try (pager ?? output).write(bytes)
         } catch {
             failure = error
             throw error
@@ -180,7 +192,10 @@ struct ConsoleOptions: Sendable, Equatable {
     private func writeErrorOutput(_ text: String) {
         // What was answered before stands before what is said now, where both are seen together.
         try? flush()
-        try? errorOutput.write(Array(text.utf8))
+        hideProgress()
+        // While a pager has the screen or will have it, nobody else writes there.
+        let sink = terminal.errorIsTerminal ? pager ?? errorOutput : errorOutput
+        try? sink.write(Array(text.utf8))
     }
 
     private func flushIfFull() throws(OutputError) {
@@ -190,6 +205,9 @@ struct ConsoleOptions: Sendable, Equatable {
 
 /// The few attributes of text that the command uses.
 enum Style {
+    /// Clears the line from the cursor on.
+    static let clearLine = "\u{1B}[K"
+
     /// Bold, then as before.
     static func bold(_ text: String) -> String { "\u{1B}[1m" + text + "\u{1B}[0m" }
 }

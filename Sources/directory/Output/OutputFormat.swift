@@ -47,8 +47,12 @@ struct OutputFormat: Sendable, Equatable, RawRepresentable {
 
     /// Aligned columns on a terminal; columns separated by tabs in a pipe. The default in both.
     static let table = OutputFormat(
-        name: "table", list: { columns, console in TableWriter(columns, on: console) },
-        show: { record, console throws(OutputError) in try record.detail.write(to: console) })
+        name: "table", list: { columns, console in TableWriter(columns, on: console, mayPage: true) },
+        show: { record, console throws(OutputError) in
+            try console.beginPaging()
+            try record.detail.write(to: console)
+            try console.endPaging()
+        })
 
     /// One JSON array, or one object where the answer is one thing.
     static let json = OutputFormat(
@@ -77,6 +81,10 @@ struct OutputFormat: Sendable, Equatable, RawRepresentable {
 
     /// The formats that there are. Asking for another one is a usage error that names these.
     static let available: [OutputFormat] = [.table, .json, .jsonLines, .csv, .tsv, .vCard]
+    /// The formats of any list or thing.
+    static let ofThings: [OutputFormat] = [.table, .json, .jsonLines, .csv, .tsv]
+    /// The formats of a command that says sentences: errors are objects with JSON.
+    static let ofSentences: [OutputFormat] = [.table, .json]
     /// Whether the columns have the names of the things' members: where a program reads them.
     var namesMembers: Bool { self == .csv || self == .tsv }
     /// Their names.

@@ -14,10 +14,15 @@
     private var layout: TableLayout?
     private var hasBegun = false
 
+    private var mayPage: Bool
+
     /// A table on this console.
-    init(_ columns: [TableColumn], on console: Console) {
+    ///
+    /// - Parameter mayPage: whether a pager may show it, if it is longer than the screen.
+    init(_ columns: [TableColumn], on console: Console, mayPage: Bool = false) {
         self.columns = columns
         self.console = console
+        self.mayPage = mayPage
     }
 
     /// Writes the record's cells as a row.
@@ -46,6 +51,7 @@
     func finish() throws(OutputError) {
         if !console.terminal.outputIsTerminal { try begin() }
         try flush()
+        try console.endPaging()
     }
 
     /// The headings of a table in a pipe.
@@ -56,6 +62,8 @@
     }
 
     private func layOut() throws(OutputError) {
+        if mayPage { try console.beginPaging() }
+        mayPage = false
         let headings = columns.map { DisplayText.visible($0.heading) }
         var natural = headings.map(DisplayText.width)
         for row in waiting {

@@ -16,18 +16,22 @@ struct TerminalState: Sendable, Equatable {
     var errorIsTerminal = false
     /// The number of columns of the terminal.
     var columns = 80
+    /// The number of lines of the terminal.
+    var rows = 24
 
-    /// The state of this process. `COLUMNS` wins over what the terminal says; without either there are 80 columns.
+    /// The state of this process. `COLUMNS` and `LINES` win over what the terminal says; without either there are 80 columns and
+    /// 24 lines.
     static func current(environment: [String: String]) -> TerminalState {
         var state = TerminalState(
             inputIsTerminal: isatty(STDIN_FILENO) == 1, outputIsTerminal: isatty(STDOUT_FILENO) == 1,
             errorIsTerminal: isatty(STDERR_FILENO) == 1)
-        if let text = environment["COLUMNS"], let columns = Int(text), (1...10_000).contains(columns) {
-            state.columns = columns
-        } else {
-            var size = winsize()
-            if ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 { state.columns = Int(size.ws_col) }
+        func number(_ name: String) -> Int? {
+            environment[name].flatMap { Int($0) }.flatMap { (1...10_000).contains($0) ? $0 : nil }
         }
+        var size = winsize()
+        if ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) != 0 { size = winsize() }
+        state.columns = number("COLUMNS") ?? (size.ws_col > 0 ? Int(size.ws_col) : state.columns)
+        state.rows = number("LINES") ?? (size.ws_row > 0 ? Int(size.ws_row) : state.rows)
         return state
     }
 

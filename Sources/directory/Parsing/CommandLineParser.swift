@@ -128,21 +128,27 @@ extension CommandSyntax {
         for index in arguments.indices where !indexes.contains(index) && !ArgumentScan.isOption(arguments[index]) {
             words.append(arguments[index])
         }
-        if words == ["options"], root.subcommand("options") == nil { return .globalOptions }
+        if words.count == 1, let page = HelpPage(rawValue: words[0]), root.subcommand(words[0]) == nil {
+            return .page(page)
+        }
         var chain = [root]
         for word in words {
-            guard let next = chain.last?.subcommand(word) else { throw unknownCommand(word, below: chain) }
+            guard let next = chain.last?.subcommand(word) else {
+                throw unknownCommand(word, below: chain, orPages: chain.count == 1)
+            }
             chain.append(next)
         }
         return .command(chain.dropFirst().map(\.name))
     }
 
-    private func unknownCommand(_ word: String, below chain: [CommandSpec]) -> UsageError {
+    /// - Parameter orPages: whether help was asked for, which has pages beside the commands.
+    private func unknownCommand(_ word: String, below chain: [CommandSpec], orPages: Bool = false) -> UsageError {
         let path = chain.dropFirst().map(\.name)
         let commands = chain.last?.subcommands ?? []
-        let near = NearestWord.nearest(to: word, in: commands.flatMap { [$0.name] + $0.aliases })
+        let pages = orPages ? HelpPage.allCases.map(\.rawValue) : []
+        let near = NearestWord.nearest(to: word, in: commands.flatMap { [$0.name] + $0.aliases } + pages)
         let full = (["directory"] + path).joined(separator: " ")
-        var reason = near.map { "did you mean \(full) \($0)?" }
+        var reason = near.map { "did you mean \(full) \(pages.contains($0) ? "help " : "")\($0)?" }
         if near == nil, !path.isEmpty { reason = "\(full) has " + OptionSpec.list(commands.map(\.name)) }
         return UsageError(
             message: "unknown command \(UsageError.quoted(word))", reason: reason, hint: Self.hint(path))

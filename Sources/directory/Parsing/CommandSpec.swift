@@ -46,6 +46,8 @@ struct CommandSpec: Sendable, Equatable {
     var arguments: [ArgumentSpec]
     /// The command's own options. One with the name of a global option takes its place.
     var options: [OptionSpec]
+    /// The formats in which it can answer; another one that is typed is an error.
+    var formats: [OutputFormat]
     /// The commands below this one.
     var subcommands: [CommandSpec]
     /// The name of the subcommand that runs when none is named.
@@ -54,8 +56,8 @@ struct CommandSpec: Sendable, Equatable {
     /// A command.
     init(
         _ name: String, aliases: [String] = [], _ summary: String, discussion: String = "", examples: [String] = [],
-        arguments: [ArgumentSpec] = [], options: [OptionSpec] = [], subcommands: [CommandSpec] = [],
-        defaultSubcommand: String? = nil
+        arguments: [ArgumentSpec] = [], options: [OptionSpec] = [], formats: [OutputFormat] = OutputFormat.ofThings,
+        subcommands: [CommandSpec] = [], defaultSubcommand: String? = nil
     ) {
         self.name = name
         self.aliases = aliases
@@ -64,6 +66,7 @@ struct CommandSpec: Sendable, Equatable {
         self.examples = examples
         self.arguments = arguments
         self.options = options
+        self.formats = formats
         self.subcommands = subcommands
         self.defaultSubcommand = defaultSubcommand
     }

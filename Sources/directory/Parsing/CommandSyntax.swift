@@ -69,7 +69,20 @@ struct CommandSyntax: Sendable {
                 "--\(option.name) shares a variable with the global option that it replaces")
             require(option.takesValue == (option.valueName != nil), "--\(option.name) lacks the name of its value")
         }
+        if chain.count == 1 { faults += faultsOfVariables() }
         return faults + command.subcommands.flatMap { self.faults(of: chain + [$0]) }
+    }
+
+    /// One variable may stand for options of several commands, but only for options that take the same.
+    private func faultsOfVariables() -> [String] {
+        var owners: [String: OptionSpec] = [:]
+        return (globalOptions + root.allOptions).compactMap { option in
+            guard let variable = option.environment else { return nil }
+            let owner = owners[variable, default: option]
+            owners[variable] = owner
+            let isSame = owner.value == option.value && owner.isRepeated == option.isRepeated
+            return isSame ? nil : "\(variable): two options --\(option.name) take different values"
+        }
     }
 
     private static func areUnique<Element: Hashable>(_ elements: [Element]) -> Bool {
@@ -81,8 +94,10 @@ extension CommandSpec {
     /// The command that explains the others. ``CommandSyntax/parse(arguments:environment:)`` answers it by itself.
     static let help = CommandSpec(
         "help", "Explain a command.",
-        examples: ["directory help search", "directory help options"],
+        examples: ["directory help search", "directory help environment"],
         arguments: [
-            ArgumentSpec("COMMAND", "command to explain, or \"options\"", optional: true, variadic: true)
+            ArgumentSpec(
+                "COMMAND", "command to explain, or \(OptionSpec.list(HelpPage.allCases.map(\.rawValue)))",
+                optional: true, variadic: true)
         ])
 }

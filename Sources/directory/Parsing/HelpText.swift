@@ -10,7 +10,7 @@ struct HelpText {
     /// The help on a topic, its lines joined by line breaks, the last one without. Empty for a command that is not declared.
     func text(_ topic: HelpTopic) -> String {
         switch topic {
-        case .globalOptions: return globalOptions().joined(separator: "\n")
+        case .page(let page): return lines(page).joined(separator: "\n")
         case .command(let path):
             guard let chain = syntax.chain(to: path) else { return "" }
             return lines(chain).joined(separator: "\n")
@@ -39,22 +39,16 @@ struct HelpText {
         lines += section("Options", options, aligned: command.arguments.map(\.usage))
         lines.append("")
         if isProgram {
-            lines.append("More: directory help COMMAND, directory help options")
+            let pages = HelpPage.allCases.map(\.rawValue)
+            lines += wrapped("More: directory help COMMAND, or directory help " + OptionSpec.list(pages), indent: 0)
         } else {
             lines.append("Global options (--output, --account, --type, …): directory help options")
         }
         return lines
     }
 
-    private func globalOptions() -> [String] {
-        var lines = ["Options that every command takes, anywhere on the line."]
-        lines += section("Options", syntax.globalOptions.map { (name(of: $0), help(of: $0)) })
-        lines.append("")
-        lines += wrapped(
-            "Each option has an environment variable: --ca-file is DIRECTORY_CA_FILE. "
-                + "A typed option wins over the variable, the variable over the settings.", indent: 0)
-        return lines
-    }
+    /// An empty line and the text, broken into lines.
+    func paragraph(_ text: String) -> [String] { [""] + wrapped(text, indent: 0) }
 
     private func usage(_ chain: [CommandSpec]) -> String {
         guard let command = chain.last else { return "" }
@@ -76,11 +70,11 @@ struct HelpText {
         return (names, command.name == name ? summary + " (the default)" : summary)
     }
 
-    private func name(of option: OptionSpec) -> String {
+    func name(of option: OptionSpec) -> String {
         option.short == nil ? "    " + option.usage : option.usage
     }
 
-    private func help(of option: OptionSpec) -> String {
+    func help(of option: OptionSpec) -> String {
         var help = option.help
         if option.isRepeated { help += "; may be repeated" }
         if let variable = option.environment, variable != OptionSpec.derivedVariable(for: option.name) {
@@ -90,7 +84,7 @@ struct HelpText {
     }
 
     /// A titled list of names and what they are, in two columns. `aligned` are names of a neighbouring list.
-    private func section(_ title: String, _ entries: [(String, String)], aligned: [String] = []) -> [String] {
+    func section(_ title: String, _ entries: [(String, String)], aligned: [String] = []) -> [String] {
         guard !entries.isEmpty else { return [] }
         // When no option of the list has a short name, there is no need to leave room for one.
         let names = Self.withoutMargin(entries.map(\.0))

@@ -64,6 +64,19 @@ struct Invocation: Sendable, Equatable, CustomStringConvertible, CustomReflectab
         string(name).flatMap { Choice(rawValue: $0) }
     }
 
+    /// Which of two options that exclude each other holds; what is typed wins over what the environment says. Nil when neither is given.
+    ///
+    /// - Throws: ``CommandError`` when both are typed, or both are in the environment.
+    func chosen(_ first: String, or second: String) throws(CommandError) -> String? {
+        guard let one = source(of: first) else { return flag(second) ? second : nil }
+        guard let other = source(of: second), (one == .option) == (other == .option) else {
+            return one == .option || !flag(second) ? first : second
+        }
+        throw CommandError(
+            .usage, "--\(first) and --\(second) exclude each other",
+            hint: CommandSyntax.hint(path))
+    }
+
     /// Where the value of an option came from; nil when it was not given.
     func source(of name: String) -> Source? { value(name)?.source }
 
@@ -96,6 +109,6 @@ struct Invocation: Sendable, Equatable, CustomStringConvertible, CustomReflectab
 enum HelpTopic: Sendable, Equatable {
     /// A command; the empty path is the program.
     case command([String])
-    /// The options that every command takes.
-    case globalOptions
+    /// What there is beside commands.
+    case page(HelpPage)
 }

@@ -97,12 +97,15 @@ struct ManualPage {
             ".SH ENVIRONMENT",
             Self.line(
                 "Each option has a variable, named beside it. A typed option wins over the variable, the variable over the settings."
-            ), ".SH FILES",
+            ),
         ]
-        for (file, meaning) in [
-            ("$XDG_CONFIG_HOME/directory/settings.json", "the account types, where --settings names no other file"),
-            ("$XDG_DATA_HOME/directory/", "the accounts, sealed, and their key, where --store names no other folder"),
-        ] { lines += [".TP", ".I \(Self.escaped(file))", Self.line(meaning + ".")] }
+        for (name, meaning) in HelpPage.variables {
+            lines += [".TP", ".B \(Self.escaped(name))", Self.line(meaning + ".")]
+        }
+        lines.append(".SH FILES")
+        for (file, meaning) in HelpPage.files {
+            lines += [".TP", ".I \(Self.escaped(file))", Self.line(meaning + ".")]
+        }
         let pages = syntax.root.subcommands.map { ".BR directory\\-\(Self.escaped($0.name)) (1)" }
         return lines + [".SH SEE ALSO"] + pages.dropLast().map { $0 + "," } + pages.suffix(1)
     }

@@ -14,6 +14,10 @@ enum CompletionKind: Sendable, Equatable {
     case format
     /// Names of the directory's properties.
     case field
+    /// Names of presets of account types.
+    case preset
+    /// These words.
+    case words([String])
 }
 
 /// One option of a command, declared once: parsing, help, completion and man pages all read this value.
@@ -112,13 +116,14 @@ extension OptionSpec {
         .value("type", "TYPE", "account type to act for", completion: .type),
         .value("store", "DIR", "folder that keeps the accounts", completion: .folder),
         .value(
-            "output", short: "o", "FORMAT", "format of the answer: " + OutputFormat.names.joined(separator: " or "),
+            "output", short: "o", "FORMAT", "format of the answer: " + OptionSpec.list(OutputFormat.names),
             is: .choice(OutputFormat.names), completion: .format),
         .flag("quiet", "say nothing but the answer and errors"),
         .flag("verbose", "say what is done"),
         .flag("debug", "say how it is done, secrets masked"),
         .flag("no-color", "no colour, no bold"),
         .flag("no-input", "never ask; fail where a question would be needed"),
+        .flag("no-pager", "show long tables without DIRECTORY_PAGER or PAGER"),
         .value(
             "timeout", "SECONDS", "give up after this long", is: .seconds(0.001...86_400)),
         .value("ca-file", "FILE", "certificate authorities to trust, PEM", completion: .file),

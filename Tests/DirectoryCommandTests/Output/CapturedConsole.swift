@@ -7,14 +7,15 @@
     let console: Console
 
     init(
-        terminal isTerminal: Bool = false, columns: Int = 80, environment: [String: String] = [:],
+        terminal isTerminal: Bool = false, columns: Int = 80, rows: Int = 24, environment: [String: String] = [:],
         _ options: ConsoleOptions = ConsoleOptions()
     ) {
         console = Console(
             output: output, errorOutput: errorOutput,
             terminal: TerminalState(
-                inputIsTerminal: isTerminal, outputIsTerminal: isTerminal, errorIsTerminal: isTerminal, columns: columns
-            ),
+                inputIsTerminal: isTerminal, outputIsTerminal: isTerminal, errorIsTerminal: isTerminal,
+                columns: columns,
+                rows: rows),
             environment: environment, options: options)
     }
 }

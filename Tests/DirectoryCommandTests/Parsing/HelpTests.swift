@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test func `every help fits 80 columns and all but the largest fit a screen`() {
-        var topics: [HelpTopic] = [.globalOptions, .command([])]
+        var topics: [HelpTopic] = [.page(.options), .command([])]
         func collect(_ command: CommandSpec, _ path: [String]) {
             for next in command.subcommands {
                 topics.append(.command(path + [next.name]))
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test func `help of the options names each with its value, and the variables`() {
-        let text = help.text(.globalOptions)
+        let text = help.text(.page(.options))
         for option in OptionSpec.globals { #expect(text.contains(option.usage)) }
         #expect(text.contains("DIRECTORY_CA_FILE"))
         #expect(help.text(.command(["sign-out"])).contains("[DIRECTORY_SIGN_OUT_ALL]"))

@@ -141,6 +141,10 @@ import Testing
             ("--quiet", "no command", "an option alone does nothing", "directory help"),
             ("--verison", "unknown option --verison", "did you mean --version?", "directory help"),
             ("-- search", "no command", "an option alone does nothing", "directory help"),
+            (
+                "help enviroment", #"unknown command "enviroment""#, "did you mean directory help environment?",
+                "directory help"
+            ),
             ("help serach", #"unknown command "serach""#, "did you mean directory search?", "directory help"),
             ("search --version", "unknown option --version", nil, "directory help search"),
         ] as [(String, String, String?, String)])
@@ -223,7 +227,7 @@ import Testing
 
     @Test func `help after two dashes is a word, and there is help on the global options`() throws {
         #expect(try parsed("exec -- ls --help").action == .run)
-        #expect(try parsed("help options").action == .help(.globalOptions))
+        #expect(try parsed("help options").action == .help(.page(.options)))
         #expect(throws: UsageError.self) { try parsed("bogus --help") }
     }
 
@@ -298,6 +302,6 @@ import Testing
                         options: [.flag("f", "f."), .flag("f", "f"), .value("output", "FILE", "f")]),
                     CommandSpec("b", aliases: ["a"], "B.", defaultSubcommand: "c"),
                 ]))
-        #expect(unsound.faults().count == 8)
+        #expect(unsound.faults().count == 9)
     }
 }

@@ -19,12 +19,18 @@ struct StatusCommand {
         let records = try await AccountsCommand.records(store, ofType: context.invocation.string("type"))
         let damaged = try await store.damagedRecords()
         let leftovers = try await store.keyLeftovers()
-        if context.console.options.reportsJSON {
+        switch OutputFormat(context.invocation) {
+        case .json, .jsonLines:
             var answer = json(store, records, damaged, leftovers).object ?? JSONObject()
             answer.append("offline", try await OfflineCopies.json(context, store))
-            try context.console.write(.object(answer))
-        } else {
-            try await write(store, records, damaged, leftovers)
+            if context.console.options.reportsJSON {
+                try context.console.write(.object(answer))
+            } else {
+                try context.console.writeLine(JSONValue.object(answer).text())
+            }
+        case .table: try await write(store, records, damaged, leftovers)
+        // What is no table, where things are kept, has no place in one.
+        case let format: try writeRows(records, format.list(Self.columns, context.console))
         }
         if !damaged.isEmpty { return .store }
         if records.isEmpty { context.console.note("No accounts yet. To sign in: directory sign-in") }
@@ -36,16 +42,7 @@ struct StatusCommand {
         _ leftovers: [String]
     ) async throws {
         if !records.isEmpty {
-            let writer = TableWriter(Self.columns, on: context.console)
-            for record in records {
-                let account = record.account
-                let expiry = account.accessTokenExpiry.map { TimeText.expiry($0, now: record.now) } ?? "not known"
-                try writer.write([
-                    account.label, account.type, record.state, Secret.mask, expiry, account.canRefresh ? "yes" : "no",
-                    account.scope.text,
-                ])
-            }
-            try writer.finish()
+            try writeRows(records, TableWriter(Self.columns, on: context.console))
             try context.console.writeLine()
         }
         var detail = Detail()
@@ -58,6 +55,11 @@ struct StatusCommand {
             damaged.map { "\($0.id) of type \($0.type): left as it is; restore a copy of the file, or sign in again" })
         try await OfflineCopies.add(to: &detail, context, store)
         try detail.write(to: context.console)
+    }
+
+    private func writeRows(_ records: [AccountRecord], _ writer: any RecordWriter) throws {
+        for record in records { try writer.write(StatusRow(record: record)) }
+        try writer.finish()
     }
 
     private func json(
@@ -78,4 +80,20 @@ struct StatusCommand {
             "damaged": .array(damaged.map { ["id": .string($0.id.rawValue), "type": .string($0.type)] }),
         ]
     }
+}
+
+/// A row of the table of accounts.
+private struct StatusRow: OutputRecord {
+    let record: AccountRecord
+
+    var cells: [String] {
+        let account = record.account
+        let expiry = account.accessTokenExpiry.map { TimeText.expiry($0, now: record.now) } ?? "not known"
+        return [
+            account.label, account.type, record.state, Secret.mask, expiry, account.canRefresh ? "yes" : "no",
+            account.scope.text,
+        ]
+    }
+
+    var json: JSONValue { record.json }
 }

@@ -9,15 +9,18 @@ import StrictJSON
 
 /// `config`
 let configSpec = CommandSpec(
-    "config", "Show what the program goes by, and where each value came from.",
+    "config", "Show the values in use, and where each came from.",
     examples: ["directory config", "directory config set key-custody secret-service"],
     subcommands: [
         CommandSpec("list", "List every value with where it came from.", examples: ["directory config list"]),
         CommandSpec(
             "get", "Print one value.", examples: ["directory config get key-custody"],
-            arguments: [ArgumentSpec("NAME", ConfigCommand.names.joined(separator: ", "))]),
+            arguments: [
+                ArgumentSpec(
+                    "NAME", ConfigCommand.names.joined(separator: ", "), completion: .words(ConfigCommand.names))
+            ], formats: OutputFormat.ofSentences),
         CommandSpec(
-            "set", "Change a value. The key of the accounts is moved, and can be interrupted at any time.",
+            "set", "Change a value. Moving the key can be interrupted at any time.",
             discussion: """
                 key-custody is where the key is kept that seals the accounts: key-file (a file of mode 0600 beside them), \
                 secret-service (the desktop's keyring), keychain (macOS), passphrase (asked for in the terminal, or in the file of \
@@ -25,10 +28,14 @@ let configSpec = CommandSpec(
                 """,
             examples: ["directory config set key-custody secret-service"],
             arguments: [
-                ArgumentSpec("NAME", ConfigCommand.changeable.joined(separator: ", ")),
+                ArgumentSpec(
+                    "NAME", ConfigCommand.changeable.joined(separator: ", "),
+                    completion: .words(ConfigCommand.changeable)),
                 ArgumentSpec("VALUE", "the new value"),
-            ]),
-        CommandSpec("path", "Print the path of the settings file.", examples: ["directory config path"]),
+            ], formats: OutputFormat.ofSentences),
+        CommandSpec(
+            "path", "Print the path of the settings file.", examples: ["directory config path"],
+            formats: OutputFormat.ofSentences),
     ], defaultSubcommand: "list")
 
 /// `config`

@@ -32,10 +32,10 @@ struct SyncCommand {
         let sync = DirectorySync(
             of: GraphDirectory(account: account, in: store, retry: retry), account: account.id,
             in: context.storeDirectory, properties: properties)
-        let line = SyncProgressLine(context.console)
+        let line = ProgressLine(context.console)
         let done: DirectorySync.Progress
         do {
-            done = try await sync.run { await line.show($0) }
+            done = try await sync.run { await Self.show($0, line) }
         } catch {
             line.clear()
             throw error
@@ -43,6 +43,17 @@ struct SyncCommand {
         line.clear()
         try await report(done, sync.index, account)
         return .done
+    }
+
+    private static func show(_ progress: DirectorySync.Progress, _ line: ProgressLine) {
+        switch progress.phase {
+        case .listing:
+            line.show { seconds in
+                "\(OfflineCopies.count(progress.people)), \(Int(Double(progress.changed) / seconds)) a second"
+            }
+        case .settling: line.show { _ in "\(OfflineCopies.count(progress.people)), putting the index in order" }
+        case .changes, .current: line.show { _ in "\(progress.changed) changed, \(progress.removed) removed" }
+        }
     }
 
     /// The names of `--properties`; nil without it.
@@ -75,9 +86,7 @@ struct SyncCommand {
     }
 
     private func forget() async throws -> ExitStatus {
-        if invocation.string("properties") != nil {
-            throw CommandError(.usage, "--forget and --properties exclude each other", hint: "directory help sync")
-        }
+        _ = try invocation.chosen("forget", or: "properties")
         let directory = context.storeDirectory
         var accounts = await OfflineIndex.all(in: directory).map(\.account)
         if !invocation.flag("all") {
@@ -93,40 +102,6 @@ struct SyncCommand {
             count == 0 ? "There was no offline copy." : "The offline copy was overwritten and removed.")
         return .done
     }
-}
-
-/// How far a sync is, in one line on a terminal, after 200 ms.
-@MainActor
-private final class SyncProgressLine {
-    private let isShown: Bool
-    private let begun = ContinuousClock.now
-    private var hasText = false
-
-    init(_ console: Console) {
-        isShown = console.terminal.errorIsTerminal && console.options.verbosity == .normal
-    }
-
-    func show(_ progress: DirectorySync.Progress) {
-        let elapsed = ContinuousClock.now - begun
-        guard isShown, elapsed > .milliseconds(200) else { return }
-        let seconds = Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) / 1e18
-        let what =
-            switch progress.phase {
-            case .listing:
-                "\(OfflineCopies.count(progress.people)), \(Int(Double(progress.changed) / seconds)) a second"
-            case .settling: "\(OfflineCopies.count(progress.people)), putting the index in order"
-            case .changes, .current: "\(progress.changed) changed, \(progress.removed) removed"
-            }
-        write("\r\u{1B}[K\(what)")
-        hasText = true
-    }
-
-    func clear() {
-        if hasText { write("\r\u{1B}[K") }
-        hasText = false
-    }
-
-    private func write(_ text: String) { try? DescriptorOutput(2).write(Array(text.utf8)) }
 }
 
 extension CommandError {

@@ -23,10 +23,13 @@ struct LookupCommand {
         let lookups = try await context.directory()
             .lookUp(names, select: try context.fields() ?? UserQuery.defaultProperties)
         let writer = format.list(PersonRecord.columns(fields, format), context.console)
+        let line = context.console.terminal.outputIsTerminal ? nil : ProgressLine(context.console)
         var status = ExitStatus.done
-        var written = 0
+        var (written, answered) = (0, 0)
         do {
             for try await lookup in lookups {
+                answered += 1
+                line?.show(answered, of: names.count, "names")
                 switch lookup.result {
                 case .success(let user):
                     try writer.write(PersonRecord(user: user, fields: fields))
@@ -40,6 +43,7 @@ struct LookupCommand {
             if written > 0 { try writer.finish() }
             throw error
         }
+        line?.clear()
         try writer.finish()
         return status
     }

@@ -7,34 +7,33 @@ let searchSpec = CommandSpec(
         """,
     examples: [
         "directory search ada", "directory search --surname O\\'Brien --output json",
-        "directory search --department Sales --fields displayName,mail,manager.displayName --all --output csv",
+        "directory search --department Sales --fields mail,manager.displayName",
     ],
     arguments: [ArgumentSpec("TEXT", "beginning of the given name", optional: true, variadic: true)],
     options: [
-        .value("given-name", "TEXT", "given name begins with", environment: .none),
-        .value("surname", "TEXT", "surname begins with", environment: .none),
-        .value("name", "TEXT", "display name begins with", environment: .none),
-        .value("mail", "TEXT", "mail address begins with", environment: .none),
-        .value("upn", "TEXT", "user principal name begins with", environment: .none),
-        .value("department", "TEXT", "department begins with", environment: .none),
-        .value("job-title", "TEXT", "job title begins with", environment: .none),
-        .value("office", "TEXT", "office begins with", environment: .none),
-        .flag("any", "one condition is enough", environment: .none),
-        .value("filter", "FILTER", "an OData filter, as it is", environment: .none),
+        .value("given-name", "TEXT", "given name begins with"),
+        .value("surname", "TEXT", "surname begins with"),
+        .value("name", "TEXT", "display name begins with"),
+        .value("mail", "TEXT", "mail address begins with"),
+        .value("upn", "TEXT", "user principal name begins with"),
+        .value("department", "TEXT", "department begins with"),
+        .value("job-title", "TEXT", "job title begins with"),
+        .value("office", "TEXT", "office begins with"),
+        .flag("any", "one condition is enough"),
+        .value("filter", "FILTER", "an OData filter, as it is"),
         .value(
-            "search", "WORDS", "words of the display name, PROPERTY:TEXT, or a search in Graph's words",
-            environment: .none),
-        .value("order", "FIELD", "sort by a field, FIELD:desc from the end", repeated: true, environment: .none),
-        .flag("count", "say how many there are in all", environment: .none),
+            "search", "WORDS", "words of the display name, PROPERTY:TEXT, or a search in Graph's words"),
+        .value("order", "FIELD", "sort by a field, FIELD:desc from the end", repeated: true),
+        .flag("count", "say how many there are in all"),
         .value(
             "fields", "A,B", "fields to show, by Graph's names; manager.displayName for the manager's",
             completion: .field),
         .value("limit", "N", "at most this many people (100)", is: .integer(1...10_000_000)),
-        .flag("all", "everybody who is found", environment: .none),
+        .flag("all", "everybody who is found"),
         .value("page-size", "N", "people a request (1 to 999)", is: .integer(1...999)),
-        .flag("offline", "search the copy that sync keeps", environment: .none),
-        .flag("explain", "print the request and send nothing", environment: .none),
-    ])
+        .flag("offline", "search the copy that sync keeps"),
+        .flag("explain", "print the request and send nothing"),
+    ], formats: OutputFormat.available)
 
 /// `show`
 let showSpec = CommandSpec(
@@ -43,21 +42,22 @@ let showSpec = CommandSpec(
     examples: ["directory show ada@contoso.com", "directory show ada@contoso.com --manager --groups --photo ada.jpg"],
     arguments: [ArgumentSpec("USER", "identifier, user principal name or mail address")],
     options: [
-        .flag("manager", "show the manager too", environment: .none),
-        .flag("reports", "show who reports to the person too", environment: .none),
-        .flag("groups", "show the groups and roles of the person too", environment: .none),
-        .value("photo", "FILE", "write the photo to this file", completion: .file, environment: .none),
+        .flag("manager", "show the manager too"),
+        .flag("reports", "show who reports to the person too"),
+        .flag("groups", "show the groups and roles of the person too"),
+        .value("photo", "FILE", "write the photo to this file", completion: .file),
         .value("fields", "A,B", "fields to show, by Graph's names", completion: .field),
-        .flag("offline", "look into the copy that sync keeps", environment: .none),
-    ])
+        .flag("offline", "look into the copy that sync keeps"),
+    ], formats: OutputFormat.available)
 
 /// `lookup`
 let lookupSpec = CommandSpec(
-    "lookup", "Look many people up, one identifier, user principal name or mail address a line.",
+    "lookup", "Look many people up, one a line.",
     discussion: """
-        Without FILE the names are read from standard input. The answers come in the order of the names. Names that nobody has are \
+        A line is an identifier, a user principal name or a mail address. Without FILE they are read from standard input. The answers come in the order of the names. Names that nobody has are \
         told on standard error, and the exit status is then 3.
         """,
     examples: ["directory lookup names.txt --output csv", "cut -d, -f2 list.csv | directory lookup --output jsonl"],
     arguments: [ArgumentSpec("FILE", "file with the names", optional: true, completion: .file)],
-    options: [.value("fields", "A,B", "fields to show, by Graph's names", completion: .field)])
+    options: [.value("fields", "A,B", "fields to show, by Graph's names", completion: .field)],
+    formats: OutputFormat.available)

@@ -25,6 +25,8 @@ struct SearchCommand {
         let fields = try context.shownFields(format)
         let pages = try await context.people().pages(matching: query)
         let writer = format.list(PersonRecord.columns(fields, format), context.console)
+        // Rows that come on the terminal are progress enough.
+        let line = context.console.terminal.outputIsTerminal ? nil : ProgressLine(context.console)
         var count = 0
         var isCut = false
         var total: Int?
@@ -35,7 +37,9 @@ struct SearchCommand {
                 count += page.users.count
                 isCut = page.hasMore
                 total = total ?? page.count
+                line?.show(count, of: total, "people")
             }
+            line?.clear()
         } catch {
             // What came is shown, and a list that was begun is ended, so that a reader of JSON is not left hanging.
             if count > 0 { try writer.finish() }
@@ -69,10 +73,8 @@ struct SearchCommand {
     // MARK: The query
 
     private func query() throws -> UserQuery {
-        if invocation.flag("all"), invocation.integer("limit") != nil {
-            throw CommandError(.usage, "--all and --limit exclude each other", hint: "directory help search")
-        }
-        let limit = invocation.flag("all") ? nil : invocation.integer("limit") ?? Self.standardLimit
+        let choice = try invocation.chosen("all", or: "limit")
+        let limit = choice == "all" ? nil : invocation.integer("limit") ?? Self.standardLimit
         // The largest page serves everybody with the fewest requests.
         let pageSize = invocation.integer("page-size") ?? min(limit ?? 999, 999)
         let select = try context.fields() ?? UserQuery.defaultProperties

@@ -29,9 +29,9 @@ enum SignInWay: Equatable {
     ///
     /// - Throws: ``CommandError`` when two are typed.
     static func named(by invocation: Invocation) throws(CommandError) -> SignInWay? {
-        let given = flags.filter { invocation.flag($0.name) }
-        var typed = given.filter { invocation.source(of: $0.name) == .option }
-        if let name = invocation.string("username") { typed.append(("username", .password(username: name))) }
+        var given = flags.filter { invocation.flag($0.name) }
+        if let name = invocation.string("username") { given.append(("username", .password(username: name))) }
+        let typed = given.filter { invocation.source(of: $0.name) == .option }
         guard typed.count < 2 else {
             throw CommandError(
                 .usage, "--\(typed[0].name) and --\(typed[1].name) exclude each other", hint: "directory help sign-in")

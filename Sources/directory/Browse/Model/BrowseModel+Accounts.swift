@@ -1,0 +1,106 @@
+import OAuth2AccountStore
+
+/// A sign-in that was begun here.
+struct SignInUnderWay: Sendable {
+    var number: Int
+    /// The account that is signed in to again; nil: another one.
+    var account: Account.ID?
+    /// How far it is.
+    var progress: SignInProgress?
+    /// Why it did not work.
+    var failure: BrowseFailure?
+}
+
+// MARK: Accounts and signing in
+
+extension BrowseModel {
+    /// The account in use.
+    var currentAccount: BrowseAccount? { accounts?.first { $0.id == current } }
+
+    /// Whether there is nobody to search as, and nothing but a sign-in helps.
+    var mustSignIn: Bool { accounts?.isEmpty == true }
+
+    mutating func take(_ accounts: [BrowseAccount], _ current: Account.ID?) {
+        self.accounts = accounts
+        if case .accounts(let selected) = cover { cover = .accounts(selected: min(selected, accounts.count)) }
+        guard current != self.current else { return }
+        self.current = current
+        startAnew()
+    }
+
+    /// Another account sees other people: nothing that was read for the one before is shown.
+    private mutating func startAnew() {
+        stopJump()
+        stopSearch()
+        stopDetail()
+        pauseUntil = nil
+        search = Search()
+        list = PeopleList()
+        (past, future, isVisited) = ([], [], false)
+        details = RecentDetails()
+        photos = RecentPhotos()
+        detail = DetailPane(wantsPhoto: detail.wantsPhoto)
+        if focus != .query, !isLongEnough { focus = .query }
+        sendSearch()
+    }
+
+    mutating func openAccounts() {
+        guard let accounts, !accounts.isEmpty else { return offerSignIn() }
+        cover = .accounts(selected: accounts.firstIndex { $0.id == current } ?? 0)
+    }
+
+    /// What leads to a person who may search: signing in, or the choice of an account.
+    mutating func offerSignIn() {
+        guard let accounts else { return }
+        if accounts.isEmpty {
+            signIn(nil)
+        } else if let current, search.failure?.needsSignIn == true || detail.failure?.needsSignIn == true {
+            signIn(current)
+        } else {
+            cover = .accounts(selected: accounts.firstIndex { $0.id == current } ?? 0)
+        }
+    }
+
+    /// The choice of the account menu at this place; the one behind the accounts is to sign in to another.
+    mutating func chooseAccount(_ place: Int) {
+        guard let accounts, accounts.indices.contains(place) else { return signIn(nil) }
+        let account = accounts[place]
+        if account.needsSignIn { return signIn(account.id) }
+        cover = nil
+        guard account.id != current else { return say("\(DisplayText.visible(account.label)) is in use already.") }
+        want(.use(account.id))
+        current = account.id
+        startAnew()
+        say("Now searching as \(DisplayText.visible(account.label)).", .good)
+    }
+
+    mutating func signIn(_ account: Account.ID?) {
+        let number = nextNumber()
+        cover = .signIn(SignInUnderWay(number: number, account: account))
+        want(.signIn(number, account))
+    }
+
+    mutating func take(_ progress: SignInProgress, _ number: Int) {
+        guard case .signIn(var underWay) = cover, underWay.number == number else { return }
+        switch progress {
+        case .browser, .code:
+            underWay.progress = progress
+            cover = .signIn(underWay)
+        case .failed(let failure):
+            underWay.failure = failure
+            cover = .signIn(underWay)
+        case .done(let label):
+            cover = nil
+            say("Signed in as \(DisplayText.visible(label)).", .good)
+            if let place = accounts?.firstIndex(where: { $0.id == underWay.account }) {
+                accounts?[place].needsSignIn = false
+            }
+            guard underWay.account != nil, underWay.account == current else { return }
+            // The same account may see more now, and what failed for want of the sign-in is asked anew.
+            details = RecentDetails()
+            detail.failure = nil
+            if detail.target != nil, detail.running == nil { detail.due = now }
+            if search.failure != nil { sendSearch() }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+/// The text of the query line and the place of its cursor, edited by graphemes.
+struct QueryText: Hashable, Sendable {
+    /// More bytes than this are not taken: no name is that long, and a service would refuse it.
+    static let mostBytes = 256
+
+    /// What was typed, as it was typed.
+    private(set) var text: String
+    /// How many graphemes stand before the cursor.
+    private(set) var cursor: Int
+
+    /// A text with the cursor behind it.
+    init(_ text: String = "") {
+        self.text = ""
+        cursor = 0
+        insert(text)
+    }
+
+    /// What is searched for: the text without spaces around it and with single spaces inside.
+    var wanted: String { text.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
+
+    /// Puts a text before the cursor: what was typed or pasted. Line breaks and tabs become spaces, other control characters go.
+    mutating func insert(_ new: String) {
+        var clean = String.UnicodeScalarView()
+        var room = Self.mostBytes - text.utf8.count
+        for scalar in new.unicodeScalars {
+            let isControl = scalar.properties.generalCategory == .control
+            let isSpace = isControl && (scalar == "\t" || scalar == "\n" || scalar == "\r")
+            if isControl && !isSpace { continue }
+            room -= isSpace ? 1 : UTF8.width(scalar)
+            guard room >= 0 else { break }
+            clean.append(isSpace ? " " : scalar)
+        }
+        // A combining mark joins the letter before it, so that the graphemes are counted after both are one text.
+        let (before, after) = parts
+        let start = before + String(clean)
+        text = start + after
+        cursor = min(start.count, text.count)
+    }
+
+    /// Takes the grapheme before the cursor away.
+    mutating func deleteBackward() { deleteBefore { $0.dropLast() } }
+
+    /// Takes the grapheme after the cursor away.
+    mutating func deleteForward() {
+        let (before, after) = parts
+        text = before + after.dropFirst()
+        cursor = min(cursor, text.count)
+    }
+
+    /// Takes the word before the cursor away, with the spaces behind it.
+    mutating func deleteWord() {
+        deleteBefore { before in
+            var rest = before[...]
+            while rest.last?.isWhitespace == true { rest.removeLast() }
+            while rest.last?.isWhitespace == false { rest.removeLast() }
+            return rest
+        }
+    }
+
+    /// Takes everything before the cursor away.
+    mutating func deleteToStart() { deleteBefore { $0.prefix(0) } }
+
+    /// Takes everything after the cursor away.
+    mutating func deleteToEnd() { text = parts.before }
+
+    /// Moves the cursor by so many graphemes, as far as there are some.
+    mutating func move(by count: Int) { cursor = max(0, min(text.count, cursor + count)) }
+
+    /// Moves the cursor before the first grapheme.
+    mutating func moveToStart() { cursor = 0 }
+
+    /// Moves the cursor behind the last grapheme.
+    mutating func moveToEnd() { cursor = text.count }
+
+    private var parts: (before: String, after: String) {
+        let place = text.index(text.startIndex, offsetBy: cursor, limitedBy: text.endIndex) ?? text.endIndex
+        return (String(text[..<place]), String(text[place...]))
+    }
+
+    private mutating func deleteBefore(_ rest: (String) -> Substring) {
+        let (before, after) = parts
+        let kept = String(rest(before))
+        text = kept + after
+        cursor = min(kept.count, text.count)
+    }
+}

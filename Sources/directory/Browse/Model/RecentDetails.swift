@@ -1,0 +1,47 @@
+import DirectorySearch
+
+/// What is known of people whose detail was shown: of the last two hundred, so that going back to one costs nothing.
+struct RecentDetails: Sendable {
+    /// What is known of a person.
+    struct Known: Sendable {
+        var detail: UserDetail
+        /// Whether the person was asked for, not only their reports or groups.
+        var isWhole: Bool
+        fileprivate var lastUse: Int
+    }
+
+    /// How many people are kept; who was not looked at for the longest time goes.
+    static let most = 200
+
+    private var known: [String: Known] = [:]
+    private var uses = 0
+
+    /// What is known of the person of this identifier.
+    subscript(id: String) -> Known? { known[id] }
+
+    /// How many people are known.
+    var count: Int { known.count }
+
+    /// Says that the person is looked at.
+    mutating func touch(_ id: String) {
+        uses += 1
+        known[id]?.lastUse = uses
+    }
+
+    /// Keeps an answer about a person: what it says goes before what was known, and what it was not asked for stays.
+    mutating func keep(_ answer: UserDetail, for id: String, isWhole: Bool) {
+        uses += 1
+        var entry = known[id] ?? Known(detail: answer, isWhole: false, lastUse: uses)
+        if isWhole { entry.detail.user = answer.user }
+        entry.isWhole = entry.isWhole || isWhole
+        entry.lastUse = uses
+        if answer.manager != .notAsked { entry.detail.manager = answer.manager }
+        if answer.reports != .notAsked { entry.detail.reports = answer.reports }
+        if answer.groups != .notAsked { entry.detail.groups = answer.groups }
+        if answer.photo != .notAsked { entry.detail.photo = answer.photo }
+        known[id] = entry
+        if known.count > Self.most, let oldest = known.min(by: { $0.value.lastUse < $1.value.lastUse }) {
+            known[oldest.key] = nil
+        }
+    }
+}

@@ -1,0 +1,192 @@
+"""What other programs make of the answers: mutt, aerc, jq, Python's reader of CSV, and a reader of vCards."""
+
+import csv
+import http.server
+import io
+import json
+import os
+import shutil
+import subprocess
+import threading
+
+from provider import Provider, sign_in
+from terminal import Terminal
+
+# Names that people gave themselves, or that somebody gave them who means harm.
+NAMES = [
+    "Ada Lovelace", "=cmd|' /C calc'!A1", "@SUM(1+1)", "-2+3", "Tab\tand\nline", 'The "Boss" <root@evil.example>',
+    "Semi;colon, comma \\ backslash", "Esc \x1b]0;owned\x07 \x1b[2J", "Turn \u202egnp.exe", "李 明", "👩‍💻 Lead",
+    "Zoë 'quote' O'Brien", "x" * 200,
+]
+PEOPLE = [
+    {"id": f"id-{n}", "displayName": name, "givenName": f"A{n}", "surname": name, "mail": f"a{n}@contoso.example",
+     "userPrincipalName": f"a{n}@contoso.example", "jobTitle": "Head, of; all", "department": "R&D \x1b[31m",
+     "businessPhones": ["+1 425 555 0100"]}
+    for n, name in enumerate(NAMES)
+] + [{"id": "none", "displayName": "Without Mail", "givenName": "A", "mail": None, "userPrincipalName": "w@contoso.example"}]
+
+
+class Directory:
+    """Finds everybody, whatever was asked; nobody where the question has "zzz" in it."""
+
+    def __init__(self):
+        self.asked = []
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self.handler())
+        self.server.daemon_threads = True
+        self.base = f"http://127.0.0.1:{self.server.server_address[1]}/"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+    def handler(self):
+        directory = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                directory.asked.append(self.path)
+                body = json.dumps({"value": [] if "zzz" in self.path else PEOPLE}).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+        return Handler
+
+
+def run(checks, world):
+    directory = Directory()
+    world.closers.append(directory.close)
+    provider = Provider(world, "--users", "10")
+    settings = provider.settings
+    for account_type in settings["types"].values():
+        account_type["graphAPI"] = directory.base
+        account_type["api-version"] = "v1.0"
+    world.use_settings(settings)
+    checks.ends("sign-in", sign_in(world), 0)
+    os.symlink(world.program, os.path.join(world.make("bin"), "directory"))
+    world.environment["PATH"] = world.path("bin") + ":" + world.environment["PATH"]
+    tables(checks, world)
+    json_readers(checks, world)
+    cards(checks, world)
+    mutt(checks, world, directory)
+    aerc(checks, world)
+
+
+def tables(checks, world):
+    done = world.run("search", "a", "-o", "csv")
+    rows = list(csv.DictReader(io.StringIO(done.out, newline=""), strict=True))
+    names = [row["displayName"] for row in rows]
+    guarded = ["'" + name if name[0] in "=+-@\t\r" else name for name in NAMES]
+    checks.check("csv: a reader gets every name back, formulas with a quote before them",
+                 names == guarded + ["Without Mail"] and all(None not in row for row in rows), names)
+    done = world.run("search", "a", "-o", "tsv")
+    rows = [line.split("\t") for line in done.out.split("\n")[1:-1]]
+    checks.check("tsv: a line each, as many cells in all", len({len(row) for row in rows}) == 1 and len(rows) == len(PEOPLE), rows)
+    done = world.run("search", "a")
+    checks.check("the table in a pipe has no control character", not any(
+        ord(letter) < 32 and letter not in "\t\n" or letter == "\u202e" for letter in done.out), repr(done.out))
+
+
+def json_readers(checks, world):
+    if not shutil.which("jq"):
+        return print("skipped: jq, which this machine does not have", flush=True)
+    for format_, program in (("json", ".[].displayName"), ("jsonl", ".displayName")):
+        done = world.run("search", "a", "-o", format_)
+        names = subprocess.run(["jq", program], input=done.out.encode(), capture_output=True, timeout=30)
+        read = [json.loads(line) for line in names.stdout.decode().splitlines()]
+        checks.check(f"{format_}: jq reads every name as it is", read == NAMES + ["Without Mail"], names)
+        checks.check(f"{format_}: nothing in it steers a terminal", "\x1b" not in done.out and "\u202e" not in done.out, repr(done.out))
+
+
+READ_CARDS = """
+import json, sys, vobject
+cards = list(vobject.readComponents(sys.stdin.read(), validate=True))
+print(json.dumps([[card.fn.value, card.title.value if hasattr(card, "title") else None,
+                   card.email.value if hasattr(card, "email") else None] for card in cards]))
+"""
+
+
+def cards(checks, world):
+    python = "/usr/bin/python3"
+    if subprocess.run([python, "-c", "import vobject"], capture_output=True).returncode:
+        return print("skipped: the reader of vCards, which this machine does not have", flush=True)
+    out = world.run("search", "a", "-o", "vcard").out
+    done = subprocess.run([python, "-c", READ_CARDS], input=out.encode(), capture_output=True, timeout=30,
+                          env={**world.environment, "PYTHONIOENCODING": "utf-8"})
+    read = json.loads(done.stdout) if done.returncode == 0 else []
+    # A card has no control characters, and a tab becomes a space.
+    wanted = ["".join(letter for letter in name.replace("\t", " ") if letter == "\n" or ord(letter) >= 32) for name in NAMES]
+    checks.check("vcard: a reader gets every name back", [card[0] for card in read] == wanted + ["Without Mail"],
+                 f"{done.stderr.decode()}\n{read}")
+    checks.check("vcard: commas and semicolons stay in their value",
+                 all(card[1] in ("Head, of; all", None) for card in read) and len(read) == len(PEOPLE), read)
+    checks.check("vcard: no line is longer than 75 bytes", all(len(line) <= 75 for line in out.encode().split(b"\r\n")))
+
+
+def respawn(world, columns, rows, command):
+    window = Terminal(world, columns, rows, "--version")
+    window.status()
+    window.tmux("respawn-pane", "-k", "-t", "m", "sh", "-c", command)
+    return window
+
+
+def mutt(checks, world, directory):
+    if not shutil.which("mutt"):
+        return print("skipped: mutt, which this machine does not have", flush=True)
+    # Mutt quotes what stands for %s itself: in quotes of one's own the question would be the shell's to read.
+    world.write("muttrc", "set query_command = \"directory query --format mutt %s\"\nset sendmail=/bin/true\n"
+                          "set folder=~\nset editor=true\nset abort_nosubject=no\nset charset=utf-8\nset header_cache=\"\"\n")
+    window = respawn(world, 160, 40, f"mutt -F {world.path('muttrc')} -f /dev/null")
+    window.wait("q:Quit")
+    window.keys("Q")
+    window.wait("Query:")
+    window.keys("-l", "ada O'Brien; touch owned")
+    window.keys("Enter")
+    checks.check("mutt lists the answer", window.wait("a0@contoso.example") and "Ada Lovelace" in window.screen, window.screen)
+    screen = window.screen
+    shown = [line for line in screen.splitlines() if "@contoso.example" in line]
+    checks.check("mutt: a row each, none without an address", len(shown) == len(NAMES) and "Without Mail" not in screen, screen)
+    checks.check("mutt: no name becomes another address", "root@evil.example>" not in screen and "<root" not in screen, screen)
+    checks.check("mutt: a quote in the question is a letter", any("O''Brien" in path or "O%27%27Brien" in path for path in directory.asked),
+                 directory.asked[-1:])
+    checks.check("mutt: nothing of the question reaches a shell", not os.path.exists(world.path("owned"))
+                 and not os.path.exists(world.path("home", "owned")))
+    window.keys("q")
+    window.wait("Mutt: /dev/null")
+    window.keys("Q")
+    window.wait("Query:")
+    window.keys("-l", "zzz")
+    window.keys("Enter")
+    checks.check("mutt shows why there is nobody", window.wait("Nobody with a mail address is found for zzz."), window.screen)
+    window.stop()
+    done = subprocess.run(["mutt", "-F", world.path("muttrc"), "-D"], env=world.environment, capture_output=True, timeout=30,
+                          stdin=subprocess.DEVNULL)
+    checks.check("mutt takes the settings of the manual", b"query_command=\"directory query --format mutt %s\"" in done.stdout, done.stderr)
+
+
+def aerc(checks, world):
+    if not shutil.which("aerc"):
+        return print("skipped: aerc, which this machine does not have", flush=True)
+    folder = world.make("home/.config/aerc")
+    for part in ("cur", "new", "tmp"):
+        world.make(f"maildir/INBOX/{part}")
+    os.chmod(folder, 0o700)
+    world.write("home/.config/aerc/accounts.conf",
+                f"[t]\nsource = maildir://{world.path('maildir')}\noutgoing = /bin/true\nfrom = Me <me@contoso.example>\ndefault = INBOX\n")
+    os.chmod(world.path("home/.config/aerc/accounts.conf"), 0o600)
+    world.write("home/.config/aerc/aerc.conf",
+                "[ui]\ncompletion-delay=10ms\n[compose]\neditor=sleep 99999\naddress-book-cmd=directory query --format aerc %s\n")
+    window = respawn(world, 160, 40, "XDG_CONFIG_HOME=$HOME/.config aerc")
+    window.wait("INBOX")
+    window.keys("-l", ":compose")
+    window.keys("Enter")
+    window.wait("To:")
+    window.keys("-l", "ada")
+    found = window.wait("a0@contoso.example")
+    checks.check("aerc completes the address", found and "Ada Lovelace" in window.screen, window.screen)
+    window.stop()
