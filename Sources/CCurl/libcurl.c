@@ -22,8 +22,7 @@
 // The functions that this package calls, without the variadic ones.
 #define EVERY_FUNCTION(USE)                                                                                          \
     USE(curl_easy_cleanup) USE(curl_easy_init) USE(curl_easy_pause) USE(curl_easy_perform) USE(curl_easy_reset)      \
-    USE(curl_easy_strerror)                                                                                          \
-    USE(curl_free) USE(curl_global_init) USE(curl_multi_add_handle) USE(curl_multi_cleanup)                          \
+    USE(curl_easy_strerror) USE(curl_free) USE(curl_global_init) USE(curl_multi_add_handle) USE(curl_multi_cleanup)  \
     USE(curl_multi_info_read) USE(curl_multi_init) USE(curl_multi_perform) USE(curl_multi_poll)                      \
     USE(curl_multi_remove_handle) USE(curl_multi_wakeup) USE(curl_slist_append) USE(curl_slist_free_all)             \
     USE(curl_url) USE(curl_url_cleanup) USE(curl_url_get) USE(curl_url_set) USE(curl_version_info)

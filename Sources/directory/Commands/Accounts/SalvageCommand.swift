@@ -13,7 +13,8 @@ let salvageSpec = CommandSpec(
         damaged file is kept under another name: end other programs that use the store before, and start them again after.
         """,
     examples: ["directory accounts salvage", "directory accounts salvage --replace"],
-    options: [.flag("replace", "put the copy in the place of the damaged file", environment: .none)])
+    options: [.flag("replace", "put the copy in the place of the damaged file")],
+    formats: OutputFormat.ofSentences)
 
 /// `accounts salvage`
 @MainActor
