@@ -33,7 +33,7 @@ final class CurlBody: ResponseBodySource {
             return nil
         case .nothing:
             return try await withTaskCancellationHandler {
-                try await withCheckedThrowingContinuation { channel.wait($0) }
+                try await withCheckedThrowingContinuation { if channel.wait($0) { transport.thread.goOn(mark) } }
             } onCancel: {
                 stop()
             }

@@ -19,7 +19,7 @@ extension CurlTransfer {
     private static let bufferSize = 1 << 18
 
     /// Gives what libcurl refused, or nil.
-    func setOptions(_ certificates: TrustedCertificates, _ own: ClientCertificate?) -> CURLcode? {
+    func setOptions(_ own: ClientCertificate?) -> CURLcode? {
         let plan = submission.plan
         var failure: CURLcode?
         func require(_ code: CURLcode) {
@@ -56,6 +56,10 @@ extension CurlTransfer {
         set(CURLOPT_CONNECTTIMEOUT_MS, plan.connectTimeout.milliseconds)
         if plan.address.scheme == "https" {
             require(certificates.apply(extent, to: handle))
+            let pins = plan.trust.pinnedKeys
+            if !pins.isEmpty {
+                set(CURLOPT_PINNEDPUBLICKEY, pins.map { "sha256//\($0.base64)" }.sorted().joined(separator: ";"))
+            }
             if let own {
                 set(CURLOPT_SSLCERT, own.certificateFile)
                 set(CURLOPT_SSLKEY, own.keyFile)

@@ -10,9 +10,13 @@ final class CurlWorker {
     static let maximumStreamsPerOrigin = 32
     private static let maximumIdleHandles = 8
     private static let maximumKeptConnections = 16
+    private static let maximumAuthorities = 16
 
     private let multi: UnsafeMutableRawPointer
-    private let certificates: Result<TrustedCertificates, HTTPTransportError>
+    private let caFile: String?
+    private let system: SystemCertificates
+    /// By the path of the added file, each read once.
+    private var certificates: [String?: Result<TrustedCertificates, HTTPTransportError>] = [:]
     private let clientCertificate: ClientCertificate?
     private var running: [UnsafeMutableRawPointer: CurlTransfer] = [:]
     private var runningPerLane: [Lane: Int] = [:]
@@ -29,13 +33,12 @@ final class CurlWorker {
         system: SystemCertificates, wake: @escaping @Sendable (CancellationMark) -> Void
     ) {
         self.multi = multi
+        self.caFile = caFile
+        self.system = system
         self.wake = wake
         self.clientCertificate = clientCertificate
         _ = ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, Self.maximumKeptConnections)
         _ = ccurl_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
-        certificates = Result { () throws(HTTPTransportError) in
-            try TrustedCertificates(addingFile: caFile, to: system)
-        }
     }
 
     /// Ends what still runs. The multi handle stays and is the caller's to free, after this.
@@ -79,7 +82,7 @@ final class CurlWorker {
     func perform() {
         var count: Int32 = 0
         _ = curl_multi_perform(multi, &count)
-        if runningStreams > 0 { for transfer in running.values { transfer.submission.channel?.flush() } }
+        if runningStreams > 0 { for transfer in running.values { transfer.flush() } }
         var left: Int32 = 0
         while let message = curl_multi_info_read(multi, &left) {
             guard message.pointee.msg == CURLMSG_DONE, let handle = message.pointee.easy_handle,
@@ -120,7 +123,7 @@ final class CurlWorker {
 
     private func start(_ submission: Submission, trusting extent: TrustedCertificates.Extent? = nil) {
         let trusted: TrustedCertificates
-        switch certificates {
+        switch certificates(addingFile: submission.plan.trust.caFile ?? caFile) {
         case .success(let certificates): trusted = certificates
         case .failure(let failure): return submission.fail(failure.kind, failure.reason)
         }
@@ -149,6 +152,14 @@ final class CurlWorker {
         running[handle] = transfer
         runningPerLane[submission.lane, default: 0] += 1
         if submission.lane.isStreamed { runningStreams += 1 }
+    }
+
+    private func certificates(addingFile path: String?) -> Result<TrustedCertificates, HTTPTransportError> {
+        if let known = certificates[path] { return known }
+        if certificates.count >= Self.maximumAuthorities { certificates = [:] }
+        let read = Result { () throws(HTTPTransportError) in try TrustedCertificates(addingFile: path, to: system) }
+        certificates[path] = read
+        return read
     }
 
     // MARK: - Ending
