@@ -30,6 +30,7 @@ enum Benchmarks {
         Benchmark(name: "jose", run: JOSEBenchmark.run),
         Benchmark(name: "store", run: StoreBenchmark.run),
         Benchmark(name: "directory", run: DirectoryBenchmark.run),
+        Benchmark(name: "requests", run: RequestsBenchmark.run),
     ]
 
     static func main() async {

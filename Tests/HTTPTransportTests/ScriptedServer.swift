@@ -121,6 +121,22 @@ final class Connection: @unchecked Sendable {
         self.received = received
     }
 
+    /// Whether a request that asks first is told to send its content.
+    var accepts: (ReceivedRequest) -> Bool = { _ in true }
+
+    private func readChunks() -> [UInt8]? {
+        var body: [UInt8] = []
+        while true {
+            guard let end = fill(until: { $0.firstRange(of: Array("\r\n".utf8))?.upperBound }),
+                let size = Int(String(decoding: buffer[..<(end - 2)], as: UTF8.self), radix: 16),
+                fill(until: { $0.count >= end + size + 2 ? end : nil }) != nil
+            else { return nil }
+            body += buffer[end..<end + size]
+            buffer.removeFirst(end + size + 2)
+            if size == 0 { return body }
+        }
+    }
+
     /// The next request, or nil when the other side closed.
     func readRequest() -> ReceivedRequest? {
         guard let end = fill(until: { $0.firstRange(of: Array("\r\n\r\n".utf8))?.upperBound }) else { return nil }
@@ -133,6 +149,19 @@ final class Connection: @unchecked Sendable {
             let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             request.fields.append(
                 (String(parts[0]), parts.count > 1 ? parts[1].trimmingCharacters(in: .whitespaces) : ""))
+        }
+        if request.values("Expect").contains("100-continue") {
+            guard accepts(request) else {
+                received(request)
+                return request
+            }
+            send("HTTP/1.1 100 Continue\r\n\r\n")
+        }
+        guard request.values("Transfer-Encoding") != ["chunked"] else {
+            guard let body = readChunks() else { return nil }
+            request.body = body
+            received(request)
+            return request
         }
         let length = request.values("Content-Length").first.flatMap { Int($0) } ?? 0
         guard fill(until: { $0.count >= length ? length : nil }) != nil else { return nil }
@@ -165,6 +194,12 @@ final class Connection: @unchecked Sendable {
     /// Waits for the first bytes, whatever they are.
     func readSomething() {
         _ = fill(until: { $0.isEmpty ? nil : $0.count })
+    }
+
+    /// Reads nothing, until the other side closes or resets.
+    func waitForHold() {
+        var entry = pollfd(fd: socket, events: 0, revents: 0)
+        _ = poll(&entry, 1, 60_000)
     }
 
     /// Waits until the other side closes.

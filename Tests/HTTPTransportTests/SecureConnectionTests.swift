@@ -4,13 +4,11 @@ import Testing
 @testable import HTTPTransport
 
 @Suite(.serialized) struct `Secure connections` {
-    private static let made = Result { try CertificateFolder() }
-
     private let certificates: CertificateFolder
     private let trusting: CurlTransport
 
     init() throws {
-        certificates = try Self.made.get()
+        certificates = try CertificateFolder.shared.get()
         trusting = CurlTransport(caFile: certificates.path("ca.pem"))
     }
 

@@ -4,6 +4,9 @@ import Foundation
 final class CertificateFolder: Sendable {
     let folder: URL
 
+    /// One for all suites: making it takes a second.
+    static let shared = Result { try CertificateFolder() }
+
     /// An authority `ca.pem`, and certificates signed by it: `good` for this machine, `other` for another host, and
     /// `expired`. `self` is signed by itself.
     init() throws {

@@ -23,6 +23,7 @@ import postgresql
 import qr_code
 import refusals
 import registration
+import requests_nginx
 import settings
 import shells
 import signatures
@@ -33,8 +34,8 @@ from world import World
 
 # The topics that need nothing but the program, and those that need real software.
 ALONE = [
-    settings, damage, demo, doctor, interrupted, local_directory, mail_programs, offline, package, postgresql, qr_code, shells,
-    terminal]
+    settings, damage, demo, doctor, interrupted, local_directory, mail_programs, offline, package, postgresql, qr_code,
+    requests_nginx, shells, terminal]
 WITH_PEERS = [
     browser_sign_in, closing_page, grants, keyring, parallel, refusals, registration, signatures, tls]
 

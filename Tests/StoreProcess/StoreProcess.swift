@@ -15,10 +15,14 @@ struct StoreProcess {
         // A limit on the size of files is to be an error, as a full disk is, not the end of the process.
         signal(SIGXFSZ, SIG_IGN)
         let words = CommandLine.arguments.dropFirst()
+        if words.count >= 3, words[1] == "transfer" { await Transfer(Array(words.dropFirst())).run() }
         if words.count >= 3, words[1] == "soak" { await soak(Array(words)) }
         guard words.count >= 3, let port = UInt16(words[3]) else {
             say("usage: store-process tokens|look|change|churn|edit|live DIRECTORY PORT [NUMBER]")
             say("       store-process soak DIRECTORY KILLS [SEED]")
+            say(
+                "       store-process transfer METHOD URL [file=PATH] [to=PATH] [ca=PATH] [pin=PIN] [hold=COUNT] [whole=]"
+            )
             exit(64)
         }
         let process = StoreProcess(place: StorePlace(words[2]), port: port)

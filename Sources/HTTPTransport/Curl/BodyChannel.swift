@@ -130,19 +130,25 @@ final class BodyChannel: Sendable {
         }
     }
 
-    /// Waits for the next chunk, or for the end. Gives it at once where it is there meanwhile.
-    func wait(_ reader: CheckedContinuation<Data?, any Error>) {
+    /// Waits for the next chunk, or for the end. Gives it at once where it is there meanwhile, and then says whether it was full.
+    func wait(_ reader: CheckedContinuation<Data?, any Error>) -> Bool {
         let found: Found = state.withLock { state in
-            if !state.content.isEmpty { return .chunk(Self.takeContent(&state), wasFull: false) }
+            if !state.content.isEmpty {
+                let wasFull = state.isFull
+                return .chunk(Self.takeContent(&state), wasFull: wasFull)
+            }
             if let end = state.end { return .end(end) }
             state.readers.append(reader)
             return .nothing
         }
         switch found {
-        case .chunk(let chunk, _): reader.resume(returning: chunk)
+        case .chunk(let chunk, let wasFull):
+            reader.resume(returning: chunk)
+            return wasFull
         case .end(let result): reader.resume(with: result.map { nil })
         case .nothing: break
         }
+        return false
     }
 
     /// Lets the worker write everything that is still to come to a file. The continuation is resumed at the end; at once when that was.

@@ -92,6 +92,8 @@ extension CurlTransfer {
             } else if says("self-signed", "self signed", "local issuer", "unable to verify", "issuer certificate") {
                 "The certificate comes from an authority that is not trusted here; for a private authority add its"
                     + " certificate with a CA file"
+            } else if code == CURLE_SSL_PINNEDPUBKEYNOTMATCH {
+                "The server's public key is none of those that are pinned for it; if it changed on purpose, pin the new one"
             } else if code == CURLE_SSL_CACERT_BADFILE {
                 "The trusted certificates cannot be read; install the system's CA certificates or check the CA file"
             } else if says("protocol version", "unsupported protocol", "wrong version", "no protocols available") {

@@ -37,12 +37,14 @@ final class CurlTransfer {
 
     /// How many of the trusted certificates are looked through.
     let extent: TrustedCertificates.Extent
+    /// Kept, because libcurl does not copy them.
+    let certificates: TrustedCertificates
     /// What libcurl did not accept, if anything: then the transfer must not start.
     private(set) var failedOption: CURLcode?
 
     private static let maximumBytesInOnePiece: Int64 = 1 << 20
 
-    /// Sets the handle up. The transfer and the certificates must outlive the handle's use of them.
+    /// Sets the handle up. The transfer must outlive the handle's use of it.
     ///
     /// - Parameter goOn: Called, from any thread, when a transfer whose content was not there yet can go on.
     init(
@@ -51,6 +53,7 @@ final class CurlTransfer {
         goOn: @escaping @Sendable (CancellationMark) -> Void
     ) throws(HTTPFileError) {
         self.extent = extent
+        self.certificates = certificates
         self.submission = submission
         self.handle = handle
         let content = submission.plan.content
@@ -64,7 +67,7 @@ final class CurlTransfer {
             _ = bytes.initialize(from: inMemory ?? Data())
         }
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
-        failedOption = setOptions(certificates, clientCertificate)
+        failedOption = setOptions(clientCertificate)
     }
 
     deinit {
@@ -165,6 +168,13 @@ final class CurlTransfer {
         return true
     }
 
+    /// Hands what came to a reader that waits, which may make room for more.
+    func flush() {
+        guard let channel = submission.channel else { return }
+        channel.flush()
+        if receivesNothing, channel.hasRoom { _ = goOn() }
+    }
+
     private func write(_ bytes: UnsafeRawBufferPointer, to file: OpenFile) -> Bool {
         do {
             try file.write(bytes)
@@ -176,6 +186,9 @@ final class CurlTransfer {
     }
 
     // MARK: - Time
+
+    /// For a libcurl that does not say when it begins to write: silence counts from the beginning.
+    func noteActivity() { lastActivity = .now }
 
     /// When the transfer has been silent for too long, unless something happens before; nil while nothing can be said against the server.
     var silenceDeadline: ContinuousClock.Instant? {

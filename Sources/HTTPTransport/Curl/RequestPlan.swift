@@ -19,6 +19,7 @@ struct RequestPlan: Sendable {
     /// Between two bytes.
     let idleTimeout: Duration?
     let maximumResponseSize: Int
+    let trust: ServerTrust
 
     /// Whether a connection that died may be replaced and the request sent again, unseen by the caller.
     ///
@@ -43,10 +44,15 @@ struct RequestPlan: Sendable {
         idleTimeout = request.idleTimeout ?? (request.ownTimeout == nil && (isLarge || isStreamed) ? .seconds(60) : nil)
         firstByteTimeout = request.firstByteTimeout
         connectTimeout = request.connectTimeout
+        trust = request.trust
         maximumResponseSize = max(0, request.maximumResponseSize)
         let host = shownHost
         func refused(_ reason: String) -> HTTPTransportError {
             HTTPTransportError(.invalidRequest, host: host, reason: reason)
+        }
+        guard trust.pinnedKeys.isEmpty || address.scheme == "https" else {
+            throw HTTPTransportError(
+                .tls, host: host, reason: "The server's key is pinned, and plain http has none; use an https address.")
         }
         guard Self.isToken(method), method.utf8.count <= 64 else {
             throw refused("The method is not a token of letters; use a name like GET or POST.")

@@ -73,6 +73,8 @@ public struct HTTPRequest: Sendable, Equatable {
     var ownTimeout: Duration?
     /// The most bytes that the answer's content may have, after decompression.
     public var maximumResponseSize = 1 << 20
+    /// Which https servers are believed to be who they say.
+    public var trust = ServerTrust.system
     /// What happens with a 3xx answer.
     public var redirects: RedirectPolicy = .none
 
