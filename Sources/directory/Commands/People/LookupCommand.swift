@@ -26,7 +26,7 @@ struct LookupCommand {
         do {
             for try await lookup in lookups {
                 answered += 1
-                line?.show(answered, of: names.count, "names")
+                line?.show(answered, of: nil, "names")
                 switch lookup.result {
                 case .success(let user):
                     try writer.write(PersonRecord(user: user, fields: fields))
