@@ -27,7 +27,7 @@ extension BrowseModel {
         line.add(isSelected ? "> " : "  ")
         line.add(place < 9 ? "\(place + 1) " : "  ", .key)
         line.add(choice.label, .label)
-        line.fill(to: 18)
+        line.fill(to: 19)
         line.add(choice.summary ?? DisplayText.visible(choice.text))
         line.fill()
         return isSelected ? line.all(.selected) : line

@@ -38,6 +38,10 @@ extension BrowseModel {
             return entries.remove(at: place)
         }
         _ = take("Name")
+        // Said once where it is the mail address, as it is for most.
+        if entries.first(where: { $0.label == "UPN" })?.values == entries.first(where: { $0.label == "Mail" })?.values {
+            _ = take("UPN")
+        }
         let first = ["Mail", "Phone", "Mobile", "Title", "Department", "Office"].compactMap(take)
         let id = take("Id")
         var lines = detailFailureLines(columns)
@@ -78,20 +82,20 @@ extension BrowseModel {
         ) {
             switch part {
             case .notAsked:
-                if let notAsked { entries.append(PartEntry(label: label, text: notAsked, style: .dimmed, key: key)) }
+                if let notAsked { entries.append(PartEntry(label: label, text: "\(key) \(notAsked)", style: .dimmed)) }
             case .value(let value): entries.append(PartEntry(label: label, text: words(value), key: key))
             case .none: entries.append(PartEntry(label: label, text: "none", style: .dimmed))
             case .notPermitted(let error):
-                entries.append(PartEntry(label: label, text: Self.words(error) + " (a: sign in anew)", style: .warning))
+                entries.append(PartEntry(label: label, text: Self.words(error), style: .warning, key: "a"))
             case .failed(let error):
-                entries.append(PartEntry(label: label, text: Self.words(error) + " (R tries again)", style: .failure))
+                entries.append(PartEntry(label: label, text: Self.words(error), style: .failure, key: "R"))
             }
         }
         add("Manager", person.manager, key: "m", notAsked: nil) { PeopleList.Row($0).name }
-        add("Reports", person.reports, key: "r", notAsked: isOffline ? nil : "shown by") {
+        add("Reports", person.reports, key: "r", notAsked: isOffline ? nil : "shows them") {
             counted($0.count, "person", "people")
         }
-        add("Groups", person.groups, key: "M", notAsked: isOffline ? nil : "shown by") {
+        add("Groups", person.groups, key: "M", notAsked: isOffline ? nil : "shows them") {
             counted($0.count, "group", "groups")
         }
         add("Photo", person.photo, key: "p", notAsked: nil) { photo in
@@ -142,9 +146,11 @@ extension BrowseModel {
             let id = detail.target, case .some(.some(let photo)) = photos[id]
         else { return nil }
         let layout = layout
+        if layout.arrangement == .single, focus != .detail { return nil }
         // Below the query line and the pane's heading; where the panes are one below the other, below the list with its heading.
         let row = layout.arrangement == .below ? 1 + layout.listRows + 1 + 1 : 2
-        if layout.arrangement == .single, focus != .detail { return nil }
+        // What is said at the bottom is read first.
+        guard row + Self.picture.rows <= 1 + layout.bodyRows - noticeLines.count else { return nil }
         return ScreenPicture(
             name: id, bytes: photo.bytes,
             area: ScreenArea(

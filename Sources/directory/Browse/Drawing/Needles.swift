@@ -37,10 +37,21 @@ struct Needles: Sendable {
 
     private static func isInWord(_ character: Character) -> Bool { character.isLetter || character.isNumber }
 
-    /// A letter without its case and its accents, as directories compare.
+    /// A letter without its case and its accents, as directories compare. Unicode's name for the letter says which it is: `LATIN SMALL
+    /// LETTER E WITH ACUTE`.
     private static func folded(_ character: Character) -> String {
         if character.isASCII { return character.lowercased() }
-        let scalars = String(character).lowercased().unicodeScalars
-        return String(String.UnicodeScalarView(scalars.filter { !DisplayText.isCombining($0) }))
+        return String(character).lowercased().unicodeScalars.filter { !(0x300...0x36F).contains($0.value) }
+            .map(base).joined()
+    }
+
+    private static func base(_ scalar: Unicode.Scalar) -> String {
+        guard !scalar.isASCII, let name = scalar.properties.name, let with = name.firstRange(of: " WITH ") else {
+            return String(scalar)
+        }
+        let latin = "LATIN SMALL LETTER "
+        let base = name[..<with.lowerBound]
+        // A Latin letter may be meant by one of ASCII.
+        return base.hasPrefix(latin) ? base.dropFirst(latin.count).lowercased() : String(base)
     }
 }

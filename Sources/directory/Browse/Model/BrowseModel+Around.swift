@@ -97,8 +97,7 @@ extension BrowseModel {
         case .notPermitted(let error):
             say("The manager of \(row.name): \(Self.words(error)). a signs in anew.", .failure)
         case .failed(let error):
-            say("The manager of \(row.name): \(Self.words(error)). ctrl-r tries again.", .failure)
-            detail.failure = BrowseFailure(summary: "not everything about \(row.name) could be read")
+            say("The manager of \(row.name): \(Self.words(error)). R tries again.", .failure)
         }
     }
 

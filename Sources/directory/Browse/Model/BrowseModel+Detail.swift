@@ -147,11 +147,16 @@ extension BrowseModel {
         if photo == nil, !showsPictures, let name = list.selection?.name { say("\(name) has no photo.") }
     }
 
-    func sayNobodyText() -> String {
-        list.rows.isEmpty ? "Nobody is listed: / goes to the search line." : "Nobody is chosen."
+    mutating func sayNobody() {
+        say(
+            list.rows.isEmpty ? "Nobody is listed: / goes to the search line." : "Nobody is known by this row.",
+            .warning)
     }
+}
 
-    mutating func sayNobody() { say(sayNobodyText(), .warning) }
+extension UserDetail {
+    /// Whether the directory failed at a part that the detail shows.
+    var hasFailedPart: Bool { manager.hasFailed || photo.hasFailed }
 }
 
 extension UserDetail.Part {
@@ -162,4 +167,7 @@ extension UserDetail.Part {
         case .notAsked, .failed: false
         }
     }
+
+    /// Whether the directory failed at it.
+    var hasFailed: Bool { if case .failed = self { true } else { false } }
 }

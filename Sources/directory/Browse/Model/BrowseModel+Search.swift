@@ -77,9 +77,8 @@ extension BrowseModel {
     /// Tries again what failed, or reads the list anew.
     mutating func retry() {
         guard current != nil else { return offerSignIn() }
-        if let id = detail.target, detail.failure != nil {
-            detail.failure = nil
-            if !id.isEmpty { sendDetail() }
+        if detail.failure != nil || known?.detail.hasFailedPart == true {
+            sendDetail()
             if search.failure == nil { return }
         }
         if list.pageFailure != nil, list.number == search.live {

@@ -1,0 +1,233 @@
+import DirectorySearch
+import Testing
+
+@testable import directory
+
+@Suite struct TypingTests {
+    @Test func `one search is sent 150 ms after the last key`() {
+        var browser = DrivenModel()
+        for letter in ["a", "d", "a"] {
+            browser.type(letter)
+            browser.wait(.milliseconds(149))
+            #expect(browser.wanted.isEmpty)
+        }
+        browser.wait(.milliseconds(1))
+        #expect(browser.wanted == [.search(1, "ada")])
+        browser.wait(.seconds(60))
+        #expect(browser.wanted.count == 1)
+    }
+
+    @Test func `nothing is sent for less than two letters, and the list goes`() {
+        var browser = DrivenModel()
+        browser.type(" a ")
+        browser.wait(.seconds(1))
+        #expect(browser.wanted.isEmpty)
+        #expect(browser.shows("Type at least 2 letters"))
+        browser.type("d")
+        browser.wait(.seconds(1))
+        #expect(browser.wanted == [.search(1, "a d")])
+        browser.answer([.ada])
+        #expect(browser.names == ["Ada Lovelace"])
+        browser.press(.backspace, .backspace)
+        #expect(browser.names.isEmpty)
+    }
+
+    @Test func `letters are counted as people see them`() {
+        var browser = DrivenModel()
+        browser.type("e\u{301}")
+        browser.press(.character("\u{302}"))
+        browser.wait(.seconds(1))
+        #expect(browser.wanted.isEmpty)
+        browser.type("李")
+        browser.wait(.seconds(1))
+        #expect(browser.wanted == [.search(1, "e\u{301}\u{302}李")])
+    }
+
+    @Test func `a key cancels the search that runs, and its late answer is dropped`() {
+        var browser = DrivenModel()
+        browser.type("ad")
+        browser.wait(.milliseconds(150))
+        let old = browser.searchNumber
+        browser.type("e")
+        #expect(browser.wanted == [.search(1, "ad"), .cancelSearch])
+        browser.send(
+            .people(old, BrowsePage(people: [.ada], hasMore: false, source: .directory, isContinuation: false)))
+        #expect(browser.names.isEmpty)
+        browser.wait(.milliseconds(150))
+        browser.send(
+            .people(old, BrowsePage(people: [.ada], hasMore: false, source: .directory, isContinuation: false)))
+        browser.send(.failed(old, BrowseFailure(summary: "gone")))
+        #expect(browser.names.isEmpty)
+        browser.answer([.adele])
+        #expect(browser.names == ["Adele Vance"])
+    }
+
+    @Test func `the old list stays, dimmed, until the new one is there`() {
+        var browser = DrivenModel()
+        browser.type("ad")
+        browser.wait(.milliseconds(150))
+        browser.answer([.ada, .adele])
+        #expect(browser.style("ele Vance") == .plain)
+        browser.type("e")
+        #expect(browser.style("Adele Vance") == .dimmed)
+        browser.wait(.milliseconds(150))
+        #expect(browser.style("Adele Vance") == .dimmed)
+        browser.answer([.adele, .ada])
+        #expect(browser.style("le Vance") == .plain)
+    }
+
+    @Test func `a text that was taken back before it was sent asks nothing`() {
+        var browser = DrivenModel()
+        browser.type("ad")
+        browser.wait(.milliseconds(150))
+        browser.answer([.ada], hasMore: false)
+        browser.forget()
+        browser.type("x")
+        browser.press(.backspace)
+        browser.wait(.milliseconds(100))
+        #expect(browser.wanted.isEmpty)
+        #expect(!browser.model.isOutdated)
+    }
+
+    @Test func `spaces around the text make no new search`() {
+        var browser = DrivenModel()
+        browser.type("ad")
+        browser.wait(.milliseconds(150))
+        browser.type("  ")
+        browser.wait(.seconds(1))
+        #expect(browser.wanted == [.search(1, "ad")])
+    }
+
+    @Test func `the text of the command line is searched for at once`() {
+        var browser = DrivenModel("ada", accounts: nil)
+        #expect(browser.wanted.isEmpty)
+        browser.send(.accounts([.ada], current: BrowseAccount.ada.id))
+        #expect(browser.wanted == [.search(1, "ada")])
+    }
+
+    @Test func `the copy on this machine answers first and the directory corrects it`() {
+        var browser = DrivenModel()
+        browser.type("ad")
+        browser.wait(.milliseconds(150))
+        browser.answer([.ada, .adele], hasMore: true, source: .offline)
+        #expect(browser.shows("offline copy"))
+        #expect(browser.shows("searching…"))
+        browser.press(.down, .down)
+        #expect(browser.selected == "Adele Vance")
+        browser.answer([.ada, .adam, .adele])
+        #expect(browser.selected == "Adele Vance")
+        #expect(!browser.shows("offline copy"))
+        #expect(!browser.shows("searching…"))
+    }
+
+    @Test func `with --offline the copy's answer is the last`() {
+        var browser = DrivenModel(isOffline: true)
+        browser.type("ad")
+        browser.wait(.milliseconds(150))
+        browser.answer([.ada], source: .offline)
+        #expect(browser.shows("offline copy"))
+        #expect(!browser.shows("searching…"))
+    }
+
+    @Test func `pasted text is searched for as one line`() {
+        var browser = DrivenModel()
+        browser.press(.paste("Ada\nLove\u{1B}[2Jlace\t"))
+        browser.wait(.milliseconds(150))
+        #expect(browser.wanted == [.search(1, "Ada Love[2Jlace")])
+    }
+
+    @Test func `a huge paste is cut, and nothing is parted`() {
+        var browser = DrivenModel()
+        browser.press(.paste(String(repeating: "👩‍👩‍👧李", count: 100_000)))
+        #expect(browser.model.query.text.utf8.count <= QueryText.mostBytes)
+        browser.wait(.milliseconds(150))
+        #expect(browser.wanted.count == 1)
+    }
+
+    @Test func `an empty result says what was searched and what to try`() {
+        var browser = DrivenModel()
+        browser.type("xq")
+        browser.wait(.milliseconds(150))
+        browser.answer([])
+        #expect(browser.shows("Nobody is found for xq."))
+        #expect(browser.shows("the directory of ada@contoso.com"))
+        #expect(browser.shows("Try fewer letters"))
+    }
+
+    // MARK: Pauses and failures
+
+    private static let throttled = BrowseFailure(
+        summary: "the directory takes no more requests for now", retryAfter: .seconds(12))
+
+    @Test func `a pause counts down, typing goes on, and the newest text is sent when it is over`() {
+        var browser = DrivenModel()
+        browser.type("ad")
+        browser.wait(.milliseconds(150))
+        browser.send(.failed(browser.searchNumber, Self.throttled))
+        #expect(browser.shows("The directory asks for a pause: again in 12 s."))
+        browser.wait(.milliseconds(2500))
+        #expect(browser.shows("again in 10 s."))
+        browser.forget()
+        browser.type("ele")
+        #expect(browser.shows("Search adele"))
+        browser.wait(.milliseconds(9499))
+        #expect(browser.wanted.isEmpty)
+        browser.wait(.milliseconds(1))
+        #expect(browser.wanted == [.search(2, "adele")])
+        #expect(!browser.shows("pause"))
+    }
+
+    @Test func `a pause without end is cut to a day, and one of nothing lasts a second`() {
+        var browser = DrivenModel()
+        browser.type("ad")
+        browser.wait(.milliseconds(150))
+        browser.send(.failed(1, BrowseFailure(summary: "x", retryAfter: .seconds(Int64.max / 2))))
+        #expect(browser.shows("again in 86400 s."))
+        var other = DrivenModel()
+        other.type("ad")
+        other.wait(.milliseconds(150))
+        other.send(.failed(1, BrowseFailure(summary: "x", retryAfter: .zero)))
+        other.wait(.milliseconds(999))
+        #expect(other.wanted.count == 1)
+        other.wait(.milliseconds(1))
+        #expect(other.wanted == [.search(1, "ad"), .search(2, "ad")])
+    }
+
+    @Test
+    func `a broken network leaves the list, is told with the key that tries again, and the next letter tries again`() {
+        var browser = DrivenModel()
+        browser.type("ad")
+        browser.wait(.milliseconds(150))
+        browser.answer([.ada])
+        browser.type("e")
+        browser.wait(.milliseconds(150))
+        browser.send(
+            .failed(
+                browser.searchNumber,
+                BrowseFailure(summary: "the network does not answer", reason: "no route", isNetwork: true)))
+        #expect(browser.shows("The network does not answer: no route. Enter tries again."))
+        #expect(browser.names == ["Ada Lovelace"])
+        browser.forget()
+        browser.press(.enter)
+        #expect(browser.wanted == [.search(3, "ade")])
+        browser.send(.failed(3, BrowseFailure(summary: "the network does not answer", isNetwork: true)))
+        browser.press(.down)
+        #expect(browser.shows("R tries again."))
+        browser.press(.character("R"))
+        browser.send(
+            .failed(browser.searchNumber, BrowseFailure(summary: "the network does not answer", isNetwork: true)))
+        browser.press(.character("/"))
+        browser.type("l")
+        browser.wait(.milliseconds(150))
+        #expect(browser.wanted.last == .search(5, "adel"))
+        #expect(!browser.shows("does not answer"))
+    }
+
+    @Test func `nothing wakes the program while nothing happens`() {
+        var browser = DrivenModel()
+        browser.list([.ada, .adele])
+        browser.answerDetail()
+        browser.wait(.seconds(1))
+        #expect(browser.wake == nil)
+    }
+}
