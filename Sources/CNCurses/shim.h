@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <wchar.h>
@@ -32,9 +33,16 @@ static inline attr_t ccurses_attributes(unsigned look) {
          | ((look & CCURSES_UNDERLINE) ? A_UNDERLINE : 0) | ((look & CCURSES_REVERSE) ? A_REVERSE : 0);
 }
 
-// Takes the person's language for characters. Gives whether that is UTF-8.
+// Takes the person's language for characters. Gives whether that is UTF-8. A language that is not installed here, as often over SSH, is
+// taken for what its name says of the characters.
 static inline int ccurses_use_locale(void) {
-    if (setlocale(LC_CTYPE, "") == NULL) return 0;
+    if (setlocale(LC_CTYPE, "") == NULL) {
+        const char *name = getenv("LC_ALL");
+        if (name == NULL || *name == 0) name = getenv("LC_CTYPE");
+        if (name == NULL || *name == 0) name = getenv("LANG");
+        if (name == NULL || (strstr(name, "UTF-8") == NULL && strstr(name, "utf8") == NULL)) return 0;
+        if (setlocale(LC_CTYPE, "C.UTF-8") == NULL && setlocale(LC_CTYPE, "en_US.UTF-8") == NULL) return 0;
+    }
     const char *codeset = nl_langinfo(CODESET);
     return codeset != NULL && (strcmp(codeset, "UTF-8") == 0 || strcmp(codeset, "utf8") == 0);
 }

@@ -2,10 +2,9 @@ import CNCurses
 
 /// Puts screens into ncurses, which sends what changed. Used on the terminal's thread only.
 struct CursesDrawing {
-    private var palette = TerminalPalette(colours: 0)
+    private(set) var palette = TerminalPalette(colours: 0)
     private var pairs: [Int: Int32] = [:]
     private let cells: TerminalCells
-    private var shown: Screen?
     /// Whether everything has to be written anew.
     private var isForgotten = true
 
@@ -28,19 +27,24 @@ struct CursesDrawing {
     /// What is on the terminal is not known any more.
     mutating func forget() { isForgotten = true }
 
-    /// Shows the same as before.
-    mutating func drawAgain() {
-        if let shown { draw(shown) }
-    }
+    /// What is shown, to be shown again.
+    private(set) var shown: Screen?
 
     /// Shows a screen. Rows that are as before are left alone.
-    mutating func draw(_ screen: Screen) {
+    ///
+    /// - Returns: the rows in which something drawn without ncurses may be gone.
+    @discardableResult
+    mutating func draw(_ screen: Screen) -> Erased {
+        var erased = Erased(isAll: isForgotten)
         var (columns, rows): (Int32, Int32) = (0, 0)
         ccurses_current_size(&columns, &rows)
         if isForgotten { ccurses_redraw_all() }
         for row in 0..<Int(rows) {
             let texts = row < screen.rows.count ? screen.rows[row] : []
             if !isForgotten, let shown, row < shown.rows.count, shown.rows[row] == texts { continue }
+            // ncurses writes the cells that are others, and erases the end of a row that is shorter or longer.
+            let before = shown.map { row < $0.rows.count ? Self.width($0.rows[row]) : 0 }
+            if before != Self.width(texts) { erased.rows.insert(row) }
             ccurses_clear_row(Int32(row))
             var column = 0
             for text in texts { column = put(text, row, column, limit: Int(columns)) }
@@ -52,6 +56,25 @@ struct CursesDrawing {
         }
         shown = screen
         isForgotten = false
+        return erased
+    }
+
+    /// What was written over.
+    struct Erased {
+        /// Whether that is everything.
+        var isAll = false
+        var rows: Set<Int> = []
+
+        func touches(_ area: ScreenArea) -> Bool {
+            isAll || (area.row..<area.row + area.rows).contains(where: rows.contains)
+        }
+    }
+
+    /// The columns up to the last letter.
+    private static func width(_ row: [ScreenText]) -> Int {
+        var text = row.map(\.text).joined()[...]
+        while text.last == " " { text.removeLast() }
+        return DisplayText.width(String(text))
     }
 
     /// Writes these rows anew, over what was drawn there without ncurses.

@@ -41,7 +41,7 @@ actor CursesThread {
         self.inbox = inbox
         self.environment = environment
         drawing = CursesDrawing(isUnicode: isUnicode)
-        graphics = TerminalGraphics(environment: environment)
+        graphics = TerminalGraphics(environment: environment, isUnicode: isUnicode)
     }
 
     /// Takes the terminal, if it can be used.
@@ -50,6 +50,7 @@ actor CursesThread {
         TerminalRestoration.arm(restoringBytes())
         TerminalSignals.begin(writingTo: commands.signalDescriptor)
         drawing.begin(colours: usesColour ? Int(ccurses_begin_colours()) : 0)
+        graphics.colours = drawing.palette.colours
         write(Self.pasteOn)
         tellSize()
         return true
@@ -106,12 +107,9 @@ actor CursesThread {
             let waiting = commands.take()
             if waiting.closes { break }
             if waiting.redraws { drawing.forget() }
-            if let screen = waiting.screen {
-                drawing.draw(screen)
-                graphics.draw(screen.picture, in: screen.size, drawing) { write($0) }
-            } else if waiting.redraws {
-                drawing.drawAgain()
-                graphics.drawAgain(drawing) { write($0) }
+            if let screen = waiting.screen ?? (waiting.redraws ? drawing.shown : nil) {
+                let erased = drawing.draw(screen)
+                graphics.draw(screen.picture, erased, drawing) { write($0) }
             }
             for text in waiting.copies {
                 write(OSC52.sequence(for: text, isInTmux: environment["TMUX"]?.isEmpty == false))

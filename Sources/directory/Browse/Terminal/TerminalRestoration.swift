@@ -120,13 +120,14 @@ enum TerminalSignals {
 
 private func tell(_ number: Int32) {
     let before = errno
-    var letter: UInt8 =
+    let meaning: TerminalSignals.Letter =
         switch number {
-        case SIGWINCH: 0x72
-        case SIGCONT: 0x63
-        case SIGTSTP: 0x74
-        default: 0x68
+        case SIGWINCH: .resized
+        case SIGCONT: .continued
+        case SIGTSTP: .stop
+        default: .hangUp
         }
+    var letter = meaning.rawValue
     _ = write(TerminalSignals.pipe.pointee, &letter, 1)
     errno = before
 }
