@@ -22,6 +22,8 @@ final class Terminal {
         Issue.record("no program is to be run")
         return 0
     }
+    /// The terminal that the browser is shown in.
+    var browseTerminal: (@MainActor (BrowseInbox) async throws -> any BrowseTerminal)?
     /// What the person pastes, given what the program said so far.
     var pastes: (@Sendable (String) async throws -> String?)?
 
@@ -97,6 +99,7 @@ final class Terminal {
             }
         }
         if hasBrowser { world.openBrowser = open }
+        world.browseTerminal = browseTerminal
         let meanwhile = meanwhile
         // The waits of a retry, of seconds, are over at once; the sign-in's time for the person is longer, and stays.
         world.sleep = {
