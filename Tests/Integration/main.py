@@ -6,6 +6,7 @@ import sys
 import time
 import traceback
 
+import browse
 import browser_sign_in
 import damage
 import demo
@@ -27,7 +28,8 @@ from checks import Checks
 from world import World
 
 # The topics that need nothing but the program, and those that need real software.
-ALONE = [settings, damage, demo, local_directory, offline, package, postgresql, shells, terminal]
+ALONE = [settings, damage, demo, local_directory, offline, package, postgresql, shells, terminal,
+         browse]
 WITH_PEERS = [browser_sign_in, grants, keyring, parallel, refusals, registration, signatures, tls]
 
 
