@@ -137,23 +137,13 @@ final class PseudoTerminal {
         return true
     }
 
-    /// The processor time of all threads of the program so far, in seconds; nil where the system does not tell it so exactly.
+    /// The processor time of the program so far, in seconds; nil where the system does not tell it so exactly.
     var processor: Double? {
         #if os(Linux)
-            guard let folder = opendir("/proc/\(child)/task") else { return nil }
-            defer { closedir(folder) }
-            var sum = 0.0
-            while let entry = readdir(folder) {
-                let name = withUnsafeBytes(of: entry.pointee.d_name) {
-                    String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-                }
-                guard Int(name) != nil, let file = fopen("/proc/\(child)/task/\(name)/schedstat", "r") else { continue }
-                defer { fclose(file) }
-                var line = [CChar](repeating: 0, count: 128)
-                guard fgets(&line, 128, file) != nil else { continue }
-                sum += Double(strtoull(line, nil, 10)) / 1e9
-            }
-            return sum
+            var clock = clockid_t()
+            var time = timespec()
+            guard clock_getcpuclockid(child, &clock) == 0, clock_gettime(clock, &time) == 0 else { return nil }
+            return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
         #else
             return nil
         #endif
