@@ -24,6 +24,7 @@ struct Benchmark: Sendable {
 @MainActor
 enum Benchmarks {
     static let all = [
+        Benchmark(name: "browse", run: BrowseBenchmark.run),
         Benchmark(name: "offline", run: OfflineBenchmark.run),
         Benchmark(name: "command", run: CommandBenchmark.run),
         Benchmark(name: "callers", run: AccessTokenScene.run),

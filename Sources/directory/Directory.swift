@@ -191,6 +191,7 @@ enum Directory {
         case ["show"]: return try await PeopleCommand(context).show()
         case ["sync"]: return try await SyncCommand(context).run()
         case ["query"]: return try await QueryCommand(context).run()
+        case ["browse"]: return try await BrowseCommand(context).run()
         case ["providers", "list"]: return try ProvidersCommand(context).list()
         case ["providers", "show"]: return try ProvidersCommand(context).show()
         case ["providers", "check"]: return try await ProvidersCommand(context).check()

@@ -6,6 +6,7 @@ import sys
 import time
 import traceback
 
+import browse
 import browser_sign_in
 import closing_page
 import damage
@@ -34,7 +35,7 @@ from world import World
 
 # The topics that need nothing but the program, and those that need real software.
 ALONE = [
-    settings, damage, demo, doctor, interrupted, local_directory, mail_programs, offline, package, postgresql, qr_code,
+    browse, settings, damage, demo, doctor, interrupted, local_directory, mail_programs, offline, package, postgresql, qr_code,
     requests_nginx, shells, terminal]
 WITH_PEERS = [
     browser_sign_in, closing_page, grants, keyring, parallel, refusals, registration, signatures, tls]

@@ -24,16 +24,19 @@ class Terminal:
     """A private tmux server with one window. The status of the command is kept when it ends."""
 
     def __init__(self, world, columns, rows, *words):
+        self.start(world, columns, rows)
+        command = f"trap : INT; {shlex.join([world.program, *words])}; echo $? > {shlex.quote(self.status_file)}"
+        self.tmux("respawn-pane", "-k", "-t", "m", "sh", "-c", command)
+
+    def start(self, world, columns, rows, **environment):
         self.socket = world.path(f"tmux-{len(world.closers)}")
         self.status_file = self.socket + ".status"
-        self.environment = world.environment | {"TERM": "xterm-256color"}
+        self.environment = world.environment | {"TERM": "xterm-256color"} | environment
         world.closers.append(self.stop)
-        command = f"trap : INT; {shlex.join([world.program, *words])}; echo $? > {shlex.quote(self.status_file)}"
         self.tmux("-f", "/dev/null", "new-session", "-d", "-s", "m", "-x", str(columns), "-y", str(rows), "sleep 99999")
         for name, value in (("remain-on-exit", "on"), ("remain-on-exit-format", ""), ("history-limit", "20000"),
                             ("status", "off")):
             self.tmux("set", "-g", name, value)
-        self.tmux("respawn-pane", "-k", "-t", "m", "sh", "-c", command)
 
     def tmux(self, *words):
         done = subprocess.run(["tmux", "-u", "-S", self.socket, *words], env=self.environment, capture_output=True,

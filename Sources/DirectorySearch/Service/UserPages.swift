@@ -36,6 +36,10 @@ public struct UserPages: AsyncSequence, Sendable {
     /// Begins to read; the first request is sent by the first `next()`.
     public func makeAsyncIterator() -> Iterator { Iterator(begin()) }
 
+    /// Begins to read without fetching ahead: each `next()` sends its own request. For whoever asks for a further page only when a person
+    /// wants it. A source is a value: where a copy failed, the one before it can be asked again.
+    public func makeSource() -> any UserPageSource { begin() }
+
     /// Reads the pages in order.
     public struct Iterator: AsyncIteratorProtocol, Sendable {
         private enum State: Sendable {

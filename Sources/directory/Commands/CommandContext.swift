@@ -26,6 +26,8 @@ struct World {
     /// Becomes another program; comes back only with the number of an error.
     var replaceProcess: @MainActor (_ words: [String], _ environment: [String: String]) -> Int32 =
         ProcessReplacement.replace
+    /// Makes the terminal that the browser is shown in, and whose keys go into this place; nil: the process's own.
+    var browseTerminal: (@MainActor (BrowseInbox) async throws -> any BrowseTerminal)?
     /// Waits; nil: really.
     var sleep: (@Sendable (Duration) async throws -> Void)?
     /// The stores that were opened.
@@ -72,8 +74,8 @@ struct CommandContext {
     /// Network and time, with the command line's wishes.
     func surroundings() -> Surroundings {
         let caFile = invocation.string("ca-file")
-        // A sign-in's time is the person's; everything else has it as a whole, retries included.
-        let timeout = invocation.path == ["sign-in"] ? nil : invocation.duration("timeout")
+        // A sign-in's time is the person's, and so is the browser's; everything else has it as a whole, retries included.
+        let timeout = [["sign-in"], ["browse"]].contains(invocation.path) ? nil : invocation.duration("timeout")
         let deadline = timeout.map { ContinuousClock.now + $0 }
         let console = console
         let isDebug = console.options.verbosity >= .debug
@@ -110,11 +112,17 @@ struct CommandContext {
     }
 
     /// The store, opened.
-    func store(_ settings: Settings) async throws -> AccountStore {
+    ///
+    /// - Parameters:
+    ///   - surroundings: network and time; nil: with the command line's wishes.
+    ///   - watchesOtherProcesses: whether what other processes change is told.
+    func store(
+        _ settings: Settings, surroundings: Surroundings? = nil, watchesOtherProcesses: Bool = false
+    ) async throws -> AccountStore {
         let directory = storeDirectory
         let store = try await AccountStore(
             settings: settings, storage: SQLiteStorage(directory: directory), keyPlaces: try keyPlaces(),
-            surroundings: surroundings(), watchesOtherProcesses: false)
+            surroundings: surroundings ?? self.surroundings(), watchesOtherProcesses: watchesOtherProcesses)
         world.stores.add(store)
         return store
     }

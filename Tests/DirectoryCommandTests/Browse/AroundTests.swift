@@ -42,6 +42,8 @@ import Testing
         answer.manager = .value(.grace)
         browser.send(.detail(2, answer))
         #expect(browser.selected == "Adam Smith")
+        browser.answerDetail { $0.manager = .value(.grace) }
+        #expect(browser.selected == "Adam Smith")
     }
 
     @Test func `no manager, and one that may not be seen, are said`() {

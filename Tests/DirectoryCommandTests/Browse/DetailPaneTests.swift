@@ -186,7 +186,10 @@ import Testing
     @Test func `a photo comes on demand and stands at the right of the detail`() throws {
         var browser = DrivenModel(columns: 120, rows: 30)
         browser.list([.ada])
-        browser.answerDetail { $0.photo = .value(Self.photo) }
+        browser.answerDetail {
+            $0.user.jobTitle = String(repeating: "Engineer of 機械 ", count: 8)
+            $0.photo = .value(Self.photo)
+        }
         #expect(browser.shows("Photo       48×48  p"))
         browser.forget()
         browser.press(.character("p"))

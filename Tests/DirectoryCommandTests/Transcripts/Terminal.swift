@@ -24,6 +24,8 @@ final class Terminal {
     }
     /// Makes the QR codes; nil: the library, where there is one.
     var qrCode: (@Sendable (String) throws -> QRCode)?
+    /// The terminal that the browser is shown in.
+    var browseTerminal: (@MainActor (BrowseInbox) async throws -> any BrowseTerminal)?
     /// What the person pastes, given what the program said so far.
     var pastes: (@Sendable (String) async throws -> String?)?
 
@@ -101,6 +103,7 @@ final class Terminal {
             }
         }
         if hasBrowser { world.openBrowser = open }
+        world.browseTerminal = browseTerminal
         let meanwhile = meanwhile
         // The waits of a retry, of seconds, are over at once; the sign-in's time for the person is longer, and stays.
         world.sleep = {

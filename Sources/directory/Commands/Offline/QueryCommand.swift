@@ -49,7 +49,7 @@ struct QueryCommand {
     ) async throws -> [User] {
         // Completion is for somebody who is typing: it does not wait for a busy service.
         let directory = store.directory(of: account, retry: .never)
-        let query = UserQuery(Self.filter(words), pageSize: min(limit, 999), limit: limit)
+        let query = UserQuery(.typed(words), pageSize: min(limit, 999), limit: limit)
         do {
             var users: [User] = []
             for try await user in directory.users(matching: query) { users.append(user) }
@@ -61,20 +61,6 @@ struct QueryCommand {
             context.console.note("The directory cannot be reached; this is from the offline copy.")
             return users
         }
-    }
-
-    /// One word begins a name or an address; several begin the display name together, or one name or address each. Graph takes about
-    /// 15 comparisons, so that of more than four words only the former is asked.
-    private static func filter(_ words: [String]) -> UserFilter {
-        let whole = UserFilter.displayName(startsWith: words.joined(separator: " "))
-        func parts(_ word: String) -> [UserFilter] {
-            [.givenName(startsWith: word), .surname(startsWith: word), .mail(startsWith: word)]
-        }
-        if words.count == 1, let word = words.first {
-            return .any(of: [whole] + parts(word) + [.userPrincipalName(startsWith: word)])
-        }
-        guard words.count <= 4 else { return whole }
-        return .any(of: [whole, .all(of: words.map { .any(of: parts($0)) })])
     }
 
     private static func isOutage(_ error: any Error) -> Bool {

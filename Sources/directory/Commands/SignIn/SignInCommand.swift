@@ -52,14 +52,10 @@ struct SignInCommand {
         }
     }
 
-    /// The way to go. Where nobody says and no browser can be opened, it is another device, if the provider offers that.
+    /// The way to go.
     private func way(_ type: String, _ store: AccountStore) async throws -> SignInWay {
         if let way = try SignInWay.named(by: invocation) { return way }
-        guard context.world.openBrowser == nil,
-            let obstacle = SignInWay.obstacleToBrowser(context.world.environment)
-        else { return .browser(opens: true, because: nil) }
-        return try await store.offersDeviceSignIn(type: type)
-            ? .device(because: obstacle) : .browser(opens: false, because: obstacle)
+        return try await .byItself(type, store, context.world)
     }
 
     private func signIn(to type: String, _ way: SignInWay, _ store: AccountStore) async throws -> Account {
@@ -75,12 +71,8 @@ struct SignInCommand {
         }
         do {
             return try await store.signIn(to: type, by: method, options: try options())
-        } catch var error as AccountStoreError {
-            // Not every client may do what its provider offers.
-            if case .device(_?) = way, error.kind == .settings, error.hint == nil {
-                error.hint = "directory sign-in \(type) --no-browser shows an address to open on this machine"
-            }
-            throw error
+        } catch let error as AccountStoreError {
+            throw way.explaining(error, type: type)
         }
     }
 

@@ -39,6 +39,23 @@ enum SignInWay: Equatable {
         return (typed.first ?? given.first)?.way
     }
 
+    /// The way where nobody names one: the browser; where none can be opened another device, if the provider offers that.
+    static func byItself(_ type: String, _ store: AccountStore, _ world: World) async throws -> SignInWay {
+        guard world.openBrowser == nil, let obstacle = obstacleToBrowser(world.environment) else {
+            return .browser(opens: true, because: nil)
+        }
+        return try await store.offersDeviceSignIn(type: type)
+            ? .device(because: obstacle) : .browser(opens: false, because: obstacle)
+    }
+
+    /// The error with what else there is to try: not every client may do what its provider offers.
+    func explaining(_ error: AccountStoreError, type: String) -> AccountStoreError {
+        guard case .device(_?) = self, error.kind == .settings, error.hint == nil else { return error }
+        var error = error
+        error.hint = "directory sign-in \(type) --no-browser shows an address to open on this machine"
+        return error
+    }
+
     /// Why no browser can be opened on this machine; nil when one can.
     static func obstacleToBrowser(_ environment: [String: String]) -> String? {
         func has(_ name: String) -> Bool { environment[name].map { !$0.isEmpty } ?? false }

@@ -1,0 +1,153 @@
+import DirectorySearch
+import OAuth2
+import OAuth2AccountStore
+
+/// The accounts as the browser knows them, and which one it uses in this run.
+@MainActor
+final class BrowseAccounts {
+    /// Where people of the account in use are looked for.
+    struct Place {
+        var account: Account
+        var directory: any UserDirectory
+        /// The copy on this machine. It may not be there.
+        var copy: OfflineDirectory
+    }
+
+    private let context: CommandContext
+    private let inbox: BrowseInbox
+    private let store: AccountStore
+    private var watching: Task<Void, Never>?
+    /// What a directory demands that the next sign-in carries, by account.
+    private var demanded: [Account.ID: String] = [:]
+
+    /// The account in use, and where its people are; nil without an account.
+    private(set) var place: Place?
+
+    /// Opens the store. Nobody signed in is no error here; an account that is named and not there is one.
+    init(_ context: CommandContext, _ inbox: BrowseInbox) async throws {
+        self.context = context
+        self.inbox = inbox
+        var surroundings = context.surroundings()
+        let timeout = context.invocation.duration("timeout")
+        let (transport, certified) = (surroundings.transport, surroundings.certifiedTransport)
+        surroundings.transport = { RequestLog(transport($0), timeout, inbox) }
+        surroundings.certifiedTransport = { RequestLog(certified($0, $1), timeout, inbox) }
+        store = try await context.store(
+            try context.settings(), surroundings: surroundings, watchesOtherProcesses: true)
+        do {
+            use(try await context.account(store))
+        } catch let error as CommandError where error.status == .signInNeeded {
+            return
+        }
+    }
+
+    private func use(_ account: Account) {
+        place = Place(
+            account: account, directory: store.directory(of: account, retry: .never),
+            copy: OfflineDirectory(account: account.id, in: context.storeDirectory))
+    }
+
+    // MARK: The list
+
+    /// Uses another account in this run.
+    func use(_ id: Account.ID) async {
+        if let account = try? await store.account(id) { use(account) }
+        inbox.post(await event())
+    }
+
+    /// The accounts whose directory can be looked into, and the one in use.
+    func event() async -> BrowseEvent {
+        let accounts = ((try? await store.accounts()) ?? []).filter {
+            $0.id == place?.account.id || store.settings[$0.type]?.graphAPI != nil
+        }
+        // Another process has removed the one in use.
+        if let place, !accounts.contains(where: { $0.id == place.account.id }) {
+            self.place = nil
+            if let next = accounts.first(where: { $0.type == place.account.type }) { use(next) }
+        }
+        let listed = accounts.map {
+            BrowseAccount(
+                id: $0.id, label: DisplayText.visible($0.label), type: $0.type, needsSignIn: $0.signInNeeded != nil)
+        }
+        return .accounts(listed, current: place?.account.id)
+    }
+
+    /// Tells what other processes change, from now on.
+    func watch() {
+        let events = store.events()
+        watching = Task { [weak self] in
+            for await event in events {
+                switch event {
+                // Nothing that is shown.
+                case .accessTokenChanged, .accessTokenFailed, .userDataChanged, .signInFailed: continue
+                default: break
+                }
+                guard let self else { return }
+                self.inbox.post(await self.event())
+            }
+        }
+    }
+
+    /// Ends the watching.
+    func stop() { watching?.cancel() }
+
+    // MARK: Signing in
+
+    /// Remembers what a directory demands of the next sign-in.
+    func note(_ error: any Error) {
+        guard let id = place?.account.id else { return }
+        switch error {
+        case let error as DirectoryError:
+            if case .signInNeeded(let claims?) = error.kind { demanded[id] = claims }
+        case let error as AccountStoreError:
+            if let claims = error.provider?.claims { demanded[id] = claims }
+        default: break
+        }
+    }
+
+    /// Signs in, to the type of this account or to the one of the command line, and uses the account from then on.
+    func signIn(_ number: Int, _ id: Account.ID?) async {
+        do {
+            var options = SignInOptions()
+            var type = context.typeName(store.settings)
+            if let id, let account = try await store.account(id) {
+                type = account.type
+                options.loginHint = account.userName
+                options.claims = demanded[id]
+            } else if try await !store.accounts(ofType: type).isEmpty {
+                // Otherwise the browser would give the account that is there already.
+                options.prompt = [.selectAccount]
+            }
+            let way = try await SignInWay.byItself(type, store, context.world)
+            let account: Account
+            do {
+                account = try await store.signIn(to: type, by: method(way, number), options: options)
+            } catch let error as AccountStoreError {
+                throw way.explaining(error, type: type)
+            }
+            demanded[account.id] = nil
+            use(account)
+            inbox.post(.signIn(number, .done(label: DisplayText.visible(account.label))))
+            inbox.post(await event())
+        } catch {
+            guard !Task.isCancelled else { return }
+            inbox.post(.signIn(number, .failed(BrowseFailure(reporting: error))))
+        }
+    }
+
+    private func method(_ way: SignInWay, _ number: Int) -> SignInMethod {
+        let inbox = inbox
+        if case .device = way {
+            return .device { prompt in
+                inbox.post(
+                    .signIn(number, .code(prompt.userCode, address: prompt.verificationURI.absoluteString)))
+            }
+        }
+        let open = store.surroundings.openBrowser
+        return .browser { url in
+            inbox.post(.signIn(number, .browser(address: url.absoluteString)))
+            // Where it does not open, the address is there to be opened by hand.
+            if case .browser(opens: true, because: _) = way { try? await open(url) }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import DirectorySearch
+import OAuth2AccountStore
+
+/// Asks for people, on behalf of the account in use, and posts the answers.
+@MainActor
+final class BrowsePeople {
+    private let accounts: BrowseAccounts
+    private let inbox: BrowseInbox
+    private let isOffline: Bool
+    /// The pages of the last search that follow, with the directory that has them.
+    private var further: (number: Int, source: any UserPageSource)?
+
+    /// How many people a page has. Enough for a high terminal; a service answers fewer sooner.
+    private static let pageSize = 100
+    /// How many people the copy gives where it alone is asked: it has no pages.
+    private static let offlineLimit = 1000
+
+    init(_ accounts: BrowseAccounts, _ inbox: BrowseInbox, isOffline: Bool) {
+        self.accounts = accounts
+        self.inbox = inbox
+        self.isOffline = isOffline
+    }
+
+    /// The pages that follow are not wanted any more.
+    func forgetSearch() { further = nil }
+
+    /// People for what was typed: from the copy on this machine, where there is one, and then from the directory.
+    func search(_ number: Int, _ text: String) async throws {
+        let place = try place()
+        if isOffline {
+            let users = try await place.copy.users(typed: text, limit: Self.offlineLimit)
+            return post(number, users, hasMore: false, .offline)
+        }
+        // The copy may be missing, damaged or at work: the directory is asked all the same.
+        if let users = try? await place.copy.users(typed: text, limit: Self.pageSize), !users.isEmpty,
+            !Task.isCancelled
+        {
+            post(number, users, hasMore: false, .offline)
+        }
+        let words = text.split(whereSeparator: \.isWhitespace).map(String.init)
+        var source = place.directory.pages(matching: UserQuery(.typed(words), pageSize: Self.pageSize)).makeSource()
+        let page = try await source.next() ?? UserPage(users: [])
+        guard !Task.isCancelled else { return }
+        further = page.hasMore ? (number, source) : nil
+        post(number, page.users, hasMore: page.hasMore, .directory)
+    }
+
+    /// The page that follows. Where it does not come, it can be asked for again.
+    func nextPage(_ number: Int) async throws {
+        guard let further, further.number == number else { return }
+        var source = further.source
+        let page = try await source.next() ?? UserPage(users: [])
+        guard !Task.isCancelled, self.further?.number == number else { return }
+        self.further = page.hasMore ? (number, source) : nil
+        post(number, page.users, hasMore: page.hasMore, .directory, isContinuation: true)
+    }
+
+    /// A person and these parts of what is around them.
+    func detail(_ number: Int, _ id: String, _ parts: Set<UserDetail.PartName>) async throws {
+        let place = try place()
+        let directory: any UserDirectory = isOffline ? place.copy : place.directory
+        inbox.post(
+            .detail(number, try await directory.detail(of: id, select: UserQuery.defaultProperties, parts: parts)))
+    }
+
+    /// A person's photo; other directories than Graph have none.
+    func photo(_ number: Int, _ id: String) async throws {
+        let graph = isOffline ? nil : try place().directory as? GraphDirectory
+        inbox.post(.photo(number, try await graph?.photo(of: id)))
+    }
+
+    private func place() throws(BrowseFailure) -> BrowseAccounts.Place {
+        guard let place = accounts.place else { throw .nobody }
+        return place
+    }
+
+    private func post(
+        _ number: Int, _ users: [User], hasMore: Bool, _ source: BrowseSource, isContinuation: Bool = false
+    ) {
+        inbox.post(
+            .people(
+                number, BrowsePage(people: users, hasMore: hasMore, source: source, isContinuation: isContinuation)))
+    }
+}

@@ -1,0 +1,261 @@
+import CNCurses
+import OAuth2AccountStore
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// The thread of the terminal: everything that ncurses does is done here.
+actor CursesThread {
+    private let thread = SerialThread()
+    private let commands: TerminalCommands
+    private let inbox: BrowseInbox
+    private let environment: [String: String]
+    private var keys = TerminalKeys()
+    private var drawing: CursesDrawing
+    private var graphics: TerminalGraphics
+    private var isGone = false
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+
+    /// How long an escape may be the beginning of a key, in milliseconds: on a slow connection the rest comes later.
+    private static let escapeDelay: Int32 = 25
+    /// How long the end of a paste is waited for.
+    private static let pasteDelay: Int32 = 1000
+    /// How long a program that was told to stop may run on: where nothing can continue it, the system does not stop it.
+    private static let stopDelay: Int32 = 500
+    /// How long the terminal may take to say what it can show.
+    private static let answerDelay: Int32 = 200
+
+    init(_ commands: TerminalCommands, _ inbox: BrowseInbox, isUnicode: Bool, environment: [String: String]) {
+        self.commands = commands
+        self.inbox = inbox
+        self.environment = environment
+        drawing = CursesDrawing(isUnicode: isUnicode)
+        graphics = TerminalGraphics(environment: environment, isUnicode: isUnicode)
+    }
+
+    /// Takes the terminal, if it can be used.
+    func begin(usesColour: Bool) -> Bool {
+        guard ccurses_begin() != 0 else { return false }
+        TerminalRestoration.arm(restoringBytes())
+        TerminalSignals.begin(writingTo: commands.signalDescriptor)
+        drawing.begin(colours: usesColour ? Int(ccurses_begin_colours()) : 0)
+        graphics.colours = drawing.palette.colours
+        write(Self.pasteOn)
+        tellSize()
+        return true
+    }
+
+    private static let pasteOn = "\u{1B}[?2004h"
+    private static let pasteOff = "\u{1B}[?2004l"
+
+    /// What gives this terminal back: no bracketed paste, the cursor, its own colours and keys, the screen from before.
+    private func restoringBytes() -> [UInt8] {
+        var bytes = Array(Self.pasteOff.utf8)
+        for name in ["sgr0", "op", "cnorm", "rmkx", "rmcup"] {
+            guard let text = ccurses_capability(name) else { continue }
+            bytes += Self.withoutDelays(Array(String(cString: text).utf8))
+        }
+        return bytes
+    }
+
+    /// Without `$<5>`, by which terminfo says that a terminal needs time.
+    private static func withoutDelays(_ bytes: [UInt8]) -> [UInt8] {
+        var kept: [UInt8] = []
+        var index = 0
+        while index < bytes.count {
+            if bytes[index...].starts(with: Array("$<".utf8)),
+                let end = bytes[index...].firstIndex(of: UInt8(ascii: ">"))
+            {
+                index = end + 1
+            } else {
+                kept.append(bytes[index])
+                index += 1
+            }
+        }
+        return kept
+    }
+
+    /// Asks the terminal whether it shows pictures. Keys that come meanwhile are keys.
+    func canShowPictures() -> Bool {
+        guard let question = graphics.question else { return false }
+        write(question)
+        let end = ContinuousClock.now + .milliseconds(Int(Self.answerDelay))
+        while !graphics.isAnswered {
+            let left = ContinuousClock.now.duration(to: end)
+            guard left > .zero, !isGone else { break }
+            let milliseconds = Int32(
+                left.components.seconds * 1000 + left.components.attoseconds / 1_000_000_000_000_000)
+            wait(milliseconds + 1)
+        }
+        return graphics.isAvailable
+    }
+
+    /// Shows screens and reads keys until it is told to close.
+    func run() {
+        while true {
+            let waiting = commands.take()
+            if waiting.closes { break }
+            if waiting.redraws { drawing.forget() }
+            if let screen = waiting.screen ?? (waiting.redraws ? drawing.shown : nil) {
+                let erased = drawing.draw(screen)
+                graphics.draw(screen.picture, erased, drawing) { write($0) }
+            }
+            for text in waiting.copies {
+                write(OSC52.sequence(for: text, isInTmux: environment["TMUX"]?.isEmpty == false))
+            }
+            if waiting.suspends { stop() }
+            wait(nil)
+        }
+        giveBack()
+        TerminalSignals.end()
+    }
+
+    private func giveBack() {
+        graphics.clear { write($0) }
+        write(Self.pasteOff)
+        ccurses_end()
+        TerminalRestoration.disarm()
+    }
+
+    private func takeAgain() {
+        TerminalRestoration.arm(restoringBytes())
+        ccurses_resume()
+        write(Self.pasteOn)
+        tellSize()
+        inbox.post(.resumed)
+    }
+
+    /// Stops the program and everything that was started with it, and comes back when it is continued.
+    private func stop() {
+        giveBack()
+        TerminalSignals.allowStop(true)
+        kill(0, SIGTSTP)
+        // Another thread may be the one that takes the signal: this one goes on until then.
+        var input = pollfd(fd: commands.descriptor, events: Int16(POLLIN), revents: 0)
+        while poll(&input, 1, Self.stopDelay) > 0 {
+            let letters = commands.letters()
+            if letters.contains(TerminalSignals.Letter.continued.rawValue) { break }
+            if letters.contains(TerminalSignals.Letter.hangUp.rawValue) { hangUp() }
+        }
+        TerminalSignals.allowStop(false)
+        takeAgain()
+    }
+
+    private func hangUp() {
+        isGone = true
+        inbox.end()
+    }
+
+    // MARK: Waiting
+
+    /// Waits for keys and letters, at most so many milliseconds, and posts what has come.
+    private func wait(_ limit: Int32?) {
+        let isHeld = isGone || inbox.isFull
+        var sources = [
+            pollfd(fd: commands.descriptor, events: Int16(POLLIN), revents: 0),
+            // A number below zero is passed over.
+            pollfd(fd: isHeld ? -1 : 0, events: Int16(POLLIN), revents: 0),
+        ]
+        var patience = limit ?? -1
+        if keys.isWaiting || keys.isPasting {
+            let delay = keys.isPasting ? Self.pasteDelay : Self.escapeDelay
+            patience = patience < 0 ? delay : min(patience, delay)
+        } else if isHeld, !isGone {
+            patience = 10
+        }
+        let ready = poll(&sources, 2, patience)
+        if ready == 0 { post(keys.flush()) }
+        guard ready > 0 else { return }
+        if sources[0].revents != 0 { read(commands.letters()) }
+        if sources[1].revents != 0 { readKeys() }
+    }
+
+    private func readKeys() {
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        let count = readTerminal(&bytes)
+        if count > 0 { return post(keys.take(bytes[..<count])) }
+        if count == 0 || (errno != EINTR && errno != EAGAIN) { hangUp() }
+    }
+
+    private func readTerminal(_ bytes: inout [UInt8]) -> Int {
+        #if canImport(Glibc)
+            Glibc.read(0, &bytes, bytes.count)
+        #elseif canImport(Musl)
+            Musl.read(0, &bytes, bytes.count)
+        #else
+            Darwin.read(0, &bytes, bytes.count)
+        #endif
+    }
+
+    private func post(_ inputs: [TerminalInput]) {
+        var events: [BrowseEvent] = []
+        for input in inputs {
+            switch input {
+            case .key(let key): events.append(.key(key))
+            case .report(let report): graphics.take(report)
+            }
+        }
+        inbox.post(events)
+    }
+
+    private func read(_ letters: Set<UInt8>) {
+        func has(_ letter: TerminalSignals.Letter) -> Bool { letters.contains(letter.rawValue) }
+        if has(.hangUp) { hangUp() }
+        if has(.stop) { stop() }
+        // Somebody stopped the program from outside, and whoever had the terminal meanwhile may have changed it.
+        if has(.continued) { takeAgain() }
+        if has(.resized) { tellSize() }
+    }
+
+    /// Takes the terminal's size, and tells it.
+    private func tellSize() {
+        var (columns, rows, width, height): (Int32, Int32, Int32, Int32) = (0, 0, 0, 0)
+        if ccurses_terminal_size(&columns, &rows, &width, &height) != 0 {
+            ccurses_resize(columns, rows)
+            graphics.cell = width > 0 && height > 0 ? (Int(width / columns), Int(height / rows)) : nil
+        }
+        ccurses_current_size(&columns, &rows)
+        drawing.forget()
+        inbox.post(.resized(ScreenSize(columns: Int(columns), rows: Int(rows))))
+    }
+
+    private func write(_ text: String) {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty, !isGone {
+            let count = rest.withUnsafeBytes { writeTerminal($0) }
+            if count > 0 { rest = rest.dropFirst(count) } else if errno != EINTR { return }
+        }
+    }
+
+    private func writeTerminal(_ bytes: UnsafeRawBufferPointer) -> Int {
+        #if canImport(Glibc)
+            Glibc.write(1, bytes.baseAddress, bytes.count)
+        #elseif canImport(Musl)
+            Musl.write(1, bytes.baseAddress, bytes.count)
+        #else
+            Darwin.write(1, bytes.baseAddress, bytes.count)
+        #endif
+    }
+}
+
+/// The sequence that asks a terminal to keep a text for pasting, which xterm introduced and most terminals know.
+enum OSC52 {
+    /// - Parameter isInTmux: tmux takes the sequence for itself where its owner allows that; in its own wrapping it hands it on to the
+    ///   terminal outside, where that is allowed. Both are sent.
+    static func sequence(for text: String, isInTmux: Bool) -> String {
+        let sequence = "\u{1B}]52;c;" + Data(text.utf8).base64EncodedString() + "\u{07}"
+        guard isInTmux else { return sequence }
+        return sequence + "\u{1B}Ptmux;" + sequence.replacing("\u{1B}", with: "\u{1B}\u{1B}") + "\u{1B}\\"
+    }
+}

@@ -1,0 +1,131 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The bytes that make a terminal show a picture where its cursor is.
+enum PictureSequences {
+    /// The number of our picture in the terminal.
+    private static let number = 31
+    /// The most that one command of kitty's protocol carries.
+    private static let chunk = 4096
+
+    // MARK: kitty
+
+    /// What asks whether the terminal knows kitty's graphics; nothing is shown.
+    static let kittyQuestion = "\u{1B}_Gi=\(number),s=1,v=1,a=q,t=d,f=24;AAAA\u{1B}\\"
+    /// Whether this is the answer that it does.
+    static func isKittyAnswer(_ text: String) -> Bool { text.hasPrefix("Gi=\(number);OK") }
+    /// Takes the picture away.
+    static let kittyRemoval = "\u{1B}_Ga=d,d=I,i=\(number),q=2\u{1B}\\"
+
+    /// [The graphics protocol](https://sw.kovidgoyal.net/kitty/graphics-protocol/): the file itself if it is a PNG, else the points.
+    static func kitty(_ picture: KittyPicture, columns: Int, rows: Int) -> String {
+        let (format, data): (String, Data) =
+            switch picture {
+            case .png(let file): ("f=100", file)
+            case .pixels(let pixels): ("f=24,s=\(pixels.width),v=\(pixels.height)", Data(pixels.bytes))
+            }
+        let text = Array(data.base64EncodedString().utf8)
+        var sequence = ""
+        var start = 0
+        repeat {
+            let end = min(start + chunk, text.count)
+            let control = start == 0 ? "a=T,\(format),c=\(columns),r=\(rows),i=\(number),q=2,C=1," : ""
+            sequence += "\u{1B}_G\(control)m=\(end < text.count ? 1 : 0);"
+            sequence += String(decoding: text[start..<end], as: UTF8.self) + "\u{1B}\\"
+            start = end
+        } while start < text.count
+        return sequence
+    }
+
+    /// A picture as kitty takes it.
+    enum KittyPicture {
+        case png(Data)
+        case pixels(Pixels)
+    }
+
+    // MARK: Sixel
+
+    /// [DEC's sixel graphics](https://vt100.net/docs/vt3xx-gp/chapter14.html): a palette of 216 colours, errors spread to the neighbours.
+    static func sixel(_ pixels: Pixels) -> String {
+        let colours = cube(pixels)
+        var sequence = "\u{1B}P0;1;0q\"1;1;\(pixels.width);\(pixels.height)"
+        for colour in Set(colours).sorted() {
+            let (red, green, blue) = (Int(colour) / 36, Int(colour) / 6 % 6, Int(colour) % 6)
+            sequence += "#\(colour);2;\(red * 20);\(green * 20);\(blue * 20)"
+        }
+        for top in stride(from: 0, to: pixels.height, by: 6) {
+            let rows = top..<min(top + 6, pixels.height)
+            let used = Set(colours[(rows.lowerBound * pixels.width)..<(rows.upperBound * pixels.width)]).sorted()
+            for colour in used {
+                sequence += "#\(colour)"
+                var run: (letter: UInt8, count: Int) = (0, 0)
+                for column in 0..<pixels.width {
+                    var bits: UInt8 = 0
+                    for row in rows where colours[row * pixels.width + column] == colour { bits |= 1 << (row - top) }
+                    if run.letter == bits + 63 {
+                        run.count += 1
+                    } else {
+                        sequence += repeated(run)
+                        run = (bits + 63, 1)
+                    }
+                }
+                sequence += repeated(run) + "$"
+            }
+            sequence += "-"
+        }
+        return sequence + "\u{1B}\\"
+    }
+
+    private static func repeated(_ run: (letter: UInt8, count: Int)) -> String {
+        let letter = String(Unicode.Scalar(run.letter))
+        return run.count > 3 ? "!\(run.count)\(letter)" : String(repeating: letter, count: run.count)
+    }
+
+    /// Each point as one of the 6×6×6 colours. What is lost goes to the points to the right and below, as Floyd and Steinberg have it.
+    private static func cube(_ pixels: Pixels) -> [UInt8] {
+        var values = pixels.bytes.map { Int($0) }
+        var colours = [UInt8](repeating: 0, count: pixels.width * pixels.height)
+        for row in 0..<pixels.height {
+            for column in 0..<pixels.width {
+                let place = row * pixels.width + column
+                var colour = 0
+                for part in 0..<3 {
+                    let value = min(max(values[place * 3 + part], 0), 255)
+                    let level = (value + 25) / 51
+                    colour = colour * 6 + level
+                    let rest = value - level * 51
+                    if column + 1 < pixels.width { values[(place + 1) * 3 + part] += rest * 7 / 16 }
+                    guard row + 1 < pixels.height else { continue }
+                    let below = place + pixels.width
+                    if column > 0 { values[(below - 1) * 3 + part] += rest * 3 / 16 }
+                    values[below * 3 + part] += rest * 5 / 16
+                    if column + 1 < pixels.width { values[(below + 1) * 3 + part] += rest / 16 }
+                }
+                colours[place] = UInt8(colour)
+            }
+        }
+        return colours
+    }
+
+    // MARK: Blocks
+
+    /// Half blocks, two points a cell: the upper is the letter's colour, the lower the background. The picture has as many columns, and
+    /// twice as many rows. A line each.
+    static func blocks(_ pixels: Pixels, hasAllColours: Bool) -> [String] {
+        func colour(_ point: (red: UInt8, green: UInt8, blue: UInt8)) -> String {
+            if hasAllColours { return "2;\(point.red);\(point.green);\(point.blue)" }
+            func level(_ value: UInt8) -> Int { value < 48 ? 0 : value < 115 ? 1 : (Int(value) - 35) / 40 }
+            return "5;\(16 + 36 * level(point.red) + 6 * level(point.green) + level(point.blue))"
+        }
+        return stride(from: 0, to: pixels.height - pixels.height % 2, by: 2).map { row in
+            var line = ""
+            for column in 0..<pixels.width {
+                line += "\u{1B}[38;\(colour(pixels[column, row]));48;\(colour(pixels[column, row + 1]))m▀"
+            }
+            return line
+        }
+    }
+}

@@ -1,0 +1,50 @@
+/// A picture as points: red, green, blue, row by row.
+struct Pixels: Equatable, Sendable {
+    var width: Int
+    var height: Int
+    var bytes: [UInt8]
+
+    /// The size that fits into another one with the same proportions; at least one point.
+    func fitted(into width: Int, _ height: Int) -> (width: Int, height: Int) {
+        guard self.width > 0, self.height > 0 else { return (1, 1) }
+        if self.width * height > self.height * width {
+            return (max(1, width), max(1, self.height * width / self.width))
+        }
+        return (max(1, self.width * height / self.height), max(1, height))
+    }
+
+    /// The picture in another size: each point is the mean of those that it stands for.
+    func scaled(to newWidth: Int, _ newHeight: Int) -> Pixels {
+        if newWidth == width, newHeight == height { return self }
+        var scaled = [UInt8](repeating: 0, count: newWidth * newHeight * 3)
+        for row in 0..<newHeight {
+            let top = row * height / newHeight
+            let bottom = max(top + 1, (row + 1) * height / newHeight)
+            for column in 0..<newWidth {
+                let left = column * width / newWidth
+                let right = max(left + 1, (column + 1) * width / newWidth)
+                var sums = (red: 0, green: 0, blue: 0)
+                for y in top..<bottom {
+                    for x in left..<right {
+                        let place = (y * width + x) * 3
+                        sums.red += Int(bytes[place])
+                        sums.green += Int(bytes[place + 1])
+                        sums.blue += Int(bytes[place + 2])
+                    }
+                }
+                let count = (bottom - top) * (right - left)
+                let place = (row * newWidth + column) * 3
+                scaled[place] = UInt8(sums.red / count)
+                scaled[place + 1] = UInt8(sums.green / count)
+                scaled[place + 2] = UInt8(sums.blue / count)
+            }
+        }
+        return Pixels(width: newWidth, height: newHeight, bytes: scaled)
+    }
+
+    /// Red, green and blue of a point.
+    subscript(column: Int, row: Int) -> (red: UInt8, green: UInt8, blue: UInt8) {
+        let place = (row * width + column) * 3
+        return (bytes[place], bytes[place + 1], bytes[place + 2])
+    }
+}

@@ -1,0 +1,71 @@
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// What the terminal's thread is told, and the pipe that wakes it.
+final class TerminalCommands: Sendable {
+    /// What is to be done.
+    struct Waiting: Sendable {
+        /// The newest screen; older ones are not shown any more.
+        var screen: Screen?
+        var redraws = false
+        var suspends = false
+        var closes = false
+        /// Texts to copy.
+        var copies: [String] = []
+    }
+
+    private let waiting = Mutex(Waiting())
+    private let reader: Int32
+    private let writer: Int32
+
+    /// The end of the pipe for ``TerminalSignals``.
+    var signalDescriptor: Int32 { writer }
+    /// The end to wait at.
+    var descriptor: Int32 { reader }
+
+    /// Nil when the system has no pipe to give; `errno` says why.
+    init?() {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { return nil }
+        (reader, writer) = (ends[0], ends[1])
+        for end in ends {
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+            // A handler of a signal must never wait: a full pipe wakes as well as one letter more.
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
+        }
+    }
+
+    deinit {
+        close(reader)
+        close(writer)
+    }
+
+    /// Adds to what is to be done, and wakes the thread.
+    func tell(_ change: (inout Waiting) -> Void) {
+        waiting.withLock { change(&$0) }
+        var letter = TerminalSignals.Letter.wake.rawValue
+        _ = write(writer, &letter, 1)
+    }
+
+    /// What is to be done, once.
+    func take() -> Waiting {
+        waiting.withLock { waiting in
+            defer { waiting = Waiting() }
+            return waiting
+        }
+    }
+
+    /// The letters that have come; empty when there is none.
+    func letters() -> Set<UInt8> {
+        var bytes = [UInt8](repeating: 0, count: 512)
+        let count = read(reader, &bytes, bytes.count)
+        return count > 0 ? Set(bytes[..<count]) : []
+    }
+}

@@ -1,0 +1,24 @@
+extension CommandError {
+    /// The browser without a terminal to be in.
+    static func notTerminal(_ terminal: TerminalState) -> CommandError {
+        let which =
+            switch (terminal.inputIsTerminal, terminal.outputIsTerminal) {
+            case (false, false): "neither standard input nor standard output is one"
+            case (false, true): "standard input is none"
+            default: "standard output is none"
+            }
+        return CommandError(
+            .usage, "browse needs a terminal", reason: which, hint: "directory search ada works without one")
+    }
+
+    /// The browser in a terminal that cannot show it.
+    static func unusableTerminal(_ name: String) -> CommandError {
+        CommandError(
+            .usage, "browse cannot use this terminal",
+            reason: name.isEmpty
+                ? "TERM is not set"
+                : "TERM is \(name.debugDescription), which cannot move its cursor or is not known here",
+            hint: "set TERM to the name of your terminal, such as xterm-256color; directory search ada works without it"
+        )
+    }
+}

@@ -1,0 +1,133 @@
+import CNCurses
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Gives the terminal back when the program crashes, or is told to stop at once.
+///
+/// A handler of such a signal may do very little: it writes bytes that were made ready before, sets the terminal's modes, and lets the
+/// signal do what it does otherwise. All three are among the functions that POSIX allows there.
+enum TerminalRestoration {
+    /// The signals of a crash, and of a demand to stop that nothing else handles.
+    private static let signals = [SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGSYS, SIGQUIT]
+    private static let stackSize = 64 * 1024
+
+    /// Remembers how the terminal is now, and handles the signals from now on. Called before the terminal is taken, on the main thread,
+    /// which gets a stack for the case that its own is full.
+    static func prepare() {
+        place.pointee.hasModes = tcgetattr(0, &place.pointee.modes) == 0
+        ccurses_signal_stack(.allocate(byteCount: stackSize, alignment: 16), stackSize)
+        for number in signals { ccurses_on_signal(number, restoreAndEnd) }
+    }
+
+    /// The bytes that give the terminal back. From now on a crash writes them.
+    static func arm(_ bytes: [UInt8]) {
+        place.pointee.count = 0
+        let count = min(bytes.count, Place.capacity)
+        for index in 0..<count { place.pointee.bytes[index] = bytes[index] }
+        place.pointee.count = count
+    }
+
+    /// The terminal is somebody else's again.
+    static func disarm() { place.pointee.count = 0 }
+
+    /// The signals do what they do without this program.
+    static func finish() {
+        disarm()
+        for number in signals { signal(number, SIG_DFL) }
+    }
+
+    /// Writes the bytes, if there are any, and sets the modes.
+    static func restore() {
+        let place = place
+        guard place.pointee.count > 0 else { return }
+        _ = write(1, place.pointee.bytes, place.pointee.count)
+        place.pointee.count = 0
+        if place.pointee.hasModes { tcsetattr(0, TCSANOW, &place.pointee.modes) }
+    }
+
+    fileprivate struct Place {
+        static let capacity = 1024
+        let bytes = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
+        var count = 0
+        var modes = termios()
+        var hasModes = false
+    }
+
+    /// Never freed: a signal may come at any time. Unsafe is sound enough: it is written by the thread that has the terminal, the count
+    /// last, and read by handlers at the end of the process, whose worst case is a terminal that is given back twice.
+    fileprivate nonisolated(unsafe) static let place: UnsafeMutablePointer<Place> = {
+        let place = UnsafeMutablePointer<Place>.allocate(capacity: 1)
+        place.initialize(to: Place())
+        return place
+    }()
+}
+
+private func restoreAndEnd(_ number: Int32) {
+    TerminalRestoration.restore()
+    signal(number, SIG_DFL)
+    // Delivered when this handler is left; a faulty instruction is met again.
+    raise(number)
+}
+
+/// The signals about the terminal, as letters in a pipe that the terminal's thread reads.
+enum TerminalSignals {
+    /// The letters.
+    enum Letter: UInt8 {
+        /// A command waits.
+        case wake = 0x77
+        /// The size is another.
+        case resized = 0x72
+        /// The program goes on after a stop.
+        case continued = 0x63
+        /// The program is to stop, as `kill -TSTP` says it.
+        case stop = 0x74
+        /// The terminal is gone.
+        case hangUp = 0x68
+    }
+
+    private static let signals = [SIGWINCH, SIGCONT, SIGTSTP, SIGHUP]
+
+    /// Handles the signals from now on: each becomes a letter that is written to this pipe.
+    static func begin(writingTo descriptor: Int32) {
+        pipe.pointee = descriptor
+        for number in signals { ccurses_on_signal(number, tell) }
+    }
+
+    /// No longer.
+    static func end() {
+        for number in signals { signal(number, SIG_DFL) }
+        pipe.pointee = -1
+    }
+
+    /// Lets the next SIGTSTP stop the program, or no longer.
+    static func allowStop(_ isAllowed: Bool) {
+        if isAllowed { signal(SIGTSTP, SIG_DFL) } else { ccurses_on_signal(SIGTSTP, tell) }
+    }
+
+    /// Never freed: a signal may come at any time. Written before the handlers are there and after they are gone.
+    fileprivate nonisolated(unsafe) static let pipe: UnsafeMutablePointer<Int32> = {
+        let place = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
+        place.initialize(to: -1)
+        return place
+    }()
+}
+
+private func tell(_ number: Int32) {
+    let before = errno
+    let meaning: TerminalSignals.Letter =
+        switch number {
+        case SIGWINCH: .resized
+        case SIGCONT: .continued
+        case SIGTSTP: .stop
+        default: .hangUp
+        }
+    var letter = meaning.rawValue
+    _ = write(TerminalSignals.pipe.pointee, &letter, 1)
+    errno = before
+}

@@ -1,0 +1,390 @@
+"""The browser in a real terminal: typing, sizes, stops, accounts, a network that goes away, a busy service, ends of every kind."""
+
+import fcntl
+import os
+import pty
+import re
+import select
+import shlex
+import shutil
+import signal
+import stat
+import struct
+import subprocess
+import termios
+import time
+
+from network import Network
+from provider import Provider
+from terminal import Terminal, cells
+
+SIZES = [(40, 10), (300, 80), (80, 24), (120, 40)]
+
+
+class Shell(Terminal):
+    """A terminal with a shell in it that can stop and continue what it runs."""
+
+    def __init__(self, world, columns=100, rows=30, **environment):
+        self.world = world
+        self.start(world, columns, rows, PS1="ready$ ", PS2="", **environment)
+        self.tmux("set", "-s", "set-clipboard", "on")
+        self.tmux("respawn-pane", "-k", "-t", "m", "bash", "--norc", "--noprofile", "-i")
+        self.wait("ready$")
+
+    @property
+    def screen(self):
+        """What is to be seen now: the browser has no lines above it."""
+        return self.tmux("capture-pane", "-p", "-t", "m").rstrip() + "\n"
+
+    @property
+    def lines(self):
+        return self.screen.splitlines()
+
+    def command(self, *words, variables=""):
+        self.type(f"{variables} {shlex.join([self.world.program, *words])}; echo ended with $?\n")
+
+    def type(self, text):
+        for part in re.split("(\n)", text):
+            if part:
+                self.tmux("send-keys", "-t", "m", *(["Enter"] if part == "\n" else ["-l", part]))
+
+    def modes(self):
+        """The terminal's settings, as a program of their own sees them."""
+        path = self.world.path("modes")
+        self.type(f"clear; stty -a > {shlex.quote(path)}; echo 'modes' 'read'\n")
+        self.wait("modes read")
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+
+    def find(self, pattern, limit=20):
+        end = time.monotonic() + limit
+        while time.monotonic() < end:
+            if re.search(pattern, self.screen):
+                return True
+            time.sleep(0.05)
+        return False
+
+    def resize(self, columns, rows):
+        self.tmux("resize-window", "-t", "m", "-x", str(columns), "-y", str(rows))
+
+    def process(self):
+        """The browser's process: the one in the terminal's foreground."""
+        tty = self.tmux("display", "-p", "-t", "m", "#{pane_tty}").strip()
+        done = subprocess.run(["ps", "-o", "pid=,stat=,args=", "-t", tty.removeprefix("/dev/")], capture_output=True,
+                              text=True, timeout=20)
+        found = [line.split(None, 2) for line in done.stdout.splitlines()]
+        return next((int(pid) for pid, _, words in found if words.startswith(self.world.program)), None)
+
+    def is_sane(self, before):
+        """Whether the terminal is as it was: its modes, its own screen, the cursor, no bracketed paste."""
+        flags = self.tmux("display", "-p", "-t", "m", "#{alternate_on} #{cursor_flag} #{keypad_cursor_flag}").split()
+        return self.modes() == before and flags == ["0", "1", "0"]
+
+
+def run(checks, world):
+    if not shutil.which("tmux"):
+        print("skipped: the browser, because there is no tmux", flush=True)
+        return
+    checks.ends("without a terminal it is a usage error", world.run("browse"), 2, "needs a terminal", "hint:")
+    provider = Provider(world, "--users", "3000", "--log")
+    network = Network(world, provider.port)
+    settings = provider.settings
+    settings["types"]["local"]["scopes"].append("User.Read.All")
+    settings["types"]["local"]["graphAPI"] = f"http://127.0.0.1:{network.port}/"
+    world.use_settings(settings)
+    folder = world.make("somewhere")
+
+    shell = Shell(world)
+    before = shell.modes()
+    shell.type(f"cd {shlex.quote(folder)}; clear\n")
+    shell.command("browse", variables="TERM=dumb")
+    checks.check("TERM=dumb is a usage error", shell.wait("ended with 2") and "TERM is" in shell.screen, shell.screen)
+
+    signing_in(checks, shell)
+    typing(checks, shell, provider)
+    sizes(checks, shell)
+    copying(checks, shell, folder)
+    stopping(checks, shell)
+    losing_the_network(checks, shell, network)
+    checks.check("the request log has requests, and no token", log_is_clean(world, shell), shell.screen)
+    shell.keys("Escape")
+    shell.keys("q")
+    checks.check("q ends it with 0, and the terminal is as it was",
+                 shell.wait("ended with 0") and shell.is_sane(before), shell.screen)
+
+    ends(checks, shell, before)
+    accounts(checks, world, shell)
+    offline(checks, world, shell, network)
+    plain(checks, shell)
+    throttled(checks, world)
+    pictures(checks, world)
+
+
+def signing_in(checks, shell):
+    shell.command("browse")
+    checks.check("without an account it offers to sign in", shell.wait("Enter signs in"), shell.screen)
+    shell.keys("Enter")
+    checks.check("and signs in, with the browser", shell.wait("ada@contoso.example"), shell.screen)
+
+
+def requests(provider):
+    return [line for line in provider.running.err.splitlines() if "GET /v1.0/users?" in line]
+
+
+def typing(checks, shell, provider):
+    shell.wait("Type at least", 5)
+    asked = len(requests(provider))
+    shell.type("adam s")
+    checks.check("what is typed is searched for", shell.wait("Adam Smith") and "adam s" in shell.lines[0], shell.screen)
+    time.sleep(0.4)
+    checks.check("with one request for one pause", len(requests(provider)) == asked + 1, requests(provider)[asked:])
+    checks.check("the status line names the keys", "help" in shell.lines[-1] and "ctrl-c" in shell.lines[-1], shell.screen)
+    shell.keys("C-u")
+    shell.type("ada")
+    shell.wait("Ada Lovelace")
+    shell.keys("Down", "Down")
+    checks.check("the cursor moves, and the detail follows", shell.find("Manager +Aoife"), shell.screen)
+    shell.keys("m")
+    checks.check("m shows the manager", shell.find(r"Aoife O'Brien ─|> Aoife"), shell.screen)
+    shell.keys("[")
+    checks.check("and [ comes back", shell.find(">[ *]Conf Room Adams"), shell.screen)
+    shell.keys("?")
+    checks.check("? shows the other keys", shell.find("Everywhere|In the list"), shell.screen)
+    shell.keys("Escape")
+    shell.find(">[ *]Conf Room Adams")
+
+
+def sizes(checks, shell):
+    for columns, rows in SIZES:
+        shell.resize(columns, rows)
+        fits = shell.find(">[ *]Conf Room Adams") and shell.find("^Search")
+        time.sleep(0.2)
+        lines = shell.lines
+        checks.check(f"it fits {columns}×{rows}, with the same person selected",
+                     fits and len(lines) == rows and all(len(cells(line)) <= columns for line in lines)
+                     and sum(bool(re.search(r">[ *]Conf Room Adams", line)) for line in lines) == 1, shell.screen)
+    shell.resize(15, 4)
+    time.sleep(0.3)
+    shell.resize(100, 30)
+    checks.check("it survives a size for nothing", shell.find(">[ *]Conf Room Adams"), shell.screen)
+    # A wide name and what stands behind it.
+    column = {line[:line.index("│")] and len(cells(line[:line.index("│")])) for line in shell.lines if "│" in line}
+    checks.check("columns are aligned by display width", len(column) == 1, shell.screen)
+
+
+def copying(checks, shell, folder):
+    shell.keys("g", "c")
+    checks.check("c copies the mail address, and says by what", shell.wait("OSC 52"), shell.screen)
+    time.sleep(0.2)
+    kept = shell.tmux("show-buffer")
+    checks.check("and the terminal has it", kept.strip() == "ada@contoso.example", repr(kept))
+    shell.keys("Space", "Down", "Space", "C-s")
+    checks.check("the marked people are exported to a new file", shell.wait("directory-people.vcf"), shell.screen)
+    shell.keys("C-s")
+    shell.wait("directory-people-2.vcf")
+    files = sorted(os.listdir(folder))
+    with open(os.path.join(folder, files[0] if files else "nothing"), encoding="utf-8") as file:
+        cards = file.read()
+    checks.check("which replaces none", files == ["directory-people-2.vcf", "directory-people.vcf"]
+                 and cards.count("BEGIN:VCARD") == 2, files)
+
+
+def stopping(checks, shell):
+    shell.keys("C-z")
+    stopped = shell.find(r"Stopped|\[1\]\+")
+    checks.check("ctrl-z stops it and gives the screen back", stopped and "Conf Room" not in shell.screen, shell.screen)
+    flags = shell.tmux("display", "-p", "-t", "m", "#{alternate_on}").strip()
+    checks.check("with the shell's own screen", flags == "0", flags)
+    shell.type("fg; echo ended with $?\n")
+    checks.check("fg brings it back, drawn", shell.find(">[ *]Conf Room Adams") and shell.find("^Search"), shell.screen)
+    process = shell.process()
+    os.kill(process, signal.SIGSTOP)
+    shell.find(r"Stopped|\[1\]\+", 5)
+    shell.type("fg; echo ended with $?\n")
+    checks.check("it comes back from a SIGSTOP too", shell.find("^Search"), shell.screen)
+    os.kill(process, signal.SIGTSTP)
+    shell.find(r"Stopped", 5)
+    shell.type("fg; echo ended with $?\n")
+    checks.check("and from a SIGTSTP", shell.find("^Search") and shell.find(">[ *]Conf Room Adams"), shell.screen)
+
+
+def losing_the_network(checks, shell, network):
+    network.down()
+    shell.keys("/", "C-u")
+    shell.type("grace")
+    checks.check("without the network it says so, and the keys work", shell.find("network"), shell.screen)
+    checks.check("the text is still there", shell.lines and "grace" in shell.lines[0], shell.screen)
+    network.up()
+    shell.keys("Enter")
+    checks.check("when it is back, a key finds people", shell.find("> Grace|Grace [A-Z]"), shell.screen)
+
+
+def log_is_clean(world, shell):
+    token = world.run("token").out.strip()
+    shell.keys("Down")
+    time.sleep(0.3)
+    shell.keys("L")
+    shown = shell.find(r"GET /v1.0/users\?")
+    return shown and token and token[:12] not in shell.screen and "Bearer" not in shell.screen
+
+
+def ends(checks, shell, before):
+    for number, name, status in ((signal.SIGTERM, "SIGTERM", 130), (signal.SIGINT, "SIGINT", 130),
+                                 (signal.SIGHUP, "SIGHUP", 130), (signal.SIGSEGV, "a crash", 139),
+                                 (signal.SIGABRT, "an abort", 134)):
+        shell.type("clear\n")
+        shell.command("browse", "ada")
+        shell.wait("Ada Lovelace")
+        os.kill(shell.process(), number)
+        ended = shell.wait(f"ended with {status}")
+        seen = shell.screen
+        checks.check(f"after {name} the terminal is as it was", ended and shell.is_sane(before), seen)
+
+
+def accounts(checks, world, shell):
+    shell.type("clear\n")
+    shell.command("browse", "ada")
+    shell.wait("Ada Lovelace")
+    done = world.run("sign-in", PERSON_NAME="li.ming@contoso.example")
+    other = next((a["userName"] for a in world.run("accounts", "--output", "json").json or []
+                  if a["userName"] != "ada@contoso.example"), None)
+    if not other:
+        checks.check("there is a second account", False, done)
+        return
+    shell.keys("Down", "a")
+    checks.check("an account that another process added is there to switch to", shell.wait(other), shell.screen)
+    shell.keys("j", "Enter")
+    shell.find("Now searching as|" + re.escape(other))
+    time.sleep(0.3)
+    checks.check("and is switched to", other in shell.lines[0] and shell.wait("Ada Lovelace"), shell.screen)
+    current = world.run("accounts", "--output", "json").json
+    shell.keys("C-c")
+    shell.wait("ended with 0")
+    checks.check("for this run only", any(a["userName"] == other for a in current), current)
+
+
+def offline(checks, world, shell, network):
+    checks.ends("sync makes a copy", world.run("sync", "--account", "ada@contoso.example"), 0)
+    network.down()
+    shell.type("clear\n")
+    shell.command("browse", "--account", "ada@contoso.example", "ada")
+    checks.check("with a copy people are there without the network, which is said",
+                 shell.wait("Ada Lovelace") and shell.find("network"), shell.screen)
+    shell.keys("C-c")
+    shell.wait("ended with 0")
+    shell.type("clear\n")
+    shell.command("browse", "--offline", "--account", "ada@contoso.example", "ada")
+    checks.check("--offline asks the copy alone", shell.wait("Ada Lovelace") and "network" not in shell.screen,
+                 shell.screen)
+    shell.keys("C-c")
+    shell.wait("ended with 0")
+    network.up()
+
+
+def plain(checks, shell):
+    for words, variables, name in ((["--no-color"], "", "--no-color"), ([], "NO_COLOR=1", "NO_COLOR"),
+                                   ([], "TERM=vt220", "a terminal without colour")):
+        shell.type("clear\n")
+        shell.command("browse", "ada", *words, variables=variables)
+        shell.wait("Ada Lovelace")
+        colours = shell.tmux("capture-pane", "-p", "-e", "-t", "m")
+        used = set(re.findall(r"\x1b\[([0-9;]*)m", colours))
+        checks.check(f"with {name} there is no colour, but there are attributes",
+                     used and not any(re.search(r"(^|;)[34][0-8](;|$)", one) for one in used), sorted(used))
+        shell.keys("C-c")
+        shell.wait("ended with 0")
+    shell.type("clear\n")
+    shell.command("browse", "adam", variables="LC_ALL=C")
+    checks.check("in the C locale it works in ASCII", shell.wait("Adam Smith") and shell.find(r"Adam \?")
+                 and shell.screen.isascii(), shell.screen)
+    shell.keys("C-c")
+    shell.wait("ended with 0")
+    # The program of the desktop is given the text on its standard input.
+    tools = shell.world.make("tools")
+    tool = os.path.join(tools, "wl-copy")
+    with open(tool, "w", encoding="ascii") as file:
+        file.write(f'#!/bin/sh\necho "$#" > {tools}/words\ncat > {tools}/text\n')
+    os.chmod(tool, stat.S_IRWXU)
+    shell.type("clear\n")
+    shell.command("browse", "ada", variables=f"WAYLAND_DISPLAY=w PATH={tools}:$PATH")
+    shell.wait("Ada Lovelace")
+    shell.keys("Down", "g", "c")
+    said = shell.wait("wl-copy")
+    try:
+        with open(f"{tools}/text", encoding="ascii") as text, open(f"{tools}/words", encoding="ascii") as words:
+            given = (text.read(), words.read().strip())
+    except OSError as error:
+        given = error
+    checks.check("where the desktop has a program for copying, that does it",
+                 said and given == ("ada@contoso.example", "0"), f"{given}\n{shell.screen}")
+    shell.keys("C-c")
+    shell.wait("ended with 0")
+
+
+def throttled(checks, world):
+    provider = Provider(world, "--users", "300", "--fault", "directory-429=4:1")
+    there = {"DIRECTORY_SETTINGS": world.write("busy.json", provider.settings),
+             "DIRECTORY_STORE": world.path("store-busy")}
+    world.run("sign-in", **there)
+    shell = Shell(world, **there)
+    shell.command("browse", "ada")
+    checks.check("a busy directory: a countdown", shell.find("again in [1-4] s"), shell.screen)
+    shell.type("m")
+    checks.check("while the keys work", shell.find("^Search adam"), shell.screen)
+    checks.check("and the newest text is searched for when it is over", shell.find("> Ada|Adam [A-Z]", 15), shell.screen)
+    shell.keys("C-c")
+    shell.wait("ended with 0")
+
+
+class GraphicTerminal:
+    """A terminal that shows pictures, as far as its answers go: what was written to it is kept."""
+
+    def __init__(self, world, *words, answers=b""):
+        self.answers, self.shown = answers, b""
+        self.child, self.master = pty.fork()
+        if self.child == 0:
+            os.execve(world.program, [world.program, *words], world.environment | {"TERM": "xterm-256color"})
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 1200, 800))
+        world.closers.append(self.stop)
+
+    def find(self, wanted, limit=20):
+        end = time.monotonic() + limit
+        while wanted not in self.shown and time.monotonic() < end:
+            if select.select([self.master], [], [], 0.1)[0]:
+                try:
+                    self.shown += os.read(self.master, 65536)
+                except OSError:
+                    break
+            if self.answers and self.shown.endswith(b"\x1b[c"):
+                # Typed before the answer, and between its parts.
+                os.write(self.master, b"a" + self.answers.replace(b"|", b"d"))
+                self.answers = b""
+        return wanted in self.shown
+
+    def type(self, keys):
+        os.write(self.master, keys)
+
+    def stop(self):
+        try:
+            os.kill(self.child, signal.SIGKILL)
+            os.waitpid(self.child, 0)
+        except OSError:
+            pass
+
+
+def pictures(checks, world):
+    world.run("accounts", "use", "ada@contoso.example")
+    kitty = GraphicTerminal(world, "browse", "--account", "ada@contoso.example",
+                            answers=b"\x1b_Gi=31;OK\x1b\\|\x1b[6;20;10t\x1b[?62;22c")
+    checks.check("a terminal with kitty's graphics is asked, and keys typed meanwhile are keys",
+                 kitty.find(b"Ada Lovelace"), kitty.shown[-2000:])
+    checks.check("and shows the photo", kitty.find(b"\x1b_Ga=T,f=100,"), kitty.shown[-2000:])
+    kitty.type(b"\x03")
+    checks.check("which goes with the program", kitty.find(b"\x1b_Ga=d,d=I,i=31,q=2\x1b\\")
+                 and kitty.find(b"\x1b[?1049l"), kitty.shown[-300:])
+    plain = GraphicTerminal(world, "browse", "--account", "ada@contoso.example", answers=b"\x1b[?62;22c|")
+    plain.find(b"Ada Lovelace")
+    plain.find(b"Manager")
+    checks.check("in another terminal no photo is asked for", b"_Ga=T" not in plain.shown, plain.shown[-300:])
+    plain.type(b"\x03")
+    plain.find(b"\x1b[?1049l")
