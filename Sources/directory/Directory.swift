@@ -131,7 +131,9 @@ enum Directory {
     @MainActor
     private static func perform(_ invocation: Invocation, _ world: World) async throws -> ExitStatus {
         let context = CommandContext(invocation: invocation, world: world)
-        if OutputFormat(invocation) == .vCard, ![["me"], ["search"], ["show"], ["lookup"]].contains(invocation.path) {
+        if OutputFormat(invocation) == .vCard,
+            ![["request"], ["me"], ["search"], ["show"], ["lookup"]].contains(invocation.path)
+        {
             throw CommandError(
                 .usage, "vCards are for people", reason: "\(invocation.path.joined(separator: " ")) shows none",
                 hint: "directory search ada --output vcard")
@@ -154,6 +156,7 @@ enum Directory {
         case ["git-credential", "get"]: return try await GitCredentialCommand(context).get()
         case ["git-credential", "store"]: return try GitCredentialCommand(context).store()
         case ["git-credential", "erase"]: return try await GitCredentialCommand(context).erase()
+        case ["request"]: return try await RequestCommand(context).run()
         case ["completion"]: return try CompletionCommand(world).run(invocation)
         case ["me"]: return try await PeopleCommand(context).me()
         case ["search"]: return try await SearchCommand(context).run()

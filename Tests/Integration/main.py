@@ -18,6 +18,7 @@ import parallel
 import postgresql
 import refusals
 import registration
+import requests
 import settings
 import shells
 import signatures
@@ -27,7 +28,7 @@ from checks import Checks
 from world import World
 
 # The topics that need nothing but the program, and those that need real software.
-ALONE = [settings, damage, demo, local_directory, offline, package, postgresql, shells, terminal]
+ALONE = [settings, damage, demo, local_directory, offline, package, postgresql, requests, shells, terminal]
 WITH_PEERS = [browser_sign_in, grants, keyring, parallel, refusals, registration, signatures, tls]
 
 

@@ -13,6 +13,8 @@ struct World {
     var environment: [String: String]
     /// Reads standard input to its end, at most so many bytes.
     var readInput: @MainActor (_ limit: Int) throws -> [UInt8] = StandardInput.read
+    /// Copies standard input to its end into a new private file.
+    var copyInput: @MainActor (_ path: String) throws -> Void = StandardInput.copy
     /// Reads a line of standard input, at most so many bytes; nil at its end.
     var readLine: @MainActor @Sendable (_ limit: Int) async throws -> String? = StandardInput.readLine
     /// The same for a secret: a terminal does not show what is typed.
@@ -180,6 +182,23 @@ struct ObservedTransport: HTTPTransport {
     static let tooLate = HTTPTransportError(.timedOut, host: "", reason: "the time of --timeout is over")
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        try await observed(request) { request in
+            let response = try await inner.send(request)
+            return (response, "\(response)")
+        }
+    }
+
+    /// Passed on, so that nothing is kept in memory.
+    func stream(_ request: HTTPRequest, progress: HTTPProgress.Handler?) async throws -> HTTPStreamedResponse {
+        try await observed(request) { request in
+            let response = try await inner.stream(request, progress: progress)
+            return (response, "\(response)")
+        }
+    }
+
+    private func observed<Answer: Sendable>(
+        _ request: HTTPRequest, _ send: (HTTPRequest) async throws -> (Answer, String)
+    ) async throws -> Answer {
         var request = request
         if let deadline {
             let left = deadline - ContinuousClock.now
@@ -189,9 +208,9 @@ struct ObservedTransport: HTTPTransport {
         }
         await say("> \(request)")
         do {
-            let response = try await inner.send(request)
-            await say("< \(response)")
-            return response
+            let (answer, words) = try await send(request)
+            await say("< \(words)")
+            return answer
         } catch {
             await say("< \(error)")
             throw error

@@ -8,7 +8,8 @@ let commandSyntax = CommandSyntax(
         options: [.flag("version", "show the version and stop", environment: .none)],
         subcommands: [
             signInSpec, signOutSpec, accountsSpec, statusSpec, tokenSpec, headerSpec, execSpec, meSpec, searchSpec,
-            showSpec, lookupSpec, syncSpec, querySpec, gitCredentialSpec, providersSpec, configSpec, doctorSpec,
+            showSpec, lookupSpec, syncSpec, querySpec, gitCredentialSpec, requestSpec, providersSpec, configSpec,
+            doctorSpec,
             serveSpec, demoSpec, completionSpec,
         ]))
 
