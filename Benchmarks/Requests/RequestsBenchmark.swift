@@ -40,7 +40,7 @@ enum RequestsBenchmark {
         let byCurl = Program(
             path: curl,
             arguments: [
-                "--disable", "--silent", "--show-error", "--fail", "--parallel", "--parallel-max", "\(inFlight)",
+                "--disable", "--silent", "--no-progress-meter", "--fail", "--parallel", "--parallel-max", "\(inFlight)",
                 "--header", token, "--config", "\(folder.path)/curl.conf",
             ], environment: environment)
         try folder.write(script, to: "peer.py")
@@ -118,7 +118,7 @@ enum RequestsBenchmark {
         let transport = CurlTransport()
         let options = ["--disable", "--silent", "--show-error", "--fail"]
         let down = try await inTurns(
-            rounds: 3, warmUp: 1,
+            rounds: 5, warmUp: 1,
             ours: {
                 let begin = Seconds.elapsed
                 let saved = try await transport.download(HTTPRequest(.get, from), to: URL(filePath: place))
@@ -135,7 +135,7 @@ enum RequestsBenchmark {
                 name: "\(bytes >> 20) MiB received into a file", unit: "s", ours: Samples(down.ours), peerName: "curl",
                 peer: Samples(down.peer), goal: .atMost(1.1)))
         let up = try await inTurns(
-            rounds: 3, warmUp: 1,
+            rounds: 5, warmUp: 1,
             ours: {
                 let begin = Seconds.elapsed
                 let answer = try await transport.send(HTTPRequest(.put, to, content: .file(at: URL(filePath: source))))

@@ -27,6 +27,7 @@ public final class TestClock: Sendable {
         var tickets = 0
         var sleepers: [Int: Sleeper] = [:]
         var waits: [Duration] = []
+        var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
     private let start: Date
@@ -47,6 +48,18 @@ public final class TestClock: Sendable {
     public var waits: [Duration] { state.withLock { $0.waits } }
     /// How many are waiting now.
     public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
+
+    /// Waits until so many are waiting, so that a test moves the clock neither too early nor by chance.
+    public func waitForSleepers(_ count: Int) async {
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                guard state.sleepers.count < count else { return true }
+                state.watchers.append((count, continuation))
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
+    }
 
     /// Moves the clock, and lets those go on whose time has come. A negative time sets it back.
     public func advance(by time: Duration) {
@@ -75,19 +88,31 @@ public final class TestClock: Sendable {
         }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let result = state.withLock { state -> Result<Void, any Error>? in
-                    if Task.isCancelled { return .failure(CancellationError()) }
-                    guard time > .zero else { return .success(()) }
-                    let until = state.passed + time / .seconds(1)
-                    state.sleepers[number] = Sleeper(until: until, continuation: continuation)
-                    return nil
+                let (result, watchers) = state.withLock { state in
+                    begin(number, time, continuation, &state)
                 }
                 if let result { continuation.resume(with: result) }
+                for watcher in watchers { watcher.resume() }
             }
         } onCancel: {
             state.withLock { $0.sleepers.removeValue(forKey: number) }?.continuation.resume(
                 throwing: CancellationError())
         }
+    }
+}
+
+extension TestClock {
+    /// Enters somebody who waits: what they get at once, if anything, and who watched for their coming.
+    private func begin(
+        _ number: Int, _ time: Duration, _ continuation: CheckedContinuation<Void, any Error>, _ state: inout State
+    ) -> (Result<Void, any Error>?, [CheckedContinuation<Void, Never>]) {
+        if Task.isCancelled { return (.failure(CancellationError()), []) }
+        guard time > .zero else { return (.success(()), []) }
+        state.sleepers[number] = Sleeper(until: state.passed + time / .seconds(1), continuation: continuation)
+        let count = state.sleepers.count
+        let satisfied = state.watchers.filter { $0.count <= count }.map(\.continuation)
+        state.watchers.removeAll { $0.count <= count }
+        return (nil, satisfied)
     }
 }
 

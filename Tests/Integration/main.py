@@ -19,6 +19,7 @@ import postgresql
 import refusals
 import registration
 import requests
+import requests_nginx
 import settings
 import shells
 import signatures
@@ -28,7 +29,8 @@ from checks import Checks
 from world import World
 
 # The topics that need nothing but the program, and those that need real software.
-ALONE = [settings, damage, demo, local_directory, offline, package, postgresql, requests, shells, terminal]
+ALONE = [settings, damage, demo, local_directory, offline, package, postgresql, requests, requests_nginx, shells,
+         terminal]
 WITH_PEERS = [browser_sign_in, grants, keyring, parallel, refusals, registration, signatures, tls]
 
 

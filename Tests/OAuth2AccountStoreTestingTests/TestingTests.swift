@@ -46,7 +46,7 @@ import Testing
                 continuation.yield(seconds)
             }
         }
-        while clock.sleeperCount < 3 { await Task.yield() }
+        await clock.waitForSleepers(3)
         var ended = stream.makeAsyncIterator()
         clock.advance(by: .seconds(1))
         #expect(await ended.next() == 1)

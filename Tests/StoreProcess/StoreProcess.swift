@@ -21,7 +21,7 @@ struct StoreProcess {
             say("usage: store-process tokens|look|change|churn|edit|live DIRECTORY PORT [NUMBER]")
             say("       store-process soak DIRECTORY KILLS [SEED]")
             say(
-                "       store-process transfer METHOD URL [file=PATH] [to=PATH] [ca=PATH] [pin=PIN] [hold=COUNT] [slow=MILLISECONDS]"
+                "       store-process transfer METHOD URL [file=PATH] [to=PATH] [ca=PATH] [pin=PIN] [hold=COUNT] [whole=]"
             )
             exit(64)
         }

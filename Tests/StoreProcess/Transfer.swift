@@ -28,7 +28,7 @@ struct Transfer {
             if let text = options["pin"], let pin = PublicKeyPin(text) { request.trust.pinnedKeys = [pin] }
             request.redirects = .follow(limit: 3)
             let transport = CurlTransport()
-            // Streams that nobody reads, over the same connection where there is HTTP/2.
+            // Streams that nobody reads, and beside them small requests.
             var held: [HTTPStreamedResponse] = []
             for _ in 0..<(options["hold"].flatMap { Int($0) } ?? 0) { held.append(try await transport.stream(request)) }
             if !held.isEmpty, let small = URL(string: "/small", relativeTo: address)?.absoluteURL {
@@ -43,11 +43,11 @@ struct Transfer {
                 let saved = try await transport.download(request, to: URL(filePath: place), progress: last.report)
                 end("status=\(saved.response.status) size=\(saved.size) resumed=\(saved.resumed) \(last.words)")
             }
+            if options["whole"] != nil { end("status=\(try await transport.send(request).status)") }
             let answer = try await transport.stream(request, progress: last.report)
             var size = 0
             for try await chunk in answer.body {
                 size += chunk.count
-                if let pause = options["slow"].flatMap({ Int($0) }) { try await Task.sleep(for: .milliseconds(pause)) }
             }
             end("status=\(answer.status) size=\(size) \(last.words) held=\(held.count)")
         } catch let error as HTTPTransportError {

@@ -39,9 +39,15 @@ extension CurlTransfer {
         set(CURLOPT_REQUEST_TARGET, plan.address.target)
         set(CURLOPT_FOLLOWLOCATION, 0)
         set(CURLOPT_HTTP09_ALLOWED, 0)
-        // A libcurl without HTTP/2 refuses this and goes on with HTTP/1.1.
-        _ = ccurl_easy_set_long(handle, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
-        if plan.address.scheme == "https" { set(CURLOPT_PIPEWAIT, 1) }
+        if submission.channel == nil {
+            // A libcurl without HTTP/2 refuses this and goes on with HTTP/1.1.
+            _ = ccurl_easy_set_long(handle, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
+            if plan.address.scheme == "https" { set(CURLOPT_PIPEWAIT, 1) }
+        } else {
+            // With HTTP/2 libcurl takes 32 MiB of a stream that rests into memory, and nothing makes that less. A connection of its own
+            // rests as a whole.
+            set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
+        }
         _ = ccurl_easy_set_string(handle, CURLOPT_ACCEPT_ENCODING, "")
         set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
         _ = ccurl_easy_set_long(handle, CURLOPT_PROXY_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
@@ -167,6 +173,7 @@ extension CurlTransfer {
                 guard let context else { return 1 }
                 return Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue().mayWriteRequest() ? 0 : 1
             }, context)
+        if asked != CURLE_OK { noteActivity() }
         // Chunks that are gone cannot be sent again, so they begin on a connection that is surely alive.
         if reader?.canSeek == false { set(CURLOPT_FRESH_CONNECT, 1) }
         guard !submission.plan.isIdempotent else { return }

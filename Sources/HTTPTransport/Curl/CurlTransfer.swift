@@ -187,6 +187,9 @@ final class CurlTransfer {
 
     // MARK: - Time
 
+    /// For a libcurl that does not say when it begins to write: silence counts from the beginning.
+    func noteActivity() { lastActivity = .now }
+
     /// When the transfer has been silent for too long, unless something happens before; nil while nothing can be said against the server.
     var silenceDeadline: ContinuousClock.Instant? {
         guard let lastActivity, !receivesNothing, !sendsNothing else { return nil }

@@ -76,7 +76,8 @@ public final class CurlTransport: HTTPTransport {
 
     /// Sends the request and gives the answer as soon as its fields are there; the content comes while it is read.
     ///
-    /// Streams have places of their own, 64 at once and 32 to one origin: those that are read slowly do not hold ``send(_:)`` up.
+    /// Streams have places of their own, 64 at once and 32 to one origin: those that are read slowly do not hold ``send(_:)`` up. Each has
+    /// a connection for itself, with HTTP/1.1.
     ///
     /// - Throws: What ``send(_:)`` throws. Reading the content throws the same.
     public func stream(_ request: HTTPRequest, progress: HTTPProgress.Handler?) async throws -> HTTPStreamedResponse {
