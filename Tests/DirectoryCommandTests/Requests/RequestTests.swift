@@ -74,6 +74,10 @@ import Testing
         let debug = await terminal.run("request", "GET", "/me", "--debug", "--header", "X-Key: hidden")
         #expect(debug.status == 0 && debug.errors.contains("GET http://") && !debug.errors.contains(token))
         #expect(!debug.errors.contains("hidden"))
+        let own = await terminal.run("request", "GET", "/me", "--header", "Authorization: Mine")
+        #expect(own.status == 0 && own.errors.contains("--no-account keeps it"))
+        let host = await terminal.run("request", "GET", "/me", "--header", "Host: evil.example")
+        #expect(host.status == 2 && host.errors.contains("Host is written by the transport"))
         let foreign = await terminal.run("request", "GET", "https://evil.example/")
         #expect(foreign.status == 8 && foreign.errors.contains("resourceHosts"))
     }

@@ -46,9 +46,12 @@ struct RequestCommand {
             account = found
             type = settings[found.type]
             transport = found.transport(in: store, scopes: scopes())
+            if header["Authorization"] != nil {
+                console.note("The account's token takes the place of the Authorization header; --no-account keeps it.")
+            }
         } else {
             type = named.flatMap { $0[context.typeName($0)] }
-            transport = context.surroundings().transport(nil)
+            transport = context.surroundings().transport(type?.caFile)
         }
         let url = try RequestPlace(type).url(address)
         let method = HTTPMethod(rawValue: (invocation.argument("METHOD") ?? "GET").uppercased())
@@ -79,6 +82,9 @@ struct RequestCommand {
             }
         } catch let error as HTTPFileError {
             throw CommandError(file: error)
+        } catch let error as HTTPTransportError where error.kind == .invalidRequest {
+            throw CommandError(
+                .usage, "the request cannot be sent", reason: error.reason, hint: "directory help request")
         }
         guard let failure = CommandError(answering: answer, account: account) else { return .done }
         throw failure
