@@ -7,6 +7,8 @@ let package = Package(
     products: [
         .library(name: "DirectorySearch", targets: ["DirectorySearch"]),
         .library(name: "OAuth2AccountStore", targets: ["OAuth2AccountStore"]),
+        .library(name: "OAuth2AccountStoreTesting", targets: ["OAuth2AccountStoreTesting"]),
+        .library(name: "FoundationTransport", targets: ["FoundationTransport"]),
         .library(name: "OAuth2", targets: ["OAuth2"]),
         .library(name: "JOSE", targets: ["JOSE"]),
         .library(name: "HTTPTransport", targets: ["HTTPTransport"]),
@@ -46,6 +48,11 @@ let package = Package(
             name: "DirectorySearch", dependencies: ["HTTPTransport", "OAuth2", "OAuth2AccountStore", "StrictJSON"]),
         .target(
             name: "LocalProvider", dependencies: ["HTTPTransport", "JOSE", "OAuth2AccountStore", "StrictJSON"]),
+        .target(
+            name: "FoundationTransport", dependencies: ["HTTPTransport", "OAuth2", "OAuth2AccountStore"]),
+        .target(
+            name: "OAuth2AccountStoreTesting",
+            dependencies: ["HTTPTransport", "LocalProvider", "OAuth2", "OAuth2AccountStore", "StrictJSON"]),
         .executableTarget(
             name: "directory",
             dependencies: [
@@ -59,6 +66,8 @@ let package = Package(
             path: "Examples/SignInAndSearch"),
         .executableTarget(
             name: "WatchAccounts", dependencies: ["OAuth2AccountStore"], path: "Examples/WatchAccounts"),
+        .executableTarget(
+            name: "SendRequest", dependencies: ["HTTPTransport", "OAuth2AccountStore"], path: "Examples/SendRequest"),
 
         // Figures, as ratios against a named peer.
         .executableTarget(
@@ -89,6 +98,15 @@ let package = Package(
             ],
             exclude: ["Databases"]),
         .testTarget(
+            name: "OAuth2AccountStoreTestingTests",
+            dependencies: ["HTTPTransport", "OAuth2", "OAuth2AccountStore", "OAuth2AccountStoreTesting"]),
+        .testTarget(
+            name: "FoundationTransportTests",
+            dependencies: [
+                "FoundationTransport", "HTTPTransport", "LocalProvider", "OAuth2AccountStore",
+                "OAuth2AccountStoreTesting",
+            ]),
+        .testTarget(
             name: "FleetStorageTests",
             dependencies: [
                 "HTTPTransport", "OAuth2", "OAuth2AccountStore", "FleetStorage", "StorageSuite", "store-process",
@@ -96,14 +114,17 @@ let package = Package(
         .testTarget(
             name: "DirectorySearchTests",
             dependencies: [
-                "DirectorySearch", "HTTPTransport", "LocalProvider", "OAuth2", "OAuth2AccountStore", "StrictJSON",
+                "DirectorySearch", "HTTPTransport", "LocalProvider", "OAuth2", "OAuth2AccountStore",
+                "OAuth2AccountStoreTesting",
+                "StrictJSON",
                 "TestSupport",
             ]),
         .testTarget(
             name: "LocalProviderTests",
             dependencies: ["HTTPTransport", "JOSE", "LocalProvider", "OAuth2AccountStore", "StrictJSON"]),
         .testTarget(
-            name: "ExampleTests", dependencies: ["HTTPTransport", "LocalProvider", "SignInAndSearch", "WatchAccounts"]),
+            name: "ExampleTests",
+            dependencies: ["HTTPTransport", "LocalProvider", "SendRequest", "SignInAndSearch", "WatchAccounts"]),
         .testTarget(
             name: "DirectoryCommandTests",
             dependencies: [

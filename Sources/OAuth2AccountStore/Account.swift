@@ -147,7 +147,7 @@ public struct AccessToken: Sendable, Equatable {
     public let scope: Scope
 
     /// The type, in lower case: `bearer`, or `dpop` for one that is bound to the account's key. Each request with such a
-    /// token needs a proof too: see ``AccountStore/authorized(_:for:scopes:resource:rejected:)``.
+    /// token needs a proof too: see ``AccountStore/sign(_:for:scopes:resource:rejected:)``.
     public let type: String
 
     /// The value of the `Authorization` field that carries it (RFC 6750 section 2.1, RFC 9449 section 7.1).

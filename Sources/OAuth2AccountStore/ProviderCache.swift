@@ -31,15 +31,21 @@ actor ProviderCache {
 
     init(surroundings: Surroundings) { self.surroundings = surroundings }
 
+    /// The transport for requests in nobody's name.
+    nonisolated var plainTransport: any HTTPTransport { transport(caFile: nil, certificate: nil) }
+
     /// The transport for a type, with its own certificate authorities where it has some.
     nonisolated func transport(for type: AccountType) -> any HTTPTransport {
+        let transport = transport(caFile: type.caFile, certificate: type.clientCertificate)
+        return type.pinnedKeys.isEmpty ? transport : PinningTransport(inner: transport, pins: type.pinnedKeys)
+    }
+
+    private nonisolated func transport(caFile: String?, certificate: ClientCertificate?) -> any HTTPTransport {
         transports.withLock { transports in
-            let certificate = type.clientCertificate
-            let key = TransportKey(caFile: type.caFile, certificate: certificate)
+            let key = TransportKey(caFile: caFile, certificate: certificate)
             if let transport = transports[key] { return transport }
             let transport =
-                certificate.map { surroundings.certifiedTransport(type.caFile, $0) }
-                ?? surroundings.transport(type.caFile)
+                certificate.map { surroundings.certifiedTransport(caFile, $0) } ?? surroundings.transport(caFile)
             transports[key] = transport
             return transport
         }

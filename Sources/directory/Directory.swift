@@ -95,7 +95,7 @@ enum Directory {
     /// Whether the command will ask the network, so that what this needs can be loaded meanwhile.
     private static func asksDirectory(_ invocation: Invocation) -> Bool {
         switch invocation.path.first {
-        case "me", "lookup", "sync": true
+        case "me", "lookup", "sync", "request", "browse": true
         case "search": !invocation.flag("offline") && !invocation.flag("explain")
         case "show", "query": !invocation.flag("offline")
         default: false
@@ -146,6 +146,8 @@ enum Directory {
     /// A format never changes by itself: one that the command does not have is refused, not passed over. A command that only says
     /// sentences lets one from the environment be, which is for others.
     private static func checkFormat(_ invocation: Invocation) throws(CommandError) {
+        // Its --output names a file.
+        guard invocation.path != ["request"] else { return }
         let format = OutputFormat(invocation)
         let formats = commandSyntax.chain(to: invocation.path)?.last?.formats ?? []
         let isTyped = invocation.source(of: "output") == .option
@@ -184,6 +186,7 @@ enum Directory {
         case ["git-credential", "get"]: return try await GitCredentialCommand(context).get()
         case ["git-credential", "store"]: return try GitCredentialCommand(context).store()
         case ["git-credential", "erase"]: return try await GitCredentialCommand(context).erase()
+        case ["request"]: return try await RequestCommand(context).run()
         case ["completion"]: return try CompletionCommand(world).run(invocation)
         case ["me"]: return try await PeopleCommand(context).me()
         case ["search"]: return try await SearchCommand(context).run()

@@ -26,6 +26,19 @@ import Testing
             ])
     }
 
+    @Test func `SendRequest asks, uploads and saves a long answer`() async throws {
+        let provider = try await LoopbackProvider()
+        defer { provider.close() }
+        let output = try await ExampleProcess(provider).run("SendRequest")
+        #expect(output.status == 0, "\(output.errors)")
+        #expect(
+            output.lines == [
+                "Ada Lovelace ada@contoso.example", "upload: 405 with an explanation", "received much",
+                "people: 200 in a large file",
+            ])
+        #expect(provider.log().contains { $0.method == "POST" && $0.path == "/v1.0/files" })
+    }
+
     @Test func `every Swift line of the README is in an example that is compiled`() throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()

@@ -28,6 +28,7 @@ import requests_nginx
 import settings
 import shells
 import signatures
+import signed_requests
 import terminal
 import tls
 from checks import Checks
@@ -36,7 +37,7 @@ from world import World
 # The topics that need nothing but the program, and those that need real software.
 ALONE = [
     browse, settings, damage, demo, doctor, interrupted, local_directory, mail_programs, offline, package, postgresql, qr_code,
-    requests_nginx, shells, terminal]
+    requests_nginx, shells, signed_requests, terminal]
 WITH_PEERS = [
     browser_sign_in, closing_page, grants, keyring, parallel, refusals, registration, signatures, tls]
 

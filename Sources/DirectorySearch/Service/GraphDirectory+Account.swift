@@ -47,7 +47,8 @@ extension GraphConnection {
             }
             var connection = try GraphConnection(
                 graphAPI: address, apiVersion: type.directory == .graph ? type.graphVersion : "",
-                transport: store.transport(for: type), retry: retry
+                // Tokens that are bound to a key need a proof for each request, which the store makes.
+                transport: type.dpop ? store.transport(for: account.id) : store.transport(for: type), retry: retry
             ) { demand in
                 let token: AccessToken
                 switch demand {
@@ -64,10 +65,10 @@ extension GraphConnection {
                         throw DirectoryError(.signInNeeded(claims: claims))
                     }
                 }
-                guard token.type.lowercased() == "bearer" else {
+                guard token.type.lowercased() == "bearer" || type.dpop else {
                     throw SettingsError(
                         file: store.settings.source, key: "types.\(type.name).dpop",
-                        expected: "false, because this directory takes bearer tokens", found: "true")
+                        expected: "true, because the account's tokens are bound to a key", found: "false")
                 }
                 return token.secret.value
             }

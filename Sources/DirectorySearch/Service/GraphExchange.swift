@@ -166,6 +166,7 @@ extension GraphConnection {
             request.fields["Content-Type"] = question.contentType
         }
         request.fields["Accept"] = question.accept
+        // A transport that signs puts its own in this place.
         request.fields["Authorization"] = "Bearer " + token
         if dialect.namesRequests { request.fields["client-request-id"] = identifier }
         if question.isAdvanced { request.fields["ConsistencyLevel"] = "eventual" }

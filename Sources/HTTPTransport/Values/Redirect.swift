@@ -10,7 +10,7 @@ extension HTTPRequest {
     /// - Throws: ``HTTPTransportError`` of the kind `redirectRefused` for an address that may not be followed to.
     ///
     /// [RFC 9110 section 15.4](https://www.rfc-editor.org/rfc/rfc9110#section-15.4)
-    func redirected(by response: HTTPResponse) throws(HTTPTransportError) -> HTTPRequest? {
+    package func redirected(by response: HTTPResponse) throws(HTTPTransportError) -> HTTPRequest? {
         guard [301, 302, 303, 307, 308].contains(response.status), let location = response.fields["Location"] else {
             return nil
         }

@@ -45,7 +45,8 @@ public enum ResourceAnswer: Sendable, Equatable {
         case .useDPoPNonce?:
             guard !isRetry, let nonce = response.fields["DPoP-Nonce"] else { return .refused(error) }
             return .retryWithNonce(nonce)
-        case .invalidToken?, nil:
+        // The older word of drafts and of servers that never left them.
+        case .invalidToken?, .expiredToken?, nil:
             guard response.status == 401 else { return .deliver }
             // Challenges of other schemes alone mean that this type of token is not wanted here: no downgrade.
             let isWanted = challenges.isEmpty || !ours.isEmpty

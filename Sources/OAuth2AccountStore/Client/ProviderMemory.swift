@@ -47,7 +47,10 @@ final class ProviderMemory: Sendable {
     /// The server's last nonce for proofs (RFC 9449 section 8.2).
     func nonce(for url: URL) -> String? { state.withLock { $0.nonces.nonce(for: url) } }
 
-    private static func origin(_ url: URL) -> String {
-        "\(url.scheme ?? "")://\(url.host(percentEncoded: true) ?? ""):\(url.port ?? 0)".lowercased()
+    /// Scheme, host and port, the scheme's own where none is written.
+    static func origin(_ url: URL) -> String {
+        let scheme = url.scheme?.lowercased() ?? ""
+        let port = url.port ?? ["https": 443, "http": 80][scheme] ?? 0
+        return "\(scheme)://\(url.host(percentEncoded: true)?.lowercased() ?? ""):\(port)"
     }
 }

@@ -135,6 +135,9 @@ public struct AccountType: Sendable, Equatable, Identifiable {
     public var resourceHosts: [String] = []
     /// A file with certificates of authorities to trust beside the system's.
     public var caFile: String?
+    /// The public keys of which every server of this type must have one, besides a trusted certificate: the provider's and those of the
+    /// resources. Empty: any key.
+    public var pinnedKeys: Set<PublicKeyPin> = []
 
     /// The preset that the settings are built on; nil for a type that names everything itself.
     public var preset: String?

@@ -1,3 +1,4 @@
+import HTTPTransport
 import OAuth2
 import StrictJSON
 
@@ -121,17 +122,14 @@ struct TypeReader {
         ("pushedAuthorizationRequestEndpoint", "pushed_authorization_request_endpoint"), ("jwksURI", "jwks_uri"),
     ]
 
-    /// Keys whose meaning this version does not have yet. Ignoring one could weaken what its author relies on, so it is refused.
-    private static let laterKeys = ["pinnedKeys"]
-
     static let keys =
         [
             "authority", "issuer", "clientId", "clientSecret", "clientAuthentication", "redirectUri", "scopes",
             "tokenType",
             "tokenRequestMethod", "authorizationParameters", "tokenParameters", "refreshParameters", "tokenHeaders",
             "graphAPI", "api-version", "directory", "directoryBase", "resourceHosts", "knownAuthorities", "caFile",
-            "policies",
-        ] + protocolKeys + endpointKeys.map(\.key) + laterKeys + presetKeys
+            "policies", "pinnedKeys",
+        ] + protocolKeys + endpointKeys.map(\.key) + presetKeys
 
     static func shown(_ value: JSONValue) -> String {
         switch value {
@@ -258,9 +256,13 @@ struct TypeReader {
         type.knownAuthorities = try knownAuthorities()
         type.policies = try policies(of: type)
         if object["caFile"] != nil { type.caFile = try text("caFile") }
-        for key in Self.laterKeys {
-            guard let value = object[key], value != .array([]), value != .object(JSONObject()) else { continue }
-            throw fault(key, "nothing, because this version cannot do it", value.kind)
+        for text in try strings("pinnedKeys") {
+            guard let pin = PublicKeyPin(text) else {
+                throw fault(
+                    "pinnedKeys", "SHA-256 digests of public keys, such as \"sha256/\" and 44 characters of base64",
+                    Self.shown(.string(text)))
+            }
+            type.pinnedKeys.insert(pin)
         }
     }
 

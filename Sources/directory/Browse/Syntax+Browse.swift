@@ -8,4 +8,4 @@ let browseSpec = CommandSpec(
         """,
     examples: ["directory browse", "directory browse ada lo", "directory browse --offline"],
     arguments: [ArgumentSpec("TEXT", "what to search for first", optional: true, variadic: true)],
-    options: [.flag("offline", "search the copy that sync keeps", environment: .none)])
+    options: [.flag("offline", "search the copy that sync keeps")], formats: OutputFormat.ofSentences)

@@ -15,6 +15,8 @@ struct World {
     var readInput: @MainActor (_ limit: Int) throws -> [UInt8] = StandardInput.read
     /// Reads standard input line by line, as it comes.
     var inputLines: @MainActor () -> LineReader = LineReader.standardInput
+    /// Copies standard input to its end into a new private file.
+    var copyInput: @MainActor (_ path: String) throws -> Void = StandardInput.copy
     /// Reads a line of standard input, at most so many bytes; nil at its end.
     var readLine: @MainActor @Sendable (_ limit: Int) async throws -> String? = StandardInput.readLine
     /// The same for a secret: a terminal does not show what is typed.
@@ -196,6 +198,23 @@ struct ObservedTransport: HTTPTransport {
     static let tooLate = HTTPTransportError(.timedOut, host: "", reason: "the time of --timeout is over")
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        try await observed(request) { request in
+            let response = try await inner.send(request)
+            return (response, "\(response)")
+        }
+    }
+
+    /// Passed on, so that nothing is kept in memory.
+    func stream(_ request: HTTPRequest, progress: HTTPProgress.Handler?) async throws -> HTTPStreamedResponse {
+        try await observed(request) { request in
+            let response = try await inner.stream(request, progress: progress)
+            return (response, "\(response)")
+        }
+    }
+
+    private func observed<Answer: Sendable>(
+        _ request: HTTPRequest, _ send: (HTTPRequest) async throws -> (Answer, String)
+    ) async throws -> Answer {
         var request = request
         if let deadline {
             let left = deadline - ContinuousClock.now
@@ -205,9 +224,9 @@ struct ObservedTransport: HTTPTransport {
         }
         await say("> \(request)")
         do {
-            let response = try await inner.send(request)
-            await say("< \(response)")
-            return response
+            let (answer, words) = try await send(request)
+            await say("< \(words)")
+            return answer
         } catch {
             await say("< \(error)")
             throw error

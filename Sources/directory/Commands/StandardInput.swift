@@ -25,6 +25,31 @@ enum StandardInput {
         }
     }
 
+    /// Copies everything up to the end into a new file that only this user can read.
+    @MainActor
+    static func copy(to path: String) throws {
+        let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        func failure() -> CommandError {
+            CommandError(
+                .failed, "standard input cannot be kept in \(path)", reason: String(cString: strerror(errno)),
+                hint: "make room there, or set TMPDIR to another folder")
+        }
+        guard file >= 0 else { throw failure() }
+        defer { close(file) }
+        var chunk = [UInt8](repeating: 0, count: 256 * 1024)
+        while true {
+            let count = try wait(thenRead: &chunk)
+            if count == 0 { return }
+            var done = 0
+            while done < count {
+                let written = chunk.withUnsafeBytes { write(file, $0.baseAddress?.advanced(by: done), count - done) }
+                if written < 0, errno == EINTR { continue }
+                guard written > 0 else { throw failure() }
+                done += written
+            }
+        }
+    }
+
     /// The bytes of a pipe, such as a shell's `<(…)`, up to its end; nil when the path leads to a plain file or to nothing.
     @MainActor
     static func readPipe(_ path: String, limit: Int) throws -> [UInt8]? {

@@ -8,9 +8,8 @@ let commandSyntax = CommandSyntax(
         options: [.flag("version", "show the version and stop", environment: .none)],
         subcommands: [
             signInSpec, signOutSpec, accountsSpec, statusSpec, tokenSpec, headerSpec, execSpec, meSpec, searchSpec,
-            showSpec, lookupSpec, syncSpec, querySpec, browseSpec, gitCredentialSpec, providersSpec, configSpec,
-            doctorSpec,
-            serveSpec, demoSpec, completionSpec,
+            showSpec, lookupSpec, syncSpec, querySpec, browseSpec, gitCredentialSpec, requestSpec, providersSpec,
+            configSpec, doctorSpec, serveSpec, demoSpec, completionSpec,
         ]))
 
 private let signInSpec = CommandSpec(

@@ -165,6 +165,12 @@ struct ConsoleOptions: Sendable, Equatable {
     /// Says how it is done, if `--debug`. The caller masks secrets.
     func debug(_ sentence: String) { say(sentence, at: .debug) }
 
+    /// Shows how far something is, in the place of what was shown so before; nil takes it away. For a terminal.
+    func showProgress(_ text: String?) {
+        writeErrorOutput(
+            "\r\u{1B}[K" + (text.map { DisplayText.visible(String($0.prefix(terminal.columns - 1))) } ?? ""))
+    }
+
     /// Shows an error: a line each, or an object with `--output json`. `--quiet` does not silence it.
     func report(_ error: CommandError) {
         if options.reportsJSON {

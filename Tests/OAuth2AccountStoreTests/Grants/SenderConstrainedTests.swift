@@ -9,7 +9,7 @@ import Testing
 @testable import OAuth2AccountStore
 
 @Suite struct SenderConstrainedTests {
-    private static let bound: JSONObject = ["dpop": true, "scopes": ["read"]]
+    private static let bound: JSONObject = ["dpop": true, "scopes": ["read"], "resourceHosts": ["api.example"]]
     private static let answer: JSONObject = ["token_type": "DPoP", "id_token": .null]
 
     private func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
@@ -30,7 +30,7 @@ import Testing
             inTurn: .grant(["access_token": "at-2", "token_type": "DPoP", "expires_in": 3600, "refresh_token": "rt-2"]))
         let token = try await store.accessToken(for: account.id)
         #expect(token.type == "dpop" && token.authorization == "DPoP at-2")
-        let signed = try await store.authorized(
+        let signed = try await store.sign(
             HTTPRequest(.get, try url("https://api.example/me?x=1")), for: account.id)
         #expect(signed.fields["Authorization"] == "DPoP at-2")
 
@@ -157,7 +157,7 @@ import Testing
 
     @Test func `a Bearer account's request is sent again once after a 401`() async throws {
         let provider = try GrantProvider()
-        let store = try await provider.store(["scopes": ["read"]])
+        let store = try await provider.store(["scopes": ["read"], "resourceHosts": ["api.example"]])
         let account = try await provider.signIn(store, answer: ["id_token": .null])
         provider.answer(
             "/token", inTurn: .grant(["access_token": "at-2", "token_type": "Bearer", "expires_in": 3600]))
@@ -176,11 +176,11 @@ import Testing
         let account = try await provider.signIn(store, answer: ["id_token": .null])
         for address in ["https://evil.example/", "https://api.example.evil.example/", "http://api.example/"] {
             let request = HTTPRequest(.get, try url(address))
-            let error = try await grantFailure { try await store.authorized(request, for: account.id) }
+            let error = try await grantFailure { try await store.sign(request, for: account.id) }
             #expect(error?.kind == .settings, "\(address)")
         }
         let good = HTTPRequest(.get, try url("https://API.example/x"))
-        #expect(try await store.authorized(good, for: account.id).fields["Authorization"] == "Bearer at-1")
+        #expect(try await store.sign(good, for: account.id).fields["Authorization"] == "Bearer at-1")
     }
 
     @Test func `no key and no token prints`() async throws {

@@ -262,9 +262,9 @@ struct SilentAcquisitionTests {
         let store = try await test.store()
         let ada = try await test.signIn(store)
         let request = HTTPRequest(.get, try #require(URL(string: "https://id.example/me")))
-        let signed = try await store.authorized(request, for: ada.id, scopes: ["write"])
+        let signed = try await store.sign(request, for: ada.id, scopes: ["write"])
         #expect(signed.fields["Authorization"] == "Bearer at-2")
-        #expect(try await store.authorized(request, for: ada.id).fields["Authorization"] == "Bearer at-1")
+        #expect(try await store.sign(request, for: ada.id).fields["Authorization"] == "Bearer at-1")
     }
 
     @Test func `further tokens are bound to the account's key`() async throws {
@@ -279,7 +279,7 @@ struct SilentAcquisitionTests {
         #expect(token.type == "dpop")
         #expect(try test.refreshes.first?.proof() != nil)
         let request = HTTPRequest(.get, try #require(URL(string: "https://id.example/me")))
-        let signed = try await store.authorized(request, for: ada.id, scopes: ["write"])
+        let signed = try await store.sign(request, for: ada.id, scopes: ["write"])
         #expect(signed.fields["Authorization"] == "DPoP at-2")
         let proof = try #require(try GrantProvider.Received(signed).proof())
         #expect(proof["ath"]?.string == Base64URL.encode(SHA2.sha256.digest(Array("at-2".utf8))))

@@ -146,7 +146,8 @@ struct StoreVectorTests {
         async throws
     {
         let provider = try GrantProvider()
-        let store = try await provider.store(["dpop": true, "scopes": ["read"]])
+        let store = try await provider.store(
+            ["dpop": true, "scopes": ["read"], "resourceHosts": ["rs.example.com"]])
         let account = try await provider.signIn(store, answer: ["token_type": "DPoP", "id_token": .null])
         provider.answer("/r") { _ in
             HTTPResponse(status: 307, fields: ["Location": "https://rs.example.com/r2"])
@@ -167,7 +168,7 @@ struct StoreVectorTests {
     private func ask(_ vector: VectorCase) async throws -> (paths: [String], error: AccountStoreError?) {
         let token = try #require(vector.input["token"]?.object)
         let provider = try GrantProvider()
-        let store = try await provider.store(["scopes": ["read"]])
+        let store = try await provider.store(["scopes": ["read"], "resourceHosts": ["rs.example.com"]])
         let account = try await provider.signIn(
             store,
             answer: [

@@ -36,6 +36,7 @@ struct ProviderRecord: OutputRecord {
         detail.add("Scope", type.scope.text)
         detail.add("Directory", type.graphAPI?.absoluteString)
         detail.add("Resource hosts", type.resourceHosts)
+        detail.add("Pinned keys", type.pinnedKeys.map(\.description).sorted())
         detail.add("Certificates", type.caFile)
         return detail
     }

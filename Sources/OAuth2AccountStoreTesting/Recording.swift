@@ -1,0 +1,164 @@
+import HTTPTransport
+import StrictJSON
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Exchanges with a service, without their secrets: what a ``RecordingTransport`` kept and a ``ReplayingTransport`` answers from.
+public struct Recording: Sendable, Equatable {
+    /// One request and its answer. Secrets in it are masked.
+    public struct Exchange: Sendable, Equatable {
+        /// The request's method.
+        public let method: String
+        /// The address, secret parameters masked.
+        public let address: String
+        /// The request's header fields, secret ones masked.
+        public let requestFields: HTTPFields
+        /// What was sent, secret members and parameters masked; empty for nothing, or what was not in memory.
+        public let requestBody: Data
+        /// The answer's status.
+        public let status: Int
+        /// The answer's header fields, secret ones masked.
+        public let fields: HTTPFields
+        /// The answer's content, secret members masked.
+        public let body: Data
+
+        /// An exchange. What is secret in it is masked here.
+        public init(_ request: HTTPRequest, _ response: HTTPResponse) {
+            let question = Question(request)
+            method = question.method
+            address = question.address
+            requestFields = Masking.masked(request.fields)
+            requestBody = question.body
+            status = response.status
+            fields = Masking.masked(response.fields)
+            body = Masking.masked(
+                response.body, type: response.fields["Content-Type"], token: Masking.token(of: request))
+        }
+
+        init(_ object: JSONObject) throws(RecordingError) {
+            func text(_ name: String) throws(RecordingError) -> String {
+                guard let text = object[name]?.string else {
+                    throw RecordingError("an exchange of the recording has no text \(name)")
+                }
+                return text
+            }
+            method = try text("method")
+            address = try text("address")
+            guard case .number(let number)? = object["status"], let status = Int(number.literal) else {
+                throw RecordingError("an exchange of the recording has no number status")
+            }
+            self.status = status
+            requestFields = try Self.fields(object["requestFields"])
+            requestBody = try Self.content(object, "requestBody")
+            fields = try Self.fields(object["fields"])
+            body = try Self.content(object, "body")
+        }
+
+        var json: JSONValue {
+            var object: JSONObject = ["method": .string(method), "address": .string(address)]
+            object["requestFields"] = Self.json(requestFields)
+            Self.add(requestBody, as: "requestBody", to: &object)
+            object["status"] = .number(JSONNumber(Int64(status)))
+            object["fields"] = Self.json(fields)
+            Self.add(body, as: "body", to: &object)
+            return .object(object)
+        }
+
+        private static func json(_ fields: HTTPFields) -> JSONValue {
+            .array(fields.map { .array([.string($0.name), .string($0.value)]) })
+        }
+
+        private static func fields(_ value: JSONValue?) throws(RecordingError) -> HTTPFields {
+            var fields = HTTPFields()
+            for field in value?.array ?? [] {
+                guard let pair = field.array, pair.count == 2, let name = pair[0].string, let value = pair[1].string
+                else { throw RecordingError("a header field of the recording is not a list of name and value") }
+                fields.append(name: name, value: value)
+            }
+            return fields
+        }
+
+        /// Text as text, so that people can read it; anything else in base64.
+        private static func add(_ content: Data, as name: String, to object: inout JSONObject) {
+            guard !content.isEmpty else { return }
+            if let text = String(validating: content, as: UTF8.self) {
+                object[name] = .string(text)
+            } else {
+                object[name + "Base64"] = .string(content.base64EncodedString())
+            }
+        }
+
+        private static func content(_ object: JSONObject, _ name: String) throws(RecordingError) -> Data {
+            if let text = object[name]?.string { return Data(text.utf8) }
+            guard let text = object[name + "Base64"]?.string else { return Data() }
+            guard let bytes = Data(base64Encoded: text) else {
+                throw RecordingError("\(name)Base64 of an exchange is not base64")
+            }
+            return bytes
+        }
+    }
+
+    /// What a request asks for, as a recording knows it.
+    struct Question: Equatable {
+        let method: String
+        let address: String
+        let body: Data
+
+        init(_ request: HTTPRequest) {
+            method = request.method.rawValue
+            address = Masking.masked(request.url)
+            body = Masking.masked(request.body ?? Data(), type: request.fields["Content-Type"])
+        }
+
+        init(_ exchange: Exchange) {
+            method = exchange.method
+            address = exchange.address
+            body = exchange.requestBody
+        }
+    }
+
+    /// The exchanges, in the order in which they were answered.
+    public var exchanges: [Exchange]
+
+    /// A recording of these exchanges.
+    public init(_ exchanges: [Exchange] = []) { self.exchanges = exchanges }
+
+    /// Reads a recording from a file.
+    ///
+    /// - Throws: ``RecordingError`` when it is none; what Foundation throws when it cannot be read.
+    public init(contentsOf file: URL) throws {
+        let bytes = try Data(contentsOf: file)
+        guard let list = (try? JSONValue(parsing: bytes))?.object?["exchanges"]?.array else {
+            throw RecordingError("\(file.lastPathComponent) is not a JSON object with a list of exchanges")
+        }
+        exchanges = try list.map { value throws(RecordingError) in
+            guard let object = value.object else {
+                throw RecordingError("an exchange of the recording is \(value.kind)")
+            }
+            return try Exchange(object)
+        }
+    }
+
+    /// Writes the recording to a file, in the place of what was there, as JSON for people to read.
+    ///
+    /// - Throws: what Foundation throws when it cannot be written.
+    public func write(to file: URL) throws {
+        let value = JSONValue.object(["exchanges": .array(exchanges.map(\.json))])
+        try Data(value.serialized(.indented) + [0x0A]).write(to: file, options: .atomic)
+    }
+}
+
+/// Why a file is no recording.
+public struct RecordingError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// What is wrong.
+    public let reason: String
+
+    init(_ reason: String) { self.reason = reason }
+
+    /// The reason, and what to do.
+    public var description: String { reason + "; record it anew" }
+}

@@ -1,0 +1,74 @@
+import HTTPTransport
+import OAuth2AccountStore
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Where a request goes: the address that was typed, or the path below the API of an account type.
+struct RequestPlace {
+    let type: AccountType?
+
+    init(_ type: AccountType?) { self.type = type }
+
+    /// The address. What cannot stand in one, a space or a letter with an accent, is percent-encoded; what is encoded already stays.
+    ///
+    /// - Throws: ``CommandError`` of the status `usage` for what is no address, and `settings` where a path has no API to be below.
+    func url(_ text: String) throws(CommandError) -> URL {
+        let whole = text.hasPrefix("/") ? try base(for: text) + text : text
+        guard let url = URL(string: Self.encoded(whole)), let scheme = url.scheme?.lowercased(),
+            ["https", "http"].contains(scheme), url.host()?.isEmpty == false
+        else {
+            throw CommandError(
+                .usage, "\(UsageError.quoted(text)) is no address",
+                reason: "expected one that begins with https://, or a path that begins with /",
+                hint: "directory request GET /me")
+        }
+        guard scheme == "https" || url.isLoopback else {
+            throw CommandError(
+                .usage, "the request is not sent by plain http", reason: "only this machine may be asked so",
+                hint: "begin the address with https://")
+        }
+        guard url.user() == nil, url.password() == nil else {
+            throw CommandError(
+                .usage, "the address has a user name or a password in it", reason: "it would be seen by everybody",
+                hint: "give them with --header")
+        }
+        return url
+    }
+
+    /// The API that paths are below, without a slash at the end. Microsoft Graph's version is added, unless the path has one.
+    private func base(for path: String) throws(CommandError) -> String {
+        guard let type else {
+            throw CommandError(
+                .settings, "a path needs an account type", reason: "the settings have none to be used",
+                hint: "give the whole address, beginning with https://")
+        }
+        if let api = type.graphAPI {
+            var base = api.absoluteString
+            while base.hasSuffix("/") { base.removeLast() }
+            guard type.directory == .graph, !type.graphVersion.isEmpty else { return base }
+            let first = path.dropFirst().prefix { $0 != "/" && $0 != "?" }
+            return ["v1.0", "beta", type.graphVersion[...]].contains(first) ? base : base + "/" + type.graphVersion
+        }
+        if let host = type.resourceHosts.first { return "https://" + host }
+        throw CommandError(
+            .settings, "a path needs the address of an API",
+            reason: "\(type.name) has neither graphAPI nor resourceHosts",
+            hint: "give the whole address, beginning with https://, or add one of them to the settings")
+    }
+
+    private static func encoded(_ text: String) -> String {
+        var result = ""
+        for byte in text.utf8 {
+            if byte > 0x20, byte < 0x7F, !"\"<>\\^`{|}".utf8.contains(byte) {
+                result.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                result += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+            }
+        }
+        return result
+    }
+}

@@ -1,0 +1,204 @@
+import Foundation
+import HTTPTransport
+import OAuth2
+import StrictJSON
+import Synchronization
+import Testing
+
+@testable import OAuth2AccountStore
+
+@Suite struct RequestContentTests {
+    private func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
+
+    private func text(_ request: HTTPRequest) throws -> String {
+        String(decoding: try #require(request.body), as: UTF8.self)
+    }
+
+    @Test(arguments: [
+        ("https://a.example/x", "https://a.example/x?b=1&b=%26&c=a%20%2B%C3%A4"),
+        ("https://a.example/x?a=%2F", "https://a.example/x?a=%2F&b=1&b=%26&c=a%20%2B%C3%A4"),
+        ("https://a.example/x?", "https://a.example/x?b=1&b=%26&c=a%20%2B%C3%A4"),
+        ("https://a.example#top", "https://a.example?b=1&b=%26&c=a%20%2B%C3%A4#top"),
+    ])
+    func `a query is added to the one that is there`(_ base: String, _ expected: String) throws {
+        let pairs = [("b", "1"), ("b", "&"), ("c", "a +ä")].map { (name: $0.0, value: $0.1) }
+        #expect(HTTPRequest(.get, try url(base), query: pairs).url.absoluteString == expected)
+        let form = HTTPRequest(.get, try url(base), form: pairs)
+        #expect(form.url.absoluteString == expected && form.content == nil && form.fields["Content-Type"] == nil)
+    }
+
+    @Test func `a form and JSON say what they are, and the caller's fields stay`() throws {
+        let form = HTTPRequest(.post, try url("https://a.example/"), form: [("a b", "=&"), ("a b", "")])
+        #expect(try text(form) == "a%20b=%3D%26&a%20b=")
+        #expect(form.fields == ["Content-Type": "application/x-www-form-urlencoded"])
+        struct Person: Codable, Equatable {
+            var name: String
+            var born: Date
+            var address: String?
+        }
+        let ada = Person(name: "A/da", born: Date(timeIntervalSince1970: 0))
+        let request = try HTTPRequest(
+            .patch, try url("https://a.example/"), encoding: ada,
+            fields: ["content-type": "application/merge-patch+json", "Accept": "x/y"])
+        #expect(try text(request) == #"{"born":"1970-01-01T00:00:00Z","name":"A/da"}"#)
+        #expect(request.fields == ["content-type": "application/merge-patch+json", "Accept": "x/y"])
+        #expect(try HTTPResponse(status: 200, body: try #require(request.body)).decoded() == ada)
+        #expect(try text(HTTPRequest(.post, try url("https://a.example/"), json: ["n": 1])) == #"{"n":1}"#)
+    }
+
+    @Test func `a form of parts is the same bytes each time, names escaped as browsers do`() throws {
+        var form = try MultipartForm(boundary: "b")
+        form.append("Ada", named: "na\"me\r\n")
+        form.append(42, named: "number")
+        form.append(contentsOf: ["x", "y"], named: "list[]")
+        form.append(Data([0, 0x0D, 0x0A, 0xFF]), named: "bytes", fileName: "ä\".bin")
+        form.parts.append(
+            .init(name: "j", content: .bytes(Data("{}".utf8)), contentType: "application/json", fields: ["X-A": "1"]))
+        let expected =
+            "--b\r\nContent-Disposition: form-data; name=\"na%22me%0D%0A\"\r\n\r\nAda\r\n"
+            + "--b\r\nContent-Disposition: form-data; name=\"number\"\r\n\r\n42\r\n"
+            + "--b\r\nContent-Disposition: form-data; name=\"list[]\"\r\n\r\nx\r\n"
+            + "--b\r\nContent-Disposition: form-data; name=\"list[]\"\r\n\r\ny\r\n"
+            + "--b\r\nContent-Disposition: form-data; name=\"bytes\"; filename=\"ä%22.bin\"\r\n"
+            + "Content-Type: application/octet-stream\r\n\r\n"
+        var bytes = Data(expected.utf8)
+        bytes += [0, 0x0D, 0x0A, 0xFF]
+        bytes += Data(
+            "\r\n--b\r\nContent-Disposition: form-data; name=\"j\"\r\nContent-Type: application/json\r\nX-A: 1\r\n\r\n{}\r\n--b--\r\n"
+                .utf8)
+        let request = try HTTPRequest(.post, try url("https://a.example/"), multipart: form)
+        #expect(request.body == bytes && request.content?.isReplayable == true)
+        #expect(request.fields == ["Content-Type": "multipart/form-data; boundary=b"])
+        #expect(try HTTPRequest(.post, try url("https://a.example/"), multipart: form) == request)
+        #expect(MultipartForm().boundary != MultipartForm().boundary)
+    }
+
+    @Test func `what would end a header line is refused, and nothing prints`() throws {
+        for fields in [["X": "a\r\nY: b"], ["X Y": "1"], ["": "1"]] as [HTTPFields] {
+            var form = MultipartForm()
+            form.parts.append(.init(name: "a", content: .bytes(Data()), fields: fields))
+            #expect(throws: HTTPTransportError.self) { try form.content() }
+        }
+        var form = MultipartForm()
+        form.append("x", named: "n")
+        form.parts[0].contentType = "text/plain\r\nX: y"
+        #expect(throws: HTTPTransportError.self) { try form.content() }
+        for boundary in ["", "a\"b", "a\r\n", String(repeating: "x", count: 71), "ä"] {
+            #expect(throws: HTTPTransportError.self) { try MultipartForm(boundary: boundary) }
+        }
+        var secret = MultipartForm()
+        secret.append("hidden-value", named: "hidden-name")
+        var text = "\(secret) \(secret.parts[0]) \(String(reflecting: secret))"
+        dump(secret, to: &text)
+        #expect(!text.contains("hidden"))
+    }
+
+    @Test func `a file is read while it is sent, and again for the repetition after a 401, with the same boundary`()
+        async throws
+    {
+        let directory = try TemporaryDirectory()
+        let file = URL(filePath: directory.path + "/photo.jpg")
+        try Data(repeating: 9, count: 300_000).write(to: file)
+        let received = Log<LoopbackRequest>()
+        let listener = try LoopbackListener(limits: .server) { request in
+            received.append(request)
+            return LoopbackResponse(status: request.fields["Authorization"] == "Bearer at-2" ? 200 : 401)
+        }
+        defer { listener.close() }
+        let provider = try GrantProvider()
+        let curl = CurlTransport()
+        let network = RoutedTransport { request in
+            request.url.isLoopback ? try await curl.send(request) : try await provider.send(request)
+        }
+        var surroundings = provider.surroundings()
+        surroundings.transport = { _ in network }
+        let settings = """
+            {"types": {"t": {"issuer": "https://id.example", "clientId": "client", "scopes": ["read"],
+            "redirectUri": "http://127.0.0.1/callback", "resourceHosts": ["127.0.0.1"]}}}
+            """
+        let store = try await AccountStore(
+            settings: try Settings(bytes: Array(settings.utf8), source: "test"), storage: MemoryStorage(),
+            custody: try MemoryKey(), surroundings: surroundings, watchesOtherProcesses: false)
+        let account = try await provider.signIn(store, answer: ["id_token": .null])
+        provider.answer("/token", inTurn: .grant(["access_token": "at-2", "token_type": "Bearer"]))
+        var form = MultipartForm()
+        form.append("Ada", named: "name")
+        form.append(file: file, named: "photo", contentType: "image/jpeg")
+        let request = try HTTPRequest(.post, try url("http://127.0.0.1:\(listener.port)/up"), multipart: form)
+        #expect(request.body == nil)
+        #expect(try await store.send(request, for: account.id).status == 200)
+        let sent = received.all
+        #expect(sent.count == 2 && sent[0].body == sent[1].body && sent[0].body.count > 300_000)
+        #expect(sent[0].fields["Content-Type"] == sent[1].fields["Content-Type"])
+        #expect(sent[0].fields["Content-Length"] == "\(sent[0].body.count)")
+    }
+}
+
+/// A network that a function is.
+private struct RoutedTransport: HTTPTransport {
+    let route: @Sendable (HTTPRequest) async throws -> HTTPResponse
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse { try await route(request) }
+}
+
+@Suite struct AccountTransportTests {
+    private func signedIn(_ keys: JSONObject = [:]) async throws -> (GrantProvider, AccountStore, Account) {
+        let provider = try GrantProvider()
+        var all: JSONObject = ["scopes": ["read"], "resourceHosts": ["api.example"]]
+        for member in keys.members { all[member.name] = member.value }
+        let store = try await provider.store(all)
+        let account = try await provider.signIn(store, answer: ["id_token": .null])
+        provider.answer("/token", inTurn: .grant(["access_token": "at-2", "token_type": "Bearer"]))
+        provider.answer("/me") { received in
+            let isNew = received.request.fields["Authorization"] == "Bearer at-2"
+            return HTTPResponse(status: isNew ? 200 : 401, body: Data((isNew ? "content" : "refused").utf8))
+        }
+        return (provider, store, account)
+    }
+
+    @Test func `a stream is the answer after the renewal, and progress ends once`() async throws {
+        let (provider, store, account) = try await signedIn()
+        let url = try #require(URL(string: "https://api.example/me"))
+        let reports = Log<HTTPProgress>()
+        let answer = try await account.transport(in: store).stream(HTTPRequest(.get, url)) { reports.append($0) }
+        #expect(answer.status == 200)
+        #expect(try await answer.whole().body == Data("content".utf8))
+        #expect(provider.requests(to: "/me").count == 2)
+        #expect(reports.all.filter(\.hasEnded).count == 1 && reports.all.last?.hasEnded == true)
+        #expect(reports.all.last?.received == 7)
+    }
+
+    @Test func `a download is the answer after the renewal`() async throws {
+        let (_, store, account) = try await signedIn()
+        let directory = try TemporaryDirectory()
+        let file = URL(filePath: directory.path + "/file")
+        let url = try #require(URL(string: "https://api.example/me"))
+        let saved = try await store.transport(for: account.id).download(HTTPRequest(.get, url), to: file)
+        #expect(saved.response.status == 200 && saved.size == 7)
+        #expect(try Data(contentsOf: file) == Data("content".utf8))
+    }
+
+    @Test func `content that can be read only once is not sent again`() async throws {
+        let (provider, store, account) = try await signedIn()
+        let url = try #require(URL(string: "https://api.example/me"))
+        let once = HTTPBody.chunks(isReplayable: false) {
+            AsyncStream<Data> {
+                $0.yield(Data("x".utf8))
+                $0.finish()
+            }
+        }
+        let answer = try await store.send(HTTPRequest(.post, url, content: once), for: account.id)
+        #expect(answer.status == 401 && provider.requests(to: "/me").count == 1)
+    }
+
+    @Test func `pinned keys hold for the provider and for the resource`() async throws {
+        let pin = "sha256/" + Data(repeating: 7, count: 32).base64EncodedString()
+        let (provider, store, account) = try await signedIn(["pinnedKeys": [.string(pin)]])
+        let url = try #require(URL(string: "https://api.example/me"))
+        #expect(try await store.send(HTTPRequest(.get, url), for: account.id).status == 200)
+        for path in ["/.well-known/openid-configuration", "/token", "/me"] {
+            let requests = provider.requests(to: path)
+            #expect(!requests.isEmpty)
+            #expect(requests.allSatisfy { $0.request.trust.pinnedKeys.map(\.description) == [pin] }, "\(path)")
+        }
+    }
+}
