@@ -68,7 +68,7 @@ import Testing
             screen.type("ma")
             await screen.wait(for: "of 100+")
             var faults = Faults()
-            try faults.add(parsing: "directory-503:1")
+            try faults.add(parsing: "directory-html:1")
             terminal.provider.setFaults(faults)
             screen.press(.down)
             screen.type("G")
