@@ -186,7 +186,7 @@ import Testing
 
     @Test func `without a terminal it is a usage error`() async throws {
         let terminal = try await Terminal()
-        let transcript = await terminal.run("browse")
+        let transcript = await terminal.run("browse", "--offline")
         #expect(transcript.status == 2 && transcript.errors.contains("needs a terminal"))
     }
 }

@@ -88,6 +88,7 @@ final class Terminal {
         var world = World(console: console, environment: environment)
         world.readInput = { _ in Array(input.utf8) }
         world.inputLines = { LineReader(text: input) }
+        world.copyInput = { try Data(input.utf8).write(to: URL(filePath: $0)) }
         world.replaceProcess = replacement
         if let qrCode { world.qrCode = qrCode }
         let person = approval.withLock { $0 }

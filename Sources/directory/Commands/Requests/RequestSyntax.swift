@@ -10,8 +10,8 @@ let requestSpec = CommandSpec(
         """,
     examples: [
         "directory request GET /me", "directory request POST /users --json @person.json",
-        "directory request PUT https://api.example/photo --data @photo.jpg --header 'Content-Type: image/jpeg'",
-        "directory request POST https://api.example/files --part title=Ada --part 'file=@ada.pdf;type=application/pdf'",
+        "directory request PUT https://api.example/photo --data @ada.jpg",
+        "directory request POST https://api.example/files --part file=@ada.pdf",
     ],
     arguments: [
         ArgumentSpec("METHOD", "GET, POST, PUT, PATCH, DELETE, HEAD or another"),

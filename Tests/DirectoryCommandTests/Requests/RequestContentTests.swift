@@ -1,0 +1,38 @@
+import Foundation
+import Testing
+
+@testable import directory
+
+@Suite @MainActor struct RequestContentTests {
+    private static let batch = #"{"requests":[{"id":"1","method":"GET","url":"/me"}]}"#
+
+    @Test func `content is JSON, data as it is, or a form`() async throws {
+        let terminal = try await Terminal()
+        #expect(await terminal.run("sign-in").status == 0)
+        let json = await terminal.run("request", "POST", "/$batch", "--json", Self.batch)
+        #expect(json.status == 0 && json.output.contains("ada@contoso.example"), "\(json)")
+        let wrong = await terminal.run("request", "POST", "/$batch", "--json", "{\"requests\":")
+        #expect(wrong.status == 2 && wrong.errors.contains("--json"), "\(wrong)")
+        let data = await terminal.run(
+            "request", "POST", "/$batch", "--data", "@-", "--header", "Content-Type: application/json", input: Self.batch)
+        #expect(data.status == 0 && data.output.contains("ada@contoso.example"), "\(data)")
+        let form = await terminal.run("request", "GET", "/users", "--form", "$top=1", "--form", "$select=mail")
+        #expect(form.status == 0 && form.output.components(separatedBy: "\"mail\"").count == 2, "\(form)")
+        let part = await terminal.run("request", "POST", "/$batch", "--part", "title=Ada \"Quotes\"")
+        #expect(part.status == 1 && part.errors.contains("HTTP 4"), "\(part)")
+        let both = await terminal.run("request", "POST", "/$batch", "--data", "a", "--json", "1")
+        #expect(both.status == 2 && both.errors.contains("exclude each other"), "\(both)")
+    }
+
+    @Test func `a request without an account carries no token, and a scope is asked for`() async throws {
+        let terminal = try await Terminal()
+        let metadata = "\(terminal.provider.issuer)/.well-known/openid-configuration"
+        let unsigned = await terminal.run("request", "GET", metadata, "--no-account")
+        #expect(unsigned.status == 0 && unsigned.output.contains("token_endpoint"), "\(unsigned)")
+        #expect(await terminal.run("request", "GET", "/me", "--no-account").status == 4)
+        #expect(await terminal.run("sign-in").status == 0)
+        #expect(await terminal.run("request", "GET", "/me", "--scope", "User.Read").status == 0)
+        let unknown = await terminal.run("request", "GET", "/me", "--scope", "Nobody.Has.This")
+        #expect(unknown.status != 0 && !unknown.errors.isEmpty, "\(unknown)")
+    }
+}
