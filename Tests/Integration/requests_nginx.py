@@ -14,6 +14,8 @@ from world import free_port
 SIZE = 1 << 30
 # What one transfer of any size may need, in KiB.
 MEMORY = 40 * 1024
+# Debian keeps servers out of the path of those who are not root.
+NGINX = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin")
 
 
 class Nginx:
@@ -21,7 +23,6 @@ class Nginx:
 
     def __init__(self, world):
         self.world = world
-        self.program = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin")
         for name in ("files", "temporary"):
             world.make(name)
         self.plain, self.tls = free_port(), free_port()
@@ -72,7 +73,7 @@ class Nginx:
     def start(self):
         with open(self.world.path("nginx.log"), "ab") as log:
             self.process = subprocess.Popen(
-                [self.program, "-p", self.world.folder, "-c", self.configuration, "-e", self.world.path("error.log")],
+                [NGINX, "-p", self.world.folder, "-c", self.configuration, "-e", self.world.path("error.log")],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self.world.environment)
         wait_for(lambda: accepts(self.plain), "nginx does not start")
 
@@ -165,6 +166,9 @@ class Result:
 
 
 def run(checks, world):
+    if not NGINX:
+        print("        left out: nginx is not here", flush=True)
+        return
     nginx = Nginx(world)
     transfers = Transfers(world)
     ca = f"ca={world.path('ca.pem')}"
@@ -261,8 +265,9 @@ def breaks(checks, world, transfers, nginx, ca):
 
 
 def proxy(checks, world, transfers, nginx, ca):
-    if not nginx.address:
-        print("        left out: a proxy, because this machine has only loopback and that never goes through one", flush=True)
+    if not nginx.address or not shutil.which("tinyproxy"):
+        print("        left out: a proxy, because there is no tinyproxy, or this machine has only loopback, which never goes through one",
+              flush=True)
         return
     port = free_port()
     log = world.path("tinyproxy.log")

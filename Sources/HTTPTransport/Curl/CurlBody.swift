@@ -20,20 +20,20 @@ final class CurlBody: ResponseBodySource {
     deinit { stop() }
 
     /// Ends the transfer if it still runs.
-    private func stop() { transport.thread.cancel(mark) }
+    private func stop() { transport.streams.cancel(mark) }
 
     func next() async throws -> Data? {
         try checkCancellation()
         switch channel.take() {
         case .chunk(let chunk, let wasFull):
-            if wasFull { transport.thread.goOn(mark) }
+            if wasFull { transport.streams.goOn(mark) }
             return chunk
         case .end(let result):
             try result.get()
             return nil
         case .nothing:
             return try await withTaskCancellationHandler {
-                try await withCheckedThrowingContinuation { if channel.wait($0) { transport.thread.goOn(mark) } }
+                try await withCheckedThrowingContinuation { if channel.wait($0) { transport.streams.goOn(mark) } }
             } onCancel: {
                 stop()
             }
@@ -46,7 +46,7 @@ final class CurlBody: ResponseBodySource {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 channel.divert(to: file, continuation)
-                transport.thread.goOn(mark)
+                transport.streams.goOn(mark)
             }
         } onCancel: {
             stop()

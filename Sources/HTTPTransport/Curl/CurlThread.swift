@@ -23,7 +23,11 @@ final class CurlThread: Sendable {
     private let clientCertificate: ClientCertificate?
     private let system: SystemCertificates
 
-    init(caFile: String?, clientCertificate: ClientCertificate?, system: SystemCertificates) {
+    private let isStreaming: Bool
+
+    /// - Parameter isStreaming: Whether its requests are those whose answers are streamed, and no others.
+    init(caFile: String?, clientCertificate: ClientCertificate?, system: SystemCertificates, isStreaming: Bool) {
+        self.isStreaming = isStreaming
         self.caFile = caFile
         self.clientCertificate = clientCertificate
         self.system = system
@@ -117,9 +121,10 @@ final class CurlThread: Sendable {
         }
         state.withLock { $0.multi = WakeableMulti(handle: multi) }
         let worker = ExitGate.pass {
-            CurlWorker(multi: multi, caFile: caFile, clientCertificate: clientCertificate, system: system) { [self] in
-                goOn($0)
-            }
+            CurlWorker(
+                multi: multi, caFile: caFile, clientCertificate: clientCertificate, system: system,
+                isStreaming: isStreaming
+            ) { [self] in goOn($0) }
         }
         while true {
             let (submitted, cancelled, ready, isStopped) = state.withLock { state in

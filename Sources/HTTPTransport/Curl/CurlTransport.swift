@@ -7,7 +7,7 @@
 /// Sends requests with libcurl.
 ///
 /// One transport is enough for a program: it keeps connections open and uses them again, HTTP/2 included. It has one
-/// thread, which begins with the first request and ends with the transport. At most 64 requests run at once, 8 to one
+/// thread, which begins with the first request and ends with the transport, and another once an answer is streamed. At most 64 requests run at once, 8 to one
 /// origin; further ones wait their turn within their own timeout.
 ///
 /// What it does not do: keep cookies or answers, read `.netrc`, answer authentication challenges, send `Referer`, speak
@@ -19,7 +19,10 @@
 /// the server may have acted on it ([RFC 9110 section 9.2.2](https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2)).
 public final class CurlTransport: HTTPTransport {
     private let userAgent: String
-    let thread: CurlThread
+    private let thread: CurlThread
+    /// For answers that are streamed. They use HTTP/1.1 and the others HTTP/2, and a libcurl as of 2023 (7.88) that has connections of both
+    /// sends requests of the one over those of the other.
+    let streams: CurlThread
 
     /// A transport without connections.
     ///
@@ -40,10 +43,16 @@ public final class CurlTransport: HTTPTransport {
         userAgent: String, caFile: String?, clientCertificate: ClientCertificate? = nil, system: SystemCertificates
     ) {
         self.userAgent = userAgent
-        thread = CurlThread(caFile: caFile, clientCertificate: clientCertificate, system: system)
+        thread = CurlThread(
+            caFile: caFile, clientCertificate: clientCertificate, system: system, isStreaming: false)
+        streams = CurlThread(
+            caFile: caFile, clientCertificate: clientCertificate, system: system, isStreaming: true)
     }
 
-    deinit { thread.stop() }
+    deinit {
+        thread.stop()
+        streams.stop()
+    }
 
     /// Starts the transport's thread and sets libcurl up, which takes a few milliseconds, and returns at once.
     ///
@@ -114,10 +123,10 @@ public final class CurlTransport: HTTPTransport {
         let head = try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 channel.awaitHead(continuation)
-                thread.submit(time.submission(plan, mark, meter, .streamed(channel)))
+                streams.submit(time.submission(plan, mark, meter, .streamed(channel)))
             }
         } onCancel: {
-            thread.cancel(mark)
+            streams.cancel(mark)
         }
         return Streamed(head: head, channel: channel, body: CurlBody(channel, mark, of: self))
     }

@@ -2,11 +2,11 @@ internal import CCurl
 
 /// Drives every transfer of one transport. Lives on its own thread only.
 final class CurlWorker {
-    /// The most transfers at once whose answers are given whole, and as many whose answers are streamed.
+    /// The most transfers at once.
     static let maximumTransfers = 64
     /// The most transfers at once with one scheme, host and port, and so the most connections to it over HTTP/1.1.
     static let maximumTransfersPerOrigin = 8
-    /// As many streams at once to one origin: a reader may take its time, and must not keep others from reading.
+    /// The same for answers that are streamed: a reader may take its time, and must not keep others from reading.
     static let maximumStreamsPerOrigin = 32
     private static let maximumIdleHandles = 8
     private static let maximumKeptConnections = 16
@@ -19,22 +19,25 @@ final class CurlWorker {
     private var certificates: [String?: Result<TrustedCertificates, HTTPTransportError>] = [:]
     private let clientCertificate: ClientCertificate?
     private var running: [UnsafeMutableRawPointer: CurlTransfer] = [:]
-    private var runningPerLane: [Lane: Int] = [:]
-    private var runningStreams = 0
+    private var runningPerOrigin: [String: Int] = [:]
+    private let isStreaming: Bool
     private var waiting = WaitingLine()
     private var idleHandles: [UnsafeMutableRawPointer] = []
     private var earliestDeadline: ContinuousClock.Instant?
     private var earliestSilence: ContinuousClock.Instant?
     private let wake: @Sendable (CancellationMark) -> Void
 
-    /// - Parameter wake: Brings the mark back to ``goOn(_:)``, from any thread.
+    /// - Parameters:
+    ///   - isStreaming: Whether it is for answers that are streamed.
+    ///   - wake: Brings the mark back to ``goOn(_:)``, from any thread.
     init(
         multi: UnsafeMutableRawPointer, caFile: String?, clientCertificate: ClientCertificate?,
-        system: SystemCertificates, wake: @escaping @Sendable (CancellationMark) -> Void
+        system: SystemCertificates, isStreaming: Bool, wake: @escaping @Sendable (CancellationMark) -> Void
     ) {
         self.multi = multi
         self.caFile = caFile
         self.system = system
+        self.isStreaming = isStreaming
         self.wake = wake
         self.clientCertificate = clientCertificate
         _ = ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, Self.maximumKeptConnections)
@@ -82,7 +85,7 @@ final class CurlWorker {
     func perform() {
         var count: Int32 = 0
         _ = curl_multi_perform(multi, &count)
-        if runningStreams > 0 { for transfer in running.values { transfer.flush() } }
+        if isStreaming { for transfer in running.values { transfer.flush() } }
         var left: Int32 = 0
         while let message = curl_multi_info_read(multi, &left) {
             guard message.pointee.msg == CURLMSG_DONE, let handle = message.pointee.easy_handle,
@@ -115,10 +118,9 @@ final class CurlWorker {
         while let submission = waiting.next(where: mayStart) { start(submission) }
     }
 
-    private func mayStart(_ lane: Lane) -> Bool {
-        let running = lane.isStreamed ? runningStreams : running.count - runningStreams
-        let most = lane.isStreamed ? Self.maximumStreamsPerOrigin : Self.maximumTransfersPerOrigin
-        return running < Self.maximumTransfers && runningPerLane[lane, default: 0] < most
+    private func mayStart(_ origin: String) -> Bool {
+        let most = isStreaming ? Self.maximumStreamsPerOrigin : Self.maximumTransfersPerOrigin
+        return running.count < Self.maximumTransfers && runningPerOrigin[origin, default: 0] < most
     }
 
     private func start(_ submission: Submission, trusting extent: TrustedCertificates.Extent? = nil) {
@@ -150,8 +152,7 @@ final class CurlWorker {
             return submission.fail(.other, "libcurl does not take the request.")
         }
         running[handle] = transfer
-        runningPerLane[submission.lane, default: 0] += 1
-        if submission.lane.isStreamed { runningStreams += 1 }
+        runningPerOrigin[submission.origin, default: 0] += 1
     }
 
     private func certificates(addingFile path: String?) -> Result<TrustedCertificates, HTTPTransportError> {
@@ -169,10 +170,9 @@ final class CurlWorker {
         let handle = transfer.handle
         _ = curl_multi_remove_handle(multi, handle)
         running[handle] = nil
-        let lane = transfer.submission.lane
-        let count = runningPerLane[lane, default: 1] - 1
-        runningPerLane[lane] = count > 0 ? count : nil
-        if lane.isStreamed { runningStreams -= 1 }
+        let origin = transfer.submission.origin
+        let count = runningPerOrigin[origin, default: 1] - 1
+        runningPerOrigin[origin] = count > 0 ? count : nil
         // A reset forgets every option, and with it what points into the transfer; it keeps the TLS sessions.
         if keepingHandle, idleHandles.count < Self.maximumIdleHandles {
             curl_easy_reset(handle)

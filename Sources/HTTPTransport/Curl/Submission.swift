@@ -9,14 +9,6 @@ final class CancellationMark: Sendable {
     func set() { flag.store(true, ordering: .releasing) }
 }
 
-/// Requests that take turns: those to one origin, answers that are streamed apart from those that are given whole. So a reader that
-/// leaves streams open does not keep others from the server.
-struct Lane: Hashable {
-    /// Scheme, host and port.
-    let origin: String
-    let isStreamed: Bool
-}
-
 /// A request on its way to the worker, and where its answer goes.
 struct Submission: Sendable {
     /// Where an answer goes.
@@ -36,7 +28,8 @@ struct Submission: Sendable {
     let meter: ProgressMeter?
     let delivery: Delivery
 
-    var lane: Lane { Lane(origin: plan.address.origin, isStreamed: channel != nil) }
+    /// Scheme, host and port.
+    var origin: String { plan.address.origin }
 
     /// Where the content goes when it is streamed.
     var channel: BodyChannel? { if case .streamed(let channel) = delivery { channel } else { nil } }

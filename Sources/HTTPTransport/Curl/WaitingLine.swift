@@ -1,4 +1,4 @@
-/// Requests that wait for their turn, first come first served within each lane, lanes in turn.
+/// Requests that wait for their turn, first come first served within each origin, origins in turn.
 struct WaitingLine {
     private struct Line {
         var submissions: [Submission] = []
@@ -6,9 +6,9 @@ struct WaitingLine {
         var first = 0
     }
 
-    private var lines: [Lane: Line] = [:]
-    /// The lanes that have a line, in the order of their next turn.
-    private var turns: [Lane] = []
+    private var lines: [String: Line] = [:]
+    /// The origins that have a line, in the order of their next turn.
+    private var turns: [String] = []
 
     /// The earliest deadline, or nil when nobody waits.
     var earliestDeadline: ContinuousClock.Instant? {
@@ -18,39 +18,39 @@ struct WaitingLine {
     /// Whether nobody waits.
     var isEmpty: Bool { turns.isEmpty }
 
-    /// Puts a request at the end of its lane's line.
+    /// Puts a request at the end of its origin's line.
     mutating func append(_ submission: Submission) {
-        let lane = submission.lane
-        if lines[lane] == nil { turns.append(lane) }
-        lines[lane, default: Line()].submissions.append(submission)
+        let origin = submission.origin
+        if lines[origin] == nil { turns.append(origin) }
+        lines[origin, default: Line()].submissions.append(submission)
     }
 
-    /// Takes the next request of a lane that may start one.
-    mutating func next(where mayStart: (Lane) -> Bool) -> Submission? {
+    /// Takes the next request of a origin that may start one.
+    mutating func next(where mayStart: (String) -> Bool) -> Submission? {
         guard let turn = turns.firstIndex(where: mayStart) else { return nil }
-        let lane = turns.remove(at: turn)
-        guard let submission = takeFirst(of: lane) else { return nil }
-        if lines[lane] != nil { turns.append(lane) }
+        let origin = turns.remove(at: turn)
+        guard let submission = takeFirst(of: origin) else { return nil }
+        if lines[origin] != nil { turns.append(origin) }
         return submission
     }
 
     /// Takes out every request that this is true of.
     mutating func remove(where isLeaving: (Submission) -> Bool) -> [Submission] {
         var removed: [Submission] = []
-        for (lane, line) in lines {
+        for (origin, line) in lines {
             let waiting = line.submissions[line.first...]
             guard waiting.contains(where: isLeaving) else { continue }
             removed.append(contentsOf: waiting.filter(isLeaving))
             let left = waiting.filter { !isLeaving($0) }
-            lines[lane] = left.isEmpty ? nil : Line(submissions: left)
+            lines[origin] = left.isEmpty ? nil : Line(submissions: left)
         }
         turns.removeAll { lines[$0] == nil }
         return removed
     }
 
-    private mutating func takeFirst(of lane: Lane) -> Submission? {
+    private mutating func takeFirst(of origin: String) -> Submission? {
         // Taken out of the dictionary while it changes, so that its array is not copied.
-        guard var line = lines.removeValue(forKey: lane), line.first < line.submissions.count else { return nil }
+        guard var line = lines.removeValue(forKey: origin), line.first < line.submissions.count else { return nil }
         let submission = line.submissions[line.first]
         line.first += 1
         // What is done is dropped once it is half of the line: a step costs the same however long the line is.
@@ -58,7 +58,7 @@ struct WaitingLine {
             line.submissions.removeFirst(line.first)
             line.first = 0
         }
-        if !line.submissions.isEmpty { lines[lane] = line }
+        if !line.submissions.isEmpty { lines[origin] = line }
         return submission
     }
 }
