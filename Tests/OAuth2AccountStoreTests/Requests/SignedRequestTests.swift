@@ -7,7 +7,7 @@ import Testing
 @testable import OAuth2AccountStore
 
 /// Requests in an account's name: what is sent again, what goes where, and what the caller is told.
-@Suite struct SignedRequestTests {
+@Suite(.timeLimit(.minutes(5))) struct SignedRequestTests {
     private static let keys: JSONObject = ["scopes": ["read"], "resourceHosts": ["api.example"]]
 
     private func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
