@@ -8,6 +8,9 @@ enum BrowseEffect: Sendable {
     /// People for what was typed: from the copy on this machine at once, where there is one, then from the directory, each as
     /// ``BrowseEvent/people(_:_:)``. Whatever search ran before is cancelled.
     case search(Int, text: String)
+    /// What the copy on this machine has for a text, at once, as ``BrowseEvent/glance(_:_:)``; no event where it has nothing. These are
+    /// counted by themselves. A later wish replaces it.
+    case glance(Int, text: String)
     /// The search that runs is not wanted any more.
     case cancelSearch
     /// The next page of the search of this number.

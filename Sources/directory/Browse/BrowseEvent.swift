@@ -16,6 +16,8 @@ enum BrowseEvent: Sendable {
     case accounts([BrowseAccount], current: Account.ID?)
     /// Some people, the first page or a further one.
     case people(Int, BrowsePage)
+    /// Those whom the copy on this machine has for a text that is still being typed.
+    case glance(Int, [User])
     /// One person and what is around them, as far as it was asked for: also the answer for reports and for groups.
     case detail(Int, UserDetail)
     /// A person's photo; nil when there is none.

@@ -12,6 +12,8 @@ struct DrivenModel {
     /// What was wanted since the last ``forget()``, without ticks.
     var wanted: [Wish] = []
     private(set) var wake: Duration?
+    /// The last look into the copy on this machine that was wanted.
+    private(set) var glance: (number: Int, text: String)?
 
     /// An effect in a form that can be compared.
     enum Wish: Hashable {
@@ -44,6 +46,7 @@ struct DrivenModel {
             switch effect {
             case .wake(let time): wake = time
             case .search(let number, let text): wanted.append(.search(number, text))
+            case .glance(let number, let text): glance = (number, text)
             case .cancelSearch: wanted.append(.cancelSearch)
             case .nextPage(let number): wanted.append(.nextPage(number))
             case .detail(let number, let id): wanted.append(.detail(number, id))

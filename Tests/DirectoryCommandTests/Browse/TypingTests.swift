@@ -120,6 +120,28 @@ import Testing
         #expect(!browser.shows("searching…"))
     }
 
+    @Test func `each letter looks into the copy on this machine, and what it has is shown before the pause is over`()
+        throws
+    {
+        var browser = DrivenModel()
+        browser.type("a")
+        #expect(browser.glance == nil)
+        browser.type("d")
+        let first = try #require(browser.glance)
+        #expect(first.text == "ad")
+        browser.type("a")
+        let second = try #require(browser.glance)
+        browser.send(.glance(first.number, [.grace]))
+        #expect(browser.names.isEmpty, "what was looked up for another text is late")
+        browser.send(.glance(second.number, [.ada]))
+        #expect(browser.names == ["Ada Lovelace"] && !browser.model.isOutdated && browser.wanted.isEmpty)
+        browser.wait(.milliseconds(150))
+        #expect(browser.wanted == [.search(1, "ada")] && browser.names == ["Ada Lovelace"])
+        browser.answer([.ada, .grace])
+        browser.send(.glance(second.number, [.grace]))
+        #expect(browser.names == ["Ada Lovelace", "Grace Hopper"], "the directory has spoken")
+    }
+
     @Test func `with --offline the copy's answer is the last`() {
         var browser = DrivenModel(isOffline: true)
         browser.type("ad")

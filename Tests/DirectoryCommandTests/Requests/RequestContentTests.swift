@@ -14,7 +14,8 @@ import Testing
         let wrong = await terminal.run("request", "POST", "/$batch", "--json", "{\"requests\":")
         #expect(wrong.status == 2 && wrong.errors.contains("--json"), "\(wrong)")
         let data = await terminal.run(
-            "request", "POST", "/$batch", "--data", "@-", "--header", "Content-Type: application/json", input: Self.batch)
+            "request", "POST", "/$batch", "--data", "@-", "--header", "Content-Type: application/json",
+            input: Self.batch)
         #expect(data.status == 0 && data.output.contains("ada@contoso.example"), "\(data)")
         let form = await terminal.run("request", "GET", "/users", "--form", "$top=1", "--form", "$select=mail")
         #expect(form.status == 0 && form.output.components(separatedBy: "\"mail\"").count == 2, "\(form)")

@@ -10,8 +10,11 @@ extension BrowseModel {
 
     /// Whether the list is not what the text asks for: it is shown dimmed.
     var isOutdated: Bool {
-        isWaiting || (search.failure != nil && list.text != nil && list.text != query.wanted)
+        isWaiting && !isGlanced || (search.failure != nil && list.text != nil && list.text != query.wanted)
     }
+
+    /// Whether the list is what the copy on this machine has for the text.
+    private var isGlanced: Bool { list.number != nil && list.number == search.glance?.number }
 
     /// Whether the text is long enough to be searched for.
     var isLongEnough: Bool { query.wanted.count >= Self.fewestLetters }
@@ -42,15 +45,35 @@ extension BrowseModel {
         } else {
             stopSearch()
             // Without an account there is nobody to ask: it is sent as soon as there is one.
-            if current != nil { search.due = dueTime }
+            guard current != nil else { return }
+            search.due = dueTime
+            glance()
         }
     }
 
     private var dueTime: Duration { max(now + Self.rest, pauseUntil ?? .zero) }
 
+    /// Looks into the copy on this machine: that costs nobody anything, so it waits for no pause.
+    private mutating func glance() {
+        search.lastGlance -= 1
+        search.glance = (search.lastGlance, query.wanted)
+        want(.glance(search.lastGlance, text: query.wanted))
+    }
+
+    /// Shows what the copy has, unless the text is another by now or the directory has spoken.
+    mutating func take(_ glance: [User], glance number: Int) {
+        guard let asked = search.glance, asked.number == number, asked.text == query.wanted else { return }
+        list.replace(
+            with: BrowsePage(people: glance, hasMore: false, source: .offline, isContinuation: false),
+            .search(text: asked.text, number: number))
+        list.isFinal = false
+        if detail.due != nil { detail.due = now + Self.rest }
+    }
+
     /// What was or will be asked for is not wanted any more.
     mutating func stopSearch() {
         search.due = nil
+        search.glance = nil
         if search.running != nil {
             search.running = nil
             // What it found so far came from the copy on this machine; no page follows.
@@ -100,7 +123,7 @@ extension BrowseModel {
         guard let running = search.running, running.number == number else { return }
         list.replace(with: page, .search(text: running.text, number: number))
         list.isFinal = page.source == .directory || isOffline
-        if list.isFinal { search.running = nil }
+        if list.isFinal { (search.running, search.glance) = (nil, nil) }
         search.failure = nil
         // The cursor rests from now on, also where it stays on the same person.
         if detail.due != nil { detail.due = now + Self.rest }

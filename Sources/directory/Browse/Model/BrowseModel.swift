@@ -34,6 +34,9 @@ struct BrowseModel: Sendable {
         var live: Int?
         /// Why it gave nothing.
         var failure: BrowseFailure?
+        /// The last look into the copy on this machine, until the directory has spoken. Counted downwards: no search has its number.
+        var glance: (number: Int, text: String)?
+        var lastGlance = 0
     }
 
     /// How long the keys or the cursor rest before something is asked for.
@@ -122,6 +125,7 @@ struct BrowseModel: Sendable {
         case .resumed: want(.redraw)
         case .accounts(let accounts, let current): take(accounts, current)
         case .people(let number, let page): take(page, number)
+        case .glance(let number, let people): take(people, glance: number)
         case .detail(let number, let answer): take(answer, number)
         case .photo(let number, let photo): take(photo, number)
         case .failed(let number, let failure): take(failure, number)

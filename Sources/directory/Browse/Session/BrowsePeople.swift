@@ -45,6 +45,14 @@ final class BrowsePeople {
         post(number, page.users, hasMore: page.hasMore, .directory)
     }
 
+    /// Those whom the copy on this machine has for a text. Where there is none, or it has nobody, the directory will tell.
+    func glance(_ number: Int, _ text: String) async {
+        guard let copy = accounts.place?.copy,
+            let users = try? await copy.users(typed: text, limit: Self.pageSize), !users.isEmpty, !Task.isCancelled
+        else { return }
+        inbox.post(.glance(number, users))
+    }
+
     /// The page that follows. Where it does not come, it can be asked for again.
     func nextPage(_ number: Int) async throws {
         guard let further, further.number == number else { return }
@@ -79,6 +87,9 @@ final class BrowsePeople {
     ) {
         inbox.post(
             .people(
-                number, BrowsePage(people: users, hasMore: hasMore, source: source, isContinuation: isContinuation)))
+                number,
+                BrowsePage(
+                    people: users.map { $0.detached() }, hasMore: hasMore, source: source,
+                    isContinuation: isContinuation)))
     }
 }

@@ -61,6 +61,7 @@ final class BrowseSession<Behaviour: BrowseBehaviour> {
         case .search(let number, let text):
             people.forgetSearch()
             begin(.search, number) { try await self.people.search(number, text) }
+        case .glance(let number, let text): tasks.begin(.glance) { await self.people.glance(number, text) }
         case .cancelSearch:
             people.forgetSearch()
             tasks.cancel(.search)
@@ -136,7 +137,7 @@ final class BrowseTasks {
         case search
         /// What the model counts.
         case number(Int)
-        case account, copy, export
+        case glance, account, copy, export
     }
 
     private var running: [Place: (turn: Int, task: Task<Void, Never>)] = [:]
