@@ -156,6 +156,10 @@ def paging(checks, world):
 
 def progress(checks, world):
     """On the terminal of standard error, while the answer goes to a file."""
+    # Enough people for a progress to be worth telling, one a request.
+    many = Provider(world, "--users", "5000")
+    world.use_settings(many.settings)
+    world.run("sign-in")
     window = Terminal(world, 100, 20, "--version")
     window.status()
     program, people = shlex.quote(world.program), shlex.quote(world.path("people.csv"))
