@@ -14,10 +14,9 @@ SWIFTFLAGS ?=
 
 SHELL := /bin/bash
 
-# On Linux the program carries the Swift runtime, the C++ library and ncurses: it starts on a machine without Swift, and sooner.
+# On Linux the program carries the Swift runtime and the C++ library: it starts on a machine without Swift, and sooner.
 ifeq ($(shell uname -s),Linux)
     STATIC := .build/static
-    STATIC_LIBRARIES := $(addprefix $(STATIC)/,libstdc++.a libncursesw.a libtinfo.a)
     RELEASE := -c release --static-swift-stdlib --disable-local-rpath -Xlinker -s -Xswiftc -L$(CURDIR)/$(STATIC)
 else
     RELEASE := -c release
@@ -35,12 +34,12 @@ help: ## List the targets
 deps: ## Install what is missing (apt or brew); instant when nothing is
 	@.ci/dependencies
 
-# The linker finds these libraries here first, and without a shared one beside it takes the static one.
-$(STATIC)/libstdc++.a $(STATIC)/libncursesw.a $(STATIC)/libtinfo.a:
+# The linker finds this library here first, and without a shared one beside it takes the static one.
+$(STATIC)/libstdc++.a:
 	@mkdir -p $(STATIC)
-	@ln -sf "$$(clang++ -print-file-name=$(@F))" $@
+	@ln -sf "$$(clang++ -print-file-name=libstdc++.a)" $@
 
-build: deps $(STATIC_LIBRARIES) ## Build the command: .build/release/directory
+build: deps $(if $(STATIC),$(STATIC)/libstdc++.a) ## Build the command: .build/release/directory
 	@set -o pipefail; $(SWIFT) build $(RELEASE) $(SWIFTFLAGS) --product directory 2>&1 | .ci/quiet-build
 
 demo: build ## Build, then show the whole story on a local provider
@@ -62,7 +61,7 @@ integration: build ## Check the command against real servers, a real browser and
 	@set -o pipefail; $(SWIFT) build $(RELEASE) $(SWIFTFLAGS) --product store-process 2>&1 | .ci/quiet-build
 	@Tests/Integration/run "$(CURDIR)/$(PROGRAM)"
 
-soak: deps $(STATIC_LIBRARIES) ## Kill a process that works with a store 2,000 times (KILLS, SEED), and look at what is left
+soak: deps $(if $(STATIC),$(STATIC)/libstdc++.a) ## Kill a process that works with a store 2,000 times (KILLS, SEED), and look at what is left
 	@set -o pipefail; $(SWIFT) build $(RELEASE) $(SWIFTFLAGS) --product store-process 2>&1 | .ci/quiet-build
 	@place=$$(mktemp -d) && trap 'rm -rf "$$place"' EXIT && chmod 700 "$$place" \
 		&& .build/release/store-process soak "$$place/store" $(KILLS) $(SEED)

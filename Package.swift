@@ -58,9 +58,7 @@ let package = Package(
             dependencies: [
                 "CNCurses", "DirectorySearch", "HTTPTransport", "LocalProvider", "OAuth2", "OAuth2AccountStore",
                 "StrictJSON",
-            ],
-            // The part of ncurses that knows terminals; elsewhere it is in the same library.
-            linkerSettings: [.linkedLibrary("tinfo", .when(platforms: [.linux]))]),
+            ]),
 
         // Small complete programs, each run by a test.
         .executableTarget(

@@ -240,13 +240,15 @@ import Testing
         let terminal = try await Terminal()
         _ = await terminal.run("sign-in")
         var faults = Faults()
-        try faults.add(parsing: "directory-503")
+        try faults.add(parsing: "directory-503=50")
         terminal.provider.setFaults(faults)
         let before = terminal.provider.log().count
-        let answer = await terminal.run("search", "ada", "--timeout", "0.5")
+        let begin = ContinuousClock.now
+        let answer = await terminal.run("search", "ada", "--timeout", "45")
         #expect(answer.status == 6, "\(answer.errors)")
         #expect(answer.errors.contains("come back at"))
-        // The first retry would come after the deadline: it is not waited for.
+        // The first retry, 50 s later, would come after the deadline: it is not waited for.
+        #expect(begin.duration(to: .now) < .seconds(45))
         #expect(terminal.provider.log().count <= before + 1)
     }
 }
