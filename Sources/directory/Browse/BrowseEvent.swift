@@ -17,7 +17,7 @@ enum BrowseEvent: Sendable {
     /// Some people, the first page or a further one.
     case people(Int, BrowsePage)
     /// Those whom the copy on this machine has for a text that is still being typed.
-    case glance(Int, [User])
+    case glance(Int, BrowsePage)
     /// One person and what is around them, as far as it was asked for: also the answer for reports and for groups.
     case detail(Int, UserDetail)
     /// A person's photo; nil when there is none.
@@ -34,7 +34,7 @@ enum BrowseEvent: Sendable {
     case exported(count: Int, file: String)
     /// They were not, for this reason.
     case exportFailed(String)
-    /// A line for the request log, without secrets: `GET /v1.0/users?… 200 12 ms`.
+    /// A line for the request log, without secrets: `200 12 ms GET /v1.0/users?…`.
     case logged(String)
 }
 

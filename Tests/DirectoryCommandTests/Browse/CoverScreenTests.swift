@@ -30,7 +30,7 @@ import Testing
 
 
 
-            Enter sign in  ? help  ctrl-c end
+            ? help  Enter sign in  ctrl-c end
             """#)
         var nobody = DrivenModel()
         nobody.type("xq")

@@ -72,7 +72,7 @@ import Testing
         #expect(browser.style("Adele Vance") == .dimmed)
         browser.wait(.milliseconds(150))
         #expect(browser.style("Adele Vance") == .dimmed)
-        browser.answer([.adele, .ada])
+        browser.answer([.ada, .adele])
         #expect(browser.style("le Vance") == .plain)
     }
 
@@ -131,15 +131,41 @@ import Testing
         #expect(first.text == "ad")
         browser.type("a")
         let second = try #require(browser.glance)
-        browser.send(.glance(first.number, [.grace]))
+        browser.send(.glance(first.number, .kept([.grace])))
         #expect(browser.names.isEmpty, "what was looked up for another text is late")
-        browser.send(.glance(second.number, [.ada]))
+        browser.send(.glance(second.number, .kept([.ada])))
         #expect(browser.names == ["Ada Lovelace"] && !browser.model.isOutdated && browser.wanted.isEmpty)
         browser.wait(.milliseconds(150))
         #expect(browser.wanted == [.search(1, "ada")] && browser.names == ["Ada Lovelace"])
         browser.answer([.ada, .grace])
-        browser.send(.glance(second.number, [.grace]))
+        browser.send(.glance(second.number, .kept([.grace])))
         #expect(browser.names == ["Ada Lovelace", "Grace Hopper"], "the directory has spoken")
+    }
+
+    @Test func `the cursor follows a person once somebody put it there, and is on the first row before`() {
+        var browser = DrivenModel()
+        browser.type("ad")
+        browser.wait(.milliseconds(150))
+        browser.answer([.grace], source: .offline)
+        browser.answer([.ada, .grace])
+        #expect(browser.selected == "Ada Lovelace")
+        browser.press(.down, .down)
+        #expect(browser.selected == "Grace Hopper")
+        browser.press(.control("r"))
+        browser.answer([.grace, .adele, .ada])
+        #expect(browser.selected == "Grace Hopper")
+        browser.press(.control("r"))
+        browser.answer([.adele, .ada, .grace])
+        #expect(browser.selected == "Grace Hopper")
+    }
+
+    @Test func `one ideograph is enough, and a paste that is cut is told`() {
+        var browser = DrivenModel()
+        browser.type("李")
+        browser.wait(.milliseconds(150))
+        #expect(browser.wanted == [.search(1, "李")])
+        browser.press(.paste(String(repeating: "an ", count: 500)))
+        #expect(browser.shows("Only the beginning of what was pasted"))
     }
 
     @Test func `with --offline the copy's answer is the last`() {
@@ -251,5 +277,12 @@ import Testing
         browser.answerDetail()
         browser.wait(.seconds(1))
         #expect(browser.wake == nil)
+    }
+}
+
+extension BrowsePage {
+    /// What the copy on this machine has.
+    fileprivate static func kept(_ people: [User]) -> BrowsePage {
+        BrowsePage(people: people, hasMore: false, source: .offline, isContinuation: false)
     }
 }

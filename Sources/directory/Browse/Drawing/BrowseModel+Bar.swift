@@ -69,7 +69,7 @@ extension BrowseModel {
         switch focus {
         case .query:
             let end = ("ctrl-c", "end")
-            if mustSignIn { return [("Enter", "sign in"), help, end] }
+            if mustSignIn { return [help, ("Enter", "sign in"), end] }
             if accounts != nil, current == nil { return [("Enter", "choose an account"), help, end] }
             if let failure = search.failure {
                 return [("Enter", failure.needsSignIn ? "sign in" : "try again"), ("Down", "list"), help, end]

@@ -73,6 +73,9 @@ extension BrowseModel {
             add("Your browser shows the sign-in page. Finish there; this goes on by itself.")
             add("If it did not open, go to this address (c copies it):", .dimmed)
             add(address, .dimmed)
+        case .code(let code, let address) where layout.bodyRows < 6:
+            add("Code " + code, .heading)
+            add("at " + address, .key)
         case .code(let code, let address):
             add("On any device, open this address (c copies it):")
             add(address, .key)

@@ -61,6 +61,8 @@ extension BrowseModel {
 
     private func detailFailureLines(_ columns: Int) -> [ScreenLine] {
         guard let failure = detail.failure else { return [] }
+        // A network that is gone is told once, where the keys are.
+        if failure.isNetwork, search.failure?.isNetwork == true { return [] }
         let way = failure.needsSignIn ? "a signs in." : "R tries again."
         return DisplayText.wrapped("\(Self.sentence(failure)) \(way)", to: columns, limit: 4)
             .map { ScreenLine($0, .failure, columns: columns) }

@@ -128,6 +128,8 @@ extension BrowseModel {
         func quiet(_ text: String) -> ScreenText { ScreenText(text: text, style: .dimmed) }
         guard accounts != nil else { return [quiet("Opening the accounts…")] }
         if mustSignIn {
+            // Where there is room for little, what to do comes first.
+            if layout.bodyRows < 6 { return [ScreenText(text: "Enter signs in.", style: .key)] }
             return [
                 plain("Welcome. Nobody is signed in yet."), ScreenText(text: "Enter signs in.", style: .key),
                 quiet("Then type the beginning of a name, and people appear here."),

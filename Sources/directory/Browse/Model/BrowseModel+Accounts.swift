@@ -37,6 +37,7 @@ extension BrowseModel {
         search = Search()
         list = PeopleList()
         (past, future, isVisited) = ([], [], false)
+        (marked, markedIDs) = ([], [])
         details = RecentDetails()
         photos = RecentPhotos()
         detail = DetailPane(wantsPhoto: detail.wantsPhoto)
@@ -70,8 +71,9 @@ extension BrowseModel {
         guard account.id != current else { return say("\(DisplayText.visible(account.label)) is in use already.") }
         want(.use(account.id))
         current = account.id
+        let lost = marked.isEmpty ? "" : " Nobody is marked any more."
         startAnew()
-        say("Now searching as \(DisplayText.visible(account.label)).", .good)
+        say("Now searching as \(DisplayText.visible(account.label)).\(lost)", .good)
     }
 
     mutating func signIn(_ account: Account.ID?) {

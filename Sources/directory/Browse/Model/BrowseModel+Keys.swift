@@ -18,7 +18,9 @@ extension BrowseModel {
         case .backTab: turn(to: -1)
         case .paste(let text):
             focus = .query
-            edit { $0.insert(text) }
+            var isCut = false
+            edit { isCut = $0.insert(text) }
+            if isCut { say("Only the beginning of what was pasted is searched for.", .warning) }
         default:
             switch focus {
             case .query: pressInQuery(key)
@@ -26,7 +28,7 @@ extension BrowseModel {
             case .detail: pressInDetail(key)
             }
         }
-        if focus != .query { isVisited = true }
+        if focus != .query { (isVisited, list.isTouched) = (true, true) }
     }
 
     private mutating func turn(to step: Int) {

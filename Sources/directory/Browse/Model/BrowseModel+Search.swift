@@ -16,8 +16,9 @@ extension BrowseModel {
     /// Whether the list is what the copy on this machine has for the text.
     private var isGlanced: Bool { list.number != nil && list.number == search.glance?.number }
 
-    /// Whether the text is long enough to be searched for.
-    var isLongEnough: Bool { query.wanted.count >= Self.fewestLetters }
+    /// Whether the text is long enough to be searched for. An ideograph or a syllable of Hangul says as much as two letters, and many a
+    /// family name is one.
+    var isLongEnough: Bool { DisplayText.width(DisplayText.visible(query.wanted)) >= Self.fewestLetters }
 
     /// Changes the text, and what is asked for with it.
     mutating func edit(_ change: (inout QueryText) -> Void) {
@@ -61,11 +62,9 @@ extension BrowseModel {
     }
 
     /// Shows what the copy has, unless the text is another by now or the directory has spoken.
-    mutating func take(_ glance: [User], glance number: Int) {
+    mutating func take(_ glance: BrowsePage, glance number: Int) {
         guard let asked = search.glance, asked.number == number, asked.text == query.wanted else { return }
-        list.replace(
-            with: BrowsePage(people: glance, hasMore: false, source: .offline, isContinuation: false),
-            .search(text: asked.text, number: number))
+        list.replace(with: glance, .search(text: asked.text, number: number))
         list.isFinal = false
         if detail.due != nil { detail.due = now + Self.rest }
     }

@@ -44,6 +44,8 @@ struct PeopleList: Sendable {
     var isPagePending = false
     /// Why the next page did not come.
     var pageFailure: BrowseFailure?
+    /// Whether somebody put the cursor where it is: only then it follows the person it is on.
+    var isTouched = false
     /// The place of the cursor; 0 in an empty list.
     private(set) var selected = 0
     /// The first row that is shown.
@@ -70,10 +72,10 @@ struct PeopleList: Sendable {
     /// Whether there are more people than will be read.
     var isCut: Bool { hasMore && rows.count >= Self.mostRows }
 
-    /// Other people in place of these. The cursor follows the person it is on; where that one is gone it stays at its row if the
+    /// Other people in place of these. A cursor that was put somewhere follows the person it is on; where that one is gone it stays at its row if the
     /// search is the same, and goes to the first row otherwise.
     mutating func replace(with page: BrowsePage, _ origin: Origin) {
-        let before = selection?.id
+        let before = isTouched ? selection?.id : nil
         let sameSearch = origin == self.origin
         let row = selected - top
         self.origin = origin
@@ -93,7 +95,10 @@ struct PeopleList: Sendable {
     }
 
     /// Moves the cursor by so many rows, as far as there are some.
-    mutating func move(by count: Int) { selected = max(0, min(rows.count - 1, selected + count)) }
+    mutating func move(by count: Int) {
+        isTouched = true
+        selected = max(0, min(rows.count - 1, selected + count))
+    }
 
     /// Scrolls as little as needed for the cursor to be among so many rows, without empty rows below the last.
     mutating func keepInView(_ height: Int) {

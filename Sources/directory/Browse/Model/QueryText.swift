@@ -19,15 +19,19 @@ struct QueryText: Hashable, Sendable {
     var wanted: String { text.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
 
     /// Puts a text before the cursor: what was typed or pasted. Line breaks and tabs become spaces, other control characters go.
-    mutating func insert(_ new: String) {
+    ///
+    /// - Returns: whether something had no room.
+    @discardableResult mutating func insert(_ new: String) -> Bool {
         var clean = String.UnicodeScalarView()
         var room = Self.mostBytes - text.utf8.count
+        var isCut = false
         for scalar in new.unicodeScalars {
             let isControl = scalar.properties.generalCategory == .control
             let isSpace = isControl && (scalar == "\t" || scalar == "\n" || scalar == "\r")
             if isControl && !isSpace { continue }
             room -= isSpace ? 1 : UTF8.width(scalar)
-            guard room >= 0 else { break }
+            isCut = room < 0
+            guard !isCut else { break }
             clean.append(isSpace ? " " : scalar)
         }
         // A combining mark joins the letter before it, so that the graphemes are counted after both are one text.
@@ -35,6 +39,7 @@ struct QueryText: Hashable, Sendable {
         let start = before + String(clean)
         text = start + after
         cursor = min(start.count, text.count)
+        return isCut
     }
 
     /// Takes the grapheme before the cursor away.

@@ -29,14 +29,15 @@ final class BrowsePeople {
         let place = try place()
         if isOffline {
             let users = try await place.copy.users(typed: text, limit: Self.offlineLimit)
+            if users.isEmpty, try await place.copy.summary().completed == nil {
+                throw BrowseFailure(
+                    summary: "the copy on this machine is not complete", reason: "nobody in it so far has this name",
+                    hint: "directory sync goes on with it")
+            }
             return post(number, users, hasMore: false, .offline)
         }
         // The copy may be missing, damaged or at work: the directory is asked all the same.
-        if let users = try? await place.copy.users(typed: text, limit: Self.pageSize), !users.isEmpty,
-            !Task.isCancelled
-        {
-            post(number, users, hasMore: false, .offline)
-        }
+        if let page = await kept(text, place), !Task.isCancelled { inbox.post(.people(number, page)) }
         let words = text.split(whereSeparator: \.isWhitespace).map(String.init)
         var source = place.directory.pages(matching: UserQuery(.typed(words), pageSize: Self.pageSize)).makeSource()
         let page = try await source.next() ?? UserPage(users: [])
@@ -47,10 +48,19 @@ final class BrowsePeople {
 
     /// Those whom the copy on this machine has for a text. Where there is none, or it has nobody, the directory will tell.
     func glance(_ number: Int, _ text: String) async {
-        guard let copy = accounts.place?.copy,
-            let users = try? await copy.users(typed: text, limit: Self.pageSize), !users.isEmpty, !Task.isCancelled
-        else { return }
-        inbox.post(.glance(number, users))
+        guard let place = accounts.place, let page = await kept(text, place), !Task.isCancelled else { return }
+        inbox.post(.glance(number, page))
+    }
+
+    /// The first people of the copy on this machine; nil where there is none, or it has nobody.
+    private func kept(_ text: String, _ place: BrowseAccounts.Place) async -> BrowsePage? {
+        // One more than is shown tells whether there are more.
+        guard let users = try? await place.copy.users(typed: text, limit: Self.pageSize + 1), !users.isEmpty else {
+            return nil
+        }
+        return BrowsePage(
+            people: Array(users.prefix(Self.pageSize)), hasMore: users.count > Self.pageSize, source: .offline,
+            isContinuation: false)
     }
 
     /// The page that follows. Where it does not come, it can be asked for again.

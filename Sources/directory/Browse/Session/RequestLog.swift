@@ -6,7 +6,7 @@ import HTTPTransport
     import Foundation
 #endif
 
-/// A transport that tells of each request in one line: method, address without the host, status, time. Neither fields nor bodies, where
+/// A transport that tells of each request in one line: status, time, method, address without the host. Neither fields nor bodies, where
 /// tokens are, are told; of a query, what may be a secret is masked.
 struct RequestLog: HTTPTransport {
     private let inner: any HTTPTransport
@@ -42,7 +42,8 @@ struct RequestLog: HTTPTransport {
 
     private func tell(_ request: HTTPRequest, _ end: String, _ begun: ContinuousClock.Instant) {
         let milliseconds = (ContinuousClock.now - begun) / .milliseconds(1)
-        inbox.post(.logged("\(request.method) \(Self.target(request.url)) \(end) \(Int(milliseconds.rounded())) ms"))
+        // The end of a long line is not seen.
+        inbox.post(.logged("\(end) \(Int(milliseconds.rounded())) ms \(request.method) \(Self.target(request.url))"))
     }
 
     /// Path and query, with what may be secret in it masked.
