@@ -145,7 +145,7 @@ import Testing
         let demo = await terminal.run("demo")
         #expect(demo.status == 0, "\(demo.errors)")
         let steps = demo.lines.filter { $0.hasPrefix("* ") }
-        #expect(steps.count == 12, "\(steps)")
+        try #require(steps.count == 12, "\(steps)")
         #expect(steps[1].contains("PKCE S256, state, nonce"))
         #expect(
             steps.contains {

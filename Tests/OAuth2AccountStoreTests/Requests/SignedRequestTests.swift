@@ -248,7 +248,7 @@ import Testing
         provider.answer("/b") { _ in HTTPResponse(status: 401, fields: ["DPoP-Nonce": "foreign"]) }
         #expect(try await store.send(try following("https://api.example/a"), for: account.id).status == 401)
         let sent = provider.requests(to: "/b")
-        #expect(sent.count == 1)
+        try #require(sent.count == 1)
         #expect(sent[0].request.fields["Authorization"] == nil && sent[0].request.fields["DPoP"] == nil)
     }
 
