@@ -41,11 +41,12 @@ struct RequestCommand {
         var account: Account?
         var transport: any HTTPTransport
         if let settings {
+            let scopes = try invocation.scope()
             let store = try await context.store(settings)
             let found = try await context.account(store)
             account = found
             type = settings[found.type]
-            transport = found.transport(in: store, scopes: scopes())
+            transport = found.transport(in: store, scopes: scopes)
             if header["Authorization"] != nil {
                 console.note("The account's token takes the place of the Authorization header; --no-account keeps it.")
             }
@@ -88,11 +89,6 @@ struct RequestCommand {
         }
         guard let failure = CommandError(answering: answer, account: account) else { return .done }
         throw failure
-    }
-
-    private func scopes() -> Scope? {
-        let text = invocation.strings("scope").joined(separator: " ")
-        return text.isEmpty ? nil : Scope(parsing: text)
     }
 
     /// The file of `--output`. The name of a format is most likely meant for another command.
