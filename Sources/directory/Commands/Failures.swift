@@ -41,13 +41,22 @@ extension CommandError {
             self.init(
                 .settings, "wrong settings", reason: error.description,
                 hint: error.hint ?? "correct the file, or name another one with --settings")
-        case let error as HTTPTransportError:
-            self.init(
-                error.kind == .invalidRequest || error.kind == .plainHTTPRefused ? .settings : .network,
-                "the network did not answer", reason: error.description, hint: Self.hint(error))
+        case let error as HTTPTransportError: self.init(transport: error)
         case is CancellationError: self.init(.interrupted, "interrupted")
         default: self.init(.failed, "it did not work", reason: "\(error)")
         }
+    }
+
+    /// Only where no answer came it was the network: scripts try again then, which mends nothing else.
+    private init(transport error: HTTPTransportError) {
+        let (status, what): (ExitStatus, String) =
+            switch error.kind {
+            case .invalidRequest, .plainHTTPRefused: (.settings, "the request cannot be sent")
+            case .redirectRefused, .responseTooLarge: (.failed, "the answer cannot be used")
+            case .other: (.failed, "the request failed")
+            default: (.network, "the network did not answer")
+            }
+        self.init(status, what, reason: error.description, hint: Self.hint(error))
     }
 
     private static func hint(_ error: HTTPTransportError) -> String {
@@ -56,6 +65,9 @@ extension CommandError {
         case .timedOut: "try again, with more time in --timeout if the network is slow"
         case .proxy: "check the proxy that is set in the environment"
         case .invalidRequest, .plainHTTPRefused: "correct the address in the settings, or the file of --ca-file"
+        case .redirectRefused: "check the address: it leads elsewhere"
+        case .responseTooLarge: "ask for less at once"
+        case .other: "try again; if it stays: directory doctor"
         default: "check the network and try again"
         }
     }

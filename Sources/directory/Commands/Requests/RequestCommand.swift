@@ -167,7 +167,7 @@ extension CommandError {
         case 404:
             status = .notFound
             hint = "check the address"
-        case 429, 503:
+        case 429, 502, 503, 504:
             status = .unavailable
             hint = "come back later"
             if let wait = head.retryAfter(now: Date()) {
