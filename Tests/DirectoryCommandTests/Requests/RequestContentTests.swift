@@ -27,6 +27,33 @@ import Testing
         #expect(both.status == 2 && both.errors.contains("exclude each other"), "\(both)")
     }
 
+    @Test func `content comes from a pipe too, and what cannot be sent is told in plain words`() async throws {
+        let terminal = try await Terminal()
+        #expect(await terminal.run("sign-in").status == 0)
+        let pipe = terminal.folder.appending(path: "pipe").path
+        try #require(mkfifo(pipe, 0o600) == 0)
+        for words in [
+            ["--json", "@\(pipe)"], ["--data", "@\(pipe)", "--header", "Content-Type: application/json"],
+        ] {
+            let writing = Task.detached { try Data(Self.batch.utf8).write(to: URL(filePath: pipe)) }
+            let sent = await terminal.run(words: ["request", "POST", "/$batch"] + words)
+            #expect(sent.status == 0 && sent.output.contains("ada@contoso.example"), "\(sent)")
+            try await writing.value
+        }
+        let folder = terminal.folder.path
+        for (path, reason) in [
+            (folder + "/none", "No such file"), (folder, "it is a folder"), ("/dev/null", "a device"),
+        ] {
+            let missing = await terminal.run("request", "POST", "/$batch", "--data", "@\(path)")
+            #expect(missing.status == 2 && missing.errors.contains("the file \(path)"), "\(missing)")
+            #expect(missing.errors.contains(reason), "\(missing)")
+        }
+        for type in ["text", "a/b\r\nX: y", "image/ä"] {
+            let wrong = await terminal.run("request", "POST", "/$batch", "--part", "file=@\(folder)/none;type=\(type)")
+            #expect(wrong.status == 2 && wrong.errors.contains("wrong type in --part"), "\(wrong)")
+        }
+    }
+
     @Test func `each piece of an answer goes into the pipe as it comes`() async throws {
         let captured = CapturedConsole()
         let output = captured.output

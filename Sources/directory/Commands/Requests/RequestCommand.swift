@@ -57,8 +57,8 @@ struct RequestCommand {
         let url = try RequestPlace(type).url(address)
         let method = HTTPMethod(rawValue: (invocation.argument("METHOD") ?? "GET").uppercased())
         var request = HTTPRequest(method, url, fields: header)
-        let input = try content.put(into: &request, readingInput: context.world.copyInput)
-        defer { input?.remove() }
+        let inputs = try content.put(into: &request, readingInput: context.world.copyInput)
+        defer { for input in inputs { input.remove() } }
         request.redirects = .follow(limit: Self.maximumRedirects)
         if let timeout = invocation.duration("timeout") { request.timeout = timeout }
 
