@@ -88,7 +88,7 @@ enum Directory {
         } catch {
             await world.stores.settle()
             try? console.endPaging()
-            return finish(error, console, type: invocation.action == .run ? invocation.string("type") : nil)
+            return finish(error, console, invocation)
         }
     }
 
@@ -129,7 +129,7 @@ enum Directory {
 
     /// Reports why a command ended early, and gives its status.
     @MainActor
-    private static func finish(_ error: any Error, _ console: Console, type: String?) -> ExitStatus {
+    private static func finish(_ error: any Error, _ console: Console, _ invocation: Invocation) -> ExitStatus {
         if let error = error as? OutputError {
             // Who reads the answer has stopped reading: that is no error.
             guard let failure = error.commandError else { return .done }
@@ -138,7 +138,9 @@ enum Directory {
         }
         // What was answered before the failure is shown before it.
         try? console.flush()
-        let failure = CommandError(reporting: error, type: type)
+        let isRun = invocation.action == .run
+        let failure = CommandError(
+            reporting: error, type: isRun ? invocation.string("type") : nil, store: isRun ? invocation.typedStore : nil)
         console.report(failure)
         return failure.status
     }

@@ -17,6 +17,14 @@ extension Diagnosis {
         guard let name = Self.proxyVariables.first(where: { !(environment[$0] ?? "").isEmpty }),
             let value = environment[name]
         else { return add(Finding(.proxy, .ok, "none")) }
+        // The one that libcurl takes where both are set.
+        if let exception = ["no_proxy", "NO_PROXY"].first(where: { environment[$0] != nil }),
+            environment[exception] == "*"
+        {
+            return add(
+                Finding(
+                    .proxy, .ok, of: name, "not used: \(exception) is *, so that every request goes without a proxy"))
+        }
         let url = URL(string: value.contains("://") ? value : "http://" + value)
         guard let host = url?.host(percentEncoded: true), !host.isEmpty else {
             let error = SettingsError(

@@ -113,6 +113,9 @@ struct CommandContext {
         invocation.string("store").map { StoreDirectory($0) } ?? .standard(environment: world.environment)
     }
 
+    /// A hint that leads to the store of this command line: with `--store` where that was typed.
+    func naming(storeIn hint: String) -> String { CommandError.naming(store: invocation.typedStore, in: hint) }
+
     /// The store, opened.
     ///
     /// - Parameters:
@@ -186,6 +189,11 @@ struct CommandContext {
             hint: "nothing was changed; restore a copy of \(store.storagePlace), "
                 + "or directory accounts remove \(first.id) and directory sign-in \(first.type)")
     }
+}
+
+extension Invocation {
+    /// The store that was named with `--store`; nil where it is found without.
+    var typedStore: String? { source(of: "store") == .option ? string("store") : nil }
 }
 
 /// A transport that holds requests to the command's deadline and tells what is sent.

@@ -7,9 +7,12 @@ import StrictJSON
 extension CommandError {
     /// What any failure means to the person at the command line.
     ///
-    /// - Parameter type: the account type that the command line names, for the command that signs in.
-    init(reporting error: any Error, type: String? = nil) {
+    /// - Parameters:
+    ///   - type: the account type that the command line names, for the command that signs in.
+    ///   - store: the store that the command line names with `--store`, for the commands that look after it.
+    init(reporting error: any Error, type: String? = nil, store: String? = nil) {
         self.init(failure: error)
+        hint = hint.map { Self.naming(store: store, in: $0) }
         // The commands below say what the command line is about; what the store says of itself stays as it is.
         if let type, let hint, hint == Self.signIn || hint.hasPrefix(Self.signIn + " --claims ") {
             self.hint = "\(Self.signIn) \(type)\(hint.dropFirst(Self.signIn.count))"
@@ -17,6 +20,22 @@ extension CommandError {
     }
 
     private static let signIn = "directory sign-in"
+    /// The commands of hints that look after the store: without its name they would look after another one.
+    private static let careOfStore = ["directory accounts salvage", "directory doctor"]
+
+    /// A hint with the store's name after the commands in it that need it.
+    static func naming(store: String?, in hint: String) -> String {
+        guard let store else { return hint }
+        let isPlain =
+            !store.isEmpty
+            && store.utf8.allSatisfy { byte in
+                (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7A || byte >= 0x30 && byte <= 0x39
+                    || "/._-+@%".utf8.contains(byte)
+            }
+        let word = isPlain ? store : "'" + store.replacing("'", with: "'\\''") + "'"
+        return careOfStore.reduce(hint) { $0.replacing($1, with: "\($1) --store=\(word)") }
+    }
+
     /// The longest claims that are shown to be typed, in bytes.
     private static let maximumClaims = 4096
 
@@ -41,13 +60,22 @@ extension CommandError {
             self.init(
                 .settings, "wrong settings", reason: error.description,
                 hint: error.hint ?? "correct the file, or name another one with --settings")
-        case let error as HTTPTransportError:
-            self.init(
-                error.kind == .invalidRequest || error.kind == .plainHTTPRefused ? .settings : .network,
-                "the network did not answer", reason: error.description, hint: Self.hint(error))
+        case let error as HTTPTransportError: self.init(transport: error)
         case is CancellationError: self.init(.interrupted, "interrupted")
         default: self.init(.failed, "it did not work", reason: "\(error)")
         }
+    }
+
+    /// Only where no answer came it was the network: scripts try again then, which mends nothing else.
+    private init(transport error: HTTPTransportError) {
+        let (status, what): (ExitStatus, String) =
+            switch error.kind {
+            case .invalidRequest, .plainHTTPRefused: (.settings, "the request cannot be sent")
+            case .redirectRefused, .responseTooLarge: (.failed, "the answer cannot be used")
+            case .other: (.failed, "the request failed")
+            default: (.network, "the network did not answer")
+            }
+        self.init(status, what, reason: error.description, hint: Self.hint(error))
     }
 
     private static func hint(_ error: HTTPTransportError) -> String {
@@ -56,6 +84,9 @@ extension CommandError {
         case .timedOut: "try again, with more time in --timeout if the network is slow"
         case .proxy: "check the proxy that is set in the environment"
         case .invalidRequest, .plainHTTPRefused: "correct the address in the settings, or the file of --ca-file"
+        case .redirectRefused: "check the address: it leads elsewhere"
+        case .responseTooLarge: "ask for less at once"
+        case .other: "try again; if it stays: directory doctor"
         default: "check the network and try again"
         }
     }

@@ -27,18 +27,34 @@ enum StandardInput {
 
     /// Copies everything up to the end into a new file that only this user can read.
     @MainActor
-    static func copy(to path: String) throws {
+    static func copy(to path: String) throws { try copy(0, "standard input", to: path) }
+
+    /// The same with what a pipe gives.
+    @MainActor
+    static func copyPipe(_ pipe: String, to path: String) throws {
+        let input = open(pipe, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard input >= 0 else {
+            throw CommandError(
+                .usage, "the pipe \(pipe) cannot be read", reason: String(cString: strerror(errno)),
+                hint: "check its path and permissions")
+        }
+        defer { close(input) }
+        try copy(input, "the pipe", to: path)
+    }
+
+    @MainActor
+    private static func copy(_ input: Int32, _ name: String, to path: String) throws {
         let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         func failure() -> CommandError {
             CommandError(
-                .failed, "standard input cannot be kept in \(path)", reason: String(cString: strerror(errno)),
+                .failed, "\(name) cannot be kept in \(path)", reason: String(cString: strerror(errno)),
                 hint: "make room there, or set TMPDIR to another folder")
         }
         guard file >= 0 else { throw failure() }
         defer { close(file) }
         var chunk = [UInt8](repeating: 0, count: 256 * 1024)
         while true {
-            let count = try wait(thenRead: &chunk)
+            let count = try wait(thenRead: &chunk, from: input)
             if count == 0 { return }
             var done = 0
             while done < count {
@@ -50,11 +66,27 @@ enum StandardInput {
         }
     }
 
+    /// Whether the path leads to a pipe, such as a shell's `<(…)`.
+    static func isPipe(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && [S_IFIFO, S_IFSOCK].contains(status.st_mode & S_IFMT)
+    }
+
+    /// Why there is no plain file at the path, in words; nil where there is one.
+    static func fault(ofFile path: String) -> String? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return String(cString: strerror(errno)) }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return nil
+        case S_IFDIR: return "it is a folder, not a file"
+        default: return "it is no file but a device"
+        }
+    }
+
     /// The bytes of a pipe, such as a shell's `<(…)`, up to its end; nil when the path leads to a plain file or to nothing.
     @MainActor
     static func readPipe(_ path: String, limit: Int) throws -> [UInt8]? {
-        var status = stat()
-        guard stat(path, &status) == 0, [S_IFIFO, S_IFSOCK].contains(status.st_mode & S_IFMT) else { return nil }
+        guard isPipe(path) else { return nil }
         let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard file >= 0 else { return nil }
         defer { close(file) }

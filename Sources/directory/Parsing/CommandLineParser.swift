@@ -125,20 +125,38 @@ extension CommandSyntax {
 
     private func topic(_ arguments: ArraySlice<String>, _ indexes: Set<Int>) throws(UsageError) -> HelpTopic {
         var words: [String] = []
-        for index in arguments.indices where !indexes.contains(index) && !ArgumentScan.isOption(arguments[index]) {
-            words.append(arguments[index])
+        var index = arguments.startIndex
+        while index < arguments.endIndex {
+            // Options change nothing here, as they change nothing beside --help: `help -o json` is the help. Their values are no topics.
+            if ArgumentScan.isOption(arguments[index]) {
+                index += takesNext(arguments[index], after: [root]) ? 2 : 1
+                continue
+            }
+            if !indexes.contains(index) { words.append(arguments[index]) }
+            index += 1
         }
-        if words.count == 1, let page = HelpPage(rawValue: words[0]), root.subcommand(words[0]) == nil {
+        if let first = words.first, let page = HelpPage(rawValue: first), root.subcommand(first) == nil {
+            guard words.count == 1 else { throw Self.unexpected(words[1], inHelpOn: [first]) }
             return .page(page)
         }
         var chain = [root]
         for word in words {
+            if let command = chain.last, command.subcommands.isEmpty {
+                throw Self.unexpected(word, inHelpOn: chain.dropFirst().map(\.name))
+            }
             guard let next = chain.last?.subcommand(word) else {
                 throw unknownCommand(word, below: chain, orPages: chain.count == 1)
             }
             chain.append(next)
         }
         return .command(chain.dropFirst().map(\.name))
+    }
+
+    /// A word after a topic that has nothing below it.
+    private static func unexpected(_ word: String, inHelpOn path: [String]) -> UsageError {
+        UsageError(
+            message: "unexpected argument \(UsageError.quoted(word))",
+            reason: "help on \(path.joined(separator: " ")) is one page", hint: hint(path))
     }
 
     /// - Parameter orPages: whether help was asked for, which has pages beside the commands.

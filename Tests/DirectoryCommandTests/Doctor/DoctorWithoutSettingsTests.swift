@@ -90,6 +90,27 @@ import Testing
         #expect(whole.status == 0 && whole.errors.contains("nothing to salvage"), "\(whole.errors)")
     }
 
+    @Test func `what mends a store is said of the store that was named`() async throws {
+        let terminal = try await Terminal()
+        let store = terminal.folder.appending(path: "Ada's store").path
+        #expect(await terminal.run("sign-in", "--store", store).status == 0)
+        try Data("this is no database, but it is somebody's file".utf8).write(
+            to: URL(filePath: store + "/accounts.sqlite"))
+        let word = "--store='" + store.replacing("'", with: "'\\''") + "'"
+        let accounts = await terminal.run("accounts", "--store", store)
+        #expect(
+            accounts.status == 9 && accounts.errors.contains("directory accounts salvage \(word)"), "\(accounts.errors)"
+        )
+        let doctor = await terminal.run("doctor", "--offline", "--store", store)
+        #expect(doctor.status == 9 && doctor.output.contains("directory accounts salvage \(word)"), "\(doctor.output)")
+        terminal.set("DIRECTORY_STORE", store)
+        let other = await terminal.run("accounts")
+        #expect(
+            other.errors.contains("directory accounts salvage") && !other.errors.contains("--store="), "\(other.errors)"
+        )
+        #expect(CommandError.naming(store: "/a/b-1", in: "directory doctor") == "directory doctor --store=/a/b-1")
+    }
+
     @Test func `what can be read of a damaged store is copied, put in its place, and used`() async throws {
         let terminal = try await Terminal()
         _ = await terminal.run("sign-in")
@@ -115,6 +136,18 @@ import Testing
         // A copy is never overwritten.
         let again = await terminal.run("accounts", "salvage", "--replace")
         #expect(again.status == 9 && again.errors.contains("not overwritten"), "\(again.errors)")
+        try FileManager.default.removeItem(at: terminal.store.appending(path: "accounts.salvaged.sqlite"))
+        // With the key of another store the account is there, but lost all the same.
+        let other = terminal.folder.appending(path: "other")
+        #expect(await terminal.run("sign-in", "--store", other.path).status == 0)
+        let key = terminal.store.appending(path: "accounts.key")
+        let own = try Data(contentsOf: key)
+        try Data(contentsOf: other.appending(path: "accounts.key")).write(to: key)
+        try #require(chmod(key.path, 0o600) == 0)
+        let lost = await terminal.run("accounts", "salvage", "--quiet")
+        #expect(lost.status == 1 && lost.errors == "1 account is lost: to have it again, sign in again.\n", "\(lost)")
+        try own.write(to: key)
+        try #require(chmod(key.path, 0o600) == 0)
         try FileManager.default.removeItem(at: terminal.store.appending(path: "accounts.salvaged.sqlite"))
         let damaged = try Data(contentsOf: URL(filePath: place))
         let used = await terminal.run("accounts", "salvage", "--replace", "-o", "json")

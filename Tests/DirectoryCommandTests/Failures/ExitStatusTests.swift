@@ -1,3 +1,4 @@
+import HTTPTransport
 import OAuth2AccountStore
 import StrictJSON
 import TestSupport
@@ -55,6 +56,26 @@ struct ExitStatusTests {
             reporting: AccountStoreError(kind, what: "it failed", reason: "why", remedy: remedy))
         #expect(Int(error.status.rawValue) == row.expect.int("status"))
         #expect(error.hint?.isEmpty == false || remedy == .nothing)
+    }
+
+    @Test(arguments: [
+        (HTTPTransportError.Kind.redirectRefused, 1, "the answer cannot be used"),
+        (.responseTooLarge, 1, "the answer cannot be used"), (.other, 1, "the request failed"),
+        (.invalidRequest, 8, "the request cannot be sent"), (.plainHTTPRefused, 8, "the request cannot be sent"),
+        (.timedOut, 7, "the network did not answer"), (.connectionLost, 7, "the network did not answer"),
+    ])
+    func `the network is only blamed where it gave no answer`(
+        kind: HTTPTransportError.Kind, status: Int32, message: String
+    ) {
+        let error = CommandError(reporting: HTTPTransportError(kind, host: "a.example", reason: "Why."))
+        #expect(error.status.rawValue == status && error.message == message && error.hint != nil)
+    }
+
+    @Test(arguments: [(429, 6), (502, 6), (503, 6), (504, 6), (500, 1), (404, 3)]) @MainActor
+    func `a busy service says to come back later`(answer: Int, status: Int32) throws {
+        let response = HTTPStreamedResponse(
+            status: answer, fields: [:], body: HTTPResponseBody { nil })
+        #expect(CommandError(answering: response, account: nil)?.status.rawValue == status)
     }
 
     @Test func `the table is there`() { #expect(Self.rows.count >= 80) }

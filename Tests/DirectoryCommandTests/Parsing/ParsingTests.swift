@@ -147,6 +147,15 @@ import Testing
             ),
             ("version", #"unknown command "version""#, "did you mean directory --version?", "directory help"),
             ("help serach", #"unknown command "serach""#, "did you mean directory search?", "directory help"),
+            ("help search ada", #"unexpected argument "ada""#, "help on search is one page", "directory help search"),
+            (
+                "help accounts list x", #"unexpected argument "x""#, "help on accounts list is one page",
+                "directory help accounts list"
+            ),
+            (
+                "help environment x", #"unexpected argument "x""#, "help on environment is one page",
+                "directory help environment"
+            ),
             ("search --version", "unknown option --version", nil, "directory help search"),
         ] as [(String, String, String?, String)])
     func `a mistake is named with what was meant and what to type`(
@@ -220,6 +229,8 @@ import Testing
         ("search -h ada --bogus", ["search"]), ("--help search", ["search"]), ("search --filter -h", ["search"]),
         ("accounts --help", ["accounts"]), ("accounts rename -h", ["accounts", "rename"]),
         ("help accounts rename", ["accounts", "rename"]), ("help login", ["sign-in"]), ("help --help", ["help"]),
+        ("help -o json", []), ("help --output json search", ["search"]), ("help search -ojson", ["search"]),
+        ("-o json help search", ["search"]), ("help search --limit 5", ["search"]),
         ("show --help", ["show"]), ("sign-in -dh", ["sign-in"]), ("config -h", ["config"]),
     ])
     func `help is found anywhere`(line: String, path: [String]) throws {

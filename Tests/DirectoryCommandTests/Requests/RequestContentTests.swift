@@ -1,10 +1,12 @@
 import Foundation
+import HTTPTransport
+import Synchronization
 import Testing
 
 @testable import directory
 
 @Suite @MainActor struct RequestContentTests {
-    private static let batch = #"{"requests":[{"id":"1","method":"GET","url":"/me"}]}"#
+    private nonisolated static let batch = #"{"requests":[{"id":"1","method":"GET","url":"/me"}]}"#
 
     @Test func `content is JSON, data as it is, or a form`() async throws {
         let terminal = try await Terminal()
@@ -23,6 +25,54 @@ import Testing
         #expect(part.status == 1 && part.errors.contains("HTTP 4"), "\(part)")
         let both = await terminal.run("request", "POST", "/$batch", "--data", "a", "--json", "1")
         #expect(both.status == 2 && both.errors.contains("exclude each other"), "\(both)")
+    }
+
+    @Test func `content comes from a pipe too, and what cannot be sent is told in plain words`() async throws {
+        let terminal = try await Terminal()
+        #expect(await terminal.run("sign-in").status == 0)
+        let pipe = terminal.folder.appending(path: "pipe").path
+        try #require(mkfifo(pipe, 0o600) == 0)
+        for words in [
+            ["--json", "@\(pipe)"], ["--data", "@\(pipe)", "--header", "Content-Type: application/json"],
+        ] {
+            let writing = Task.detached { try Data(Self.batch.utf8).write(to: URL(filePath: pipe)) }
+            let sent = await terminal.run(words: ["request", "POST", "/$batch"] + words)
+            #expect(sent.status == 0 && sent.output.contains("ada@contoso.example"), "\(sent)")
+            try await writing.value
+        }
+        let folder = terminal.folder.path
+        for (path, reason) in [
+            (folder + "/none", "No such file"), (folder, "it is a folder"), ("/dev/null", "a device"),
+        ] {
+            let missing = await terminal.run("request", "POST", "/$batch", "--data", "@\(path)")
+            #expect(missing.status == 2 && missing.errors.contains("the file \(path)"), "\(missing)")
+            #expect(missing.errors.contains(reason), "\(missing)")
+        }
+        for type in ["text", "a/b\r\nX: y", "image/ä"] {
+            let wrong = await terminal.run("request", "POST", "/$batch", "--part", "file=@\(folder)/none;type=\(type)")
+            #expect(wrong.status == 2 && wrong.errors.contains("wrong type in --part"), "\(wrong)")
+        }
+    }
+
+    @Test func `each piece of an answer goes into the pipe as it comes`() async throws {
+        let captured = CapturedConsole()
+        let output = captured.output
+        let isFirst = Mutex(true)
+        let seen = Mutex("")
+        let body = HTTPResponseBody {
+            let first = isFirst.withLock { value in
+                defer { value = false }
+                return value
+            }
+            if first { return Data("data: 1\n".utf8) }
+            let text = await output.text
+            seen.withLock { $0 = text }
+            return nil
+        }
+        let answer = RequestAnswer(
+            captured.console, line: TransferLine(captured.console, isForFile: false), includesHead: false)
+        try await answer.write(HTTPStreamedResponse(status: 200, body: body))
+        #expect(seen.withLock { $0 } == "data: 1\n")
     }
 
     @Test func `a request without an account carries no token, and a scope is asked for`() async throws {

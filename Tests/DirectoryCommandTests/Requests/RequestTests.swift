@@ -18,6 +18,9 @@ import Testing
         #expect(try place("/me") == "https://graph.example/v1.0/me")
         #expect(try place("/v1.0/me") == "https://graph.example/v1.0/me")
         #expect(try place("/beta/me?x") == "https://graph.example/beta/me?x")
+        #expect(
+            try place("/users/a_b.example#EXT#@c.example?x=#1")
+                == "https://graph.example/v1.0/users/a_b.example%23EXT%23@c.example?x=%231")
         #expect(try place("//evil.example/me") == "https://graph.example/v1.0//evil.example/me")
         #expect(try place("https://any.example/ä") == "https://any.example/%C3%A4")
         #expect(try place("http://127.0.0.1:1/") == "http://127.0.0.1:1/")
@@ -25,6 +28,8 @@ import Testing
             let error = #expect(throws: CommandError.self) { try place(text) }
             #expect(error?.status == .usage && error?.hint != nil, "\(text)")
         }
+        let fragment = #expect(throws: CommandError.self) { try place("https://any.example/users/a#EXT#@c") }
+        #expect(fragment?.status == .usage && fragment?.hint?.contains("%23") == true)
         type.directory = .scim
         type.graphAPI = URL(string: "https://id.example/scim/v2/")
         #expect(try place("/Users") == "https://id.example/scim/v2/Users")

@@ -70,6 +70,29 @@ import Testing
         #expect(await terminal.run("sign-in", "--param", "audience").status == 2)
     }
 
+    @Test(arguments: [
+        (["--claims", "{"], "--claims"), (["--claims", "[]"], "--claims"), (["--scope", "Mail.Réad"], "--scope"),
+        (["--scope", "a\"b"], "--scope"), (["--param", "state=1"], "--param"), (["--param", "scope=a"], "--scope"),
+        (["--param", "prompt=none", "--prompt", "login"], "--prompt"), (["--param", "max_age=soon"], "max_age"),
+    ])
+    func `what is wrong with an option of sign-in is told before anything is asked`(
+        words: [String], option: String
+    ) async throws {
+        let terminal = try await Terminal()
+        let answer = await terminal.run(words: ["sign-in"] + words)
+        #expect(answer.status == 2 && answer.errors.contains(option), "\(answer.errors)")
+        #expect(answer.errors.contains("\nhint: ") && terminal.provider.log().isEmpty)
+    }
+
+    @Test func `a scope that cannot be sent is the command line's fault`() async throws {
+        let terminal = try await signedIn()
+        for words in [["token"], ["request", "GET", "/me"]] {
+            let answer = await terminal.run(words: words + ["--scope", "ä"])
+            #expect(answer.status == 2 && answer.errors.contains("--scope"), "\(answer.errors)")
+        }
+        #expect(await terminal.run("sign-in", "--claims", "{\"id_token\": {\"email\": null}}").status == 0)
+    }
+
     @Test func `sign-out ends the browser's session where it is asked to`() async throws {
         let terminal = try await signedIn()
         let out = await terminal.run("sign-out", "--browser", "-o", "json")

@@ -83,6 +83,33 @@ import Testing
         #expect(missing.status == 2 && missing.errors.contains("hint:"))
     }
 
+    @Test func `a name that fails keeps no other from being told`() async throws {
+        let terminal = try await signedIn()
+        var faults = Faults()
+        try faults.add(parsing: "directory-batch-429")
+        terminal.provider.setFaults(faults)
+        // The first of each batch is refused: of the names, and of the mail addresses asked for where there is no such name.
+        var names = terminal.provider.people.prefix(22).map(\.id)
+        names[1] = "nobody@contoso.example"
+        names[2] = "noone@contoso.example"
+        let refused = [0, 1, 20]
+        let input = names.dropLast().joined(separator: "\n")
+        let found = await terminal.run("lookup", "-o", "csv", "--fields", "id", input: input)
+        #expect(found.status == 6, "\(found)")
+        #expect(found.output == (["id"] + names[3..<20]).map { $0 + "\r\n" }.joined())
+        let told = found.errors.split(separator: "\n").filter { !$0.hasPrefix("hint: ") }
+        for index in refused { #expect(told.contains { $0.hasPrefix("directory: \(names[index]): ") }, "\(told)") }
+        #expect(told.contains("Nobody is found for noone@contoso.example."), "\(told)")
+        let quiet = await terminal.run("lookup", "--quiet", input: input)
+        #expect(quiet.status == 6 && !quiet.errors.contains("noone"))
+        for index in refused { #expect(quiet.errors.contains("directory: \(names[index]): "), "\(quiet.errors)") }
+        let json = await terminal.run("lookup", "-o", "json", input: input)
+        let statuses = try json.errors.split(separator: "\n").map {
+            try JSONValue(parsing: String($0)).object?["error"]?.object?["status"]?.number?.int64
+        }
+        #expect(json.status == 6 && statuses == [6, 6, 3, 6], "\(json.errors)")
+    }
+
     @Test func `everybody is listed when they are asked for by name`() async throws {
         let terminal = try await signedIn()
         let all = await terminal.run("search", "--all", "--fields", "id", "-o", "jsonl")

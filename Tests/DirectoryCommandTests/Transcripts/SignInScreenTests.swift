@@ -92,6 +92,16 @@ import Testing
         #expect(await terminal.run("accounts").lines.count == 2)
     }
 
+    @Test(arguments: [(80, 8, true), (80, 7, false), (10, 24, false), (11, 24, true)])
+    func `a code is only drawn where all of it can be seen`(columns: Int, rows: Int, isDrawn: Bool) async throws {
+        let captured = CapturedConsole(terminal: true, columns: columns, rows: rows)
+        let code = dots("#.#", ".#.", "##.")
+        let instructions = SignInInstructions(console: captured.console, makeCode: { _ in code })
+        await instructions.draw(try #require(URL(string: "https://op.example/authorize")))
+        let said = captured.errorOutput.text
+        #expect(said.contains("▀▀▀▀▀▀▀▀▀▀▀") == isDrawn && said.contains("is not drawn") != isDrawn, "\(said)")
+    }
+
     @Test func `a code has its quiet zone, and no dark line below its last row`() {
         let code = dots("#.#", ".#.", "##.")
         #expect(code.columns == 11)

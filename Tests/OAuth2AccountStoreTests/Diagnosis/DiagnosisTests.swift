@@ -219,6 +219,15 @@ struct DiagnosisTests {
         #expect(found.remedy?.contains(LoopbackPort.question(listener.port)) == true)
     }
 
+    @Test(arguments: [("NO_PROXY", "*", true), ("no_proxy", "*", true), ("NO_PROXY", "a.example", false)])
+    func `a proxy that NO_PROXY turns off is told as not used`(name: String, value: String, isOff: Bool) async throws {
+        let test = try await TestStore(types: [try type()])
+        let environment = ["https_proxy": "http://proxy.example:3128", name: value]
+        let found = try finding(try await examine(test, environment: environment, usesNetwork: false), .proxy)
+        #expect(found.state == .ok && found.detail.contains("\(name) is *") == isOff)
+        #expect(found.detail.contains("go through proxy.example:3128") != isOff)
+    }
+
     @Test(arguments: [
         ("http://ada:s3cret@proxy.example:3128", Diagnosis.State.ok, "proxy.example:3128"),
         ("proxy:8080", .ok, "proxy:8080"),

@@ -10,7 +10,8 @@ let salvageSpec = CommandSpec(
     "salvage", "Copy the accounts that can be read out of a damaged store.",
     discussion: """
         The copy is a new file beside the damaged one, which is not changed. With --replace the copy takes its place, and the \
-        damaged file is kept under another name: end other programs that use the store before, and start them again after.
+        damaged file is kept under another name: end other programs that use the store before, and start them again after. The exit \
+        status is 1 when an account was lost.
         """,
     examples: ["directory accounts salvage", "directory accounts salvage --replace"],
     options: [.flag("replace", "put the copy in the place of the damaged file")],
@@ -43,9 +44,16 @@ struct SalvageCommand {
         if kept == nil {
             context.console.note(
                 "To use the copy: end other programs that use the store, remove \(report.path), then "
-                    + "directory accounts salvage --replace")
+                    + context.naming(storeIn: "directory accounts salvage") + " --replace")
         }
-        return .done
+        // What does not open with the key is lost too, for who wants to use it.
+        let lost = report.lost + max(0, report.records - (report.opening ?? report.records))
+        guard lost > 0 else { return .done }
+        context.console.instruct(
+            lost == 1
+                ? "1 account is lost: to have it again, sign in again."
+                : "\(lost) accounts are lost: to have them again, sign in again.")
+        return .failed
     }
 
     private func write(_ report: SalvageReport, place: String, _ kept: String?) throws {

@@ -23,6 +23,7 @@ struct LookupCommand {
         let line = context.console.terminal.outputIsTerminal ? nil : ProgressLine(context.console)
         var status = ExitStatus.done
         var (written, answered) = (0, 0)
+        var hint: String?
         do {
             for try await lookup in lookups {
                 answered += 1
@@ -33,7 +34,9 @@ struct LookupCommand {
                     written += 1
                     if written % 20 == 0 { try writer.flush() }
                 case .failure(let error):
-                    status = status == .done || status == .notFound ? report(lookup.name, error) : status
+                    // Every name is told, whatever became of those before; the first that failed decides the status.
+                    let failed = report(lookup.name, error, after: &hint)
+                    if status == .done || status == .notFound { status = failed }
                 }
             }
         } catch {
@@ -46,13 +49,26 @@ struct LookupCommand {
     }
 
     /// Says why there is nobody, and gives the status that this alone would end with.
-    private func report(_ name: String, _ error: DirectoryError) -> ExitStatus {
+    ///
+    /// Nobody of a name is an answer, which `--quiet` leaves out; a failure is said in any case.
+    ///
+    /// - Parameter hint: what the last failure advised: for many names in a row it is said once.
+    private func report(_ name: String, _ error: DirectoryError, after hint: inout String?) -> ExitStatus {
+        let console = context.console
         guard error.kind != .notFound else {
-            context.console.note("Nobody is found for \(name).")
+            if !console.options.reportsJSON {
+                console.note("Nobody is found for \(name).")
+            } else if console.options.verbosity >= .normal {
+                console.report(CommandError(.notFound, "nobody is found for \(name)"))
+            }
             return .notFound
         }
-        let failure = CommandError(reporting: error)
-        context.console.note("\(name): \(failure.message).")
+        var failure = CommandError(reporting: error, type: context.invocation.string("type"))
+        failure.message = "\(name): \(failure.message)"
+        let isRepeated = failure.hint == hint
+        hint = failure.hint
+        if isRepeated, !console.options.reportsJSON { failure.hint = nil }
+        console.report(failure)
         return failure.status
     }
 

@@ -31,8 +31,12 @@ struct RequestAnswer {
     /// Writes the content to standard output: as it is into a pipe or a file, and safe to look at on a terminal.
     func write(_ answer: HTTPStreamedResponse) async throws {
         guard console.terminal.outputIsTerminal else {
-            for try await chunk in answer.body { try console.write(bytes: Array(chunk)) }
-            return try console.flush()
+            // Each piece goes on as it comes: whoever reads the pipe may be waiting for the next event of a stream.
+            for try await chunk in answer.body {
+                try console.write(bytes: Array(chunk))
+                try console.flush()
+            }
+            return
         }
         var text = TerminalText()
         for try await chunk in answer.body {

@@ -41,11 +41,12 @@ struct RequestCommand {
         var account: Account?
         var transport: any HTTPTransport
         if let settings {
+            let scopes = try invocation.scope()
             let store = try await context.store(settings)
             let found = try await context.account(store)
             account = found
             type = settings[found.type]
-            transport = found.transport(in: store, scopes: scopes())
+            transport = found.transport(in: store, scopes: scopes)
             if header["Authorization"] != nil {
                 console.note("The account's token takes the place of the Authorization header; --no-account keeps it.")
             }
@@ -56,8 +57,8 @@ struct RequestCommand {
         let url = try RequestPlace(type).url(address)
         let method = HTTPMethod(rawValue: (invocation.argument("METHOD") ?? "GET").uppercased())
         var request = HTTPRequest(method, url, fields: header)
-        let input = try content.put(into: &request, readingInput: context.world.copyInput)
-        defer { input?.remove() }
+        let inputs = try content.put(into: &request, readingInput: context.world.copyInput)
+        defer { for input in inputs { input.remove() } }
         request.redirects = .follow(limit: Self.maximumRedirects)
         if let timeout = invocation.duration("timeout") { request.timeout = timeout }
 
@@ -88,11 +89,6 @@ struct RequestCommand {
         }
         guard let failure = CommandError(answering: answer, account: account) else { return .done }
         throw failure
-    }
-
-    private func scopes() -> Scope? {
-        let text = invocation.strings("scope").joined(separator: " ")
-        return text.isEmpty ? nil : Scope(parsing: text)
     }
 
     /// The file of `--output`. The name of a format is most likely meant for another command.
@@ -171,7 +167,7 @@ extension CommandError {
         case 404:
             status = .notFound
             hint = "check the address"
-        case 429, 503:
+        case 429, 502, 503, 504:
             status = .unavailable
             hint = "come back later"
             if let wait = head.retryAfter(now: Date()) {

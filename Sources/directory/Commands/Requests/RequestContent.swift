@@ -97,6 +97,12 @@ struct RequestContent {
             let text = String(value[place.upperBound..<end])
             if value[place] == marks[0] { part.type = text } else { part.fileName = text }
         }
+        let isType = part.type.map { $0.utf8.contains(0x2F) && $0.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F } } ?? true
+        guard isType else {
+            throw CommandError(
+                .usage, "wrong type in --part \(UsageError.quoted(name))", reason: "expected a media type after ;type=",
+                hint: "--part 'file=@photo.jpg;type=image/jpeg'")
+        }
         let rest = value[..<(places.first?.lowerBound ?? value.endIndex)]
         part.source = Source(String(rest))
         return part
@@ -105,29 +111,34 @@ struct RequestContent {
     /// Puts the content into the request.
     ///
     /// - Parameter copy: copies standard input into a file.
-    /// - Returns: The file with what was read from standard input, to be removed after the request.
+    /// - Returns: The files with what was read from standard input and from pipes, to be removed after the request.
     /// - Throws: ``CommandError`` of the status `usage` when there is no such file or the JSON is none.
     func put(
         into request: inout HTTPRequest, readingInput copy: @MainActor (_ path: String) throws -> Void
-    ) throws -> InputFile? {
-        var input: InputFile?
+    ) throws -> [InputFile] {
+        var inputs: [InputFile] = []
+        func copied(_ copy: @MainActor (_ path: String) throws -> Void) throws -> HTTPBody {
+            let file = InputFile()
+            inputs.append(file)
+            try copy(file.path)
+            return .file(at: URL(filePath: file.path))
+        }
         func body(_ source: Source) throws -> HTTPBody {
             switch source {
             case .text(let text): return .bytes(Data(text.utf8))
+            // What a pipe gives can be read once, and may have to be sent twice.
+            case .file(let path) where StandardInput.isPipe(path):
+                return try copied { try StandardInput.copyPipe(path, to: $0) }
             case .file(let path): return .file(at: URL(filePath: path))
-            case .input:
-                let file = InputFile()
-                input = file
-                try copy(file.path)
-                return .file(at: URL(filePath: file.path))
+            case .input: return try copied(copy)
             }
         }
         do {
             switch kind {
-            case .none: return nil
+            case .none: return []
             case .data(let source): request.content = try body(source)
             case .json(let source):
-                request.content = try Self.json(try body(source), of: source, input)
+                request.content = try Self.json(try body(source), of: source, inputs.last)
                 if request.fields["Content-Type"] == nil { request.fields["Content-Type"] = "application/json" }
                 if request.fields["Accept"] == nil { request.fields["Accept"] = "application/json" }
             case .form(let pairs):
@@ -152,19 +163,20 @@ struct RequestContent {
             // A file that is not there is found before a token is asked for.
             _ = try request.content?.length()
         } catch {
-            input?.remove()
+            for input in inputs { input.remove() }
             guard let error = error as? HTTPFileError else { throw error }
             throw CommandError(
-                .usage, "the file \(error.path) cannot be sent", reason: error.reason,
-                hint: "check its path and permissions")
+                .usage, "the file \(error.path) cannot be sent",
+                reason: StandardInput.fault(ofFile: error.path) ?? error.reason,
+                hint: "check its path and permissions; what follows @ is the name of a file")
         }
         if request.content != nil, [.get, .head].contains(request.method) {
-            input?.remove()
+            for input in inputs { input.remove() }
             throw CommandError(
                 .usage, "\(request.method) has no content", reason: "expected none, or --form, which joins the query",
                 hint: "send it with POST or PUT")
         }
-        return input
+        return inputs
     }
 
     /// Looks whether it is JSON. It is sent as it was written.
@@ -177,7 +189,7 @@ struct RequestContent {
         let bytes =
             switch source {
             case .text(let text): Data(text.utf8)
-            case .file(let path): try Data(contentsOf: URL(filePath: path))
+            case .file(let path): try Data(contentsOf: URL(filePath: input?.path ?? path))
             case .input: try Data(contentsOf: URL(filePath: input?.path ?? ""))
             }
         do {

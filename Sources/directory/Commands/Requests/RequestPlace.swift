@@ -15,9 +15,19 @@ struct RequestPlace {
 
     /// The address. What cannot stand in one, a space or a letter with an accent, is percent-encoded; what is encoded already stays.
     ///
+    /// A `#` in a path is encoded too: it is a part of names such as `ada_fabrikam.com#EXT#@contoso.com`. As the start of a fragment,
+    /// which is never sent, it would cut the path there, and another resource would be asked for. In a whole address it may be meant
+    /// either way, and is refused.
+    ///
     /// - Throws: ``CommandError`` of the status `usage` for what is no address, and `settings` where a path has no API to be below.
     func url(_ text: String) throws(CommandError) -> URL {
-        let whole = text.hasPrefix("/") ? try base(for: text) + text : text
+        let isPath = text.hasPrefix("/")
+        guard isPath || !text.utf8.contains(UInt8(ascii: "#")) else {
+            throw CommandError(
+                .usage, "the address has a # in it", reason: "what follows it is never sent",
+                hint: "write %23 where it is part of a name, or leave out what begins with it")
+        }
+        let whole = isPath ? try base(for: text) + text.replacing("#", with: "%23") : text
         guard let url = URL(string: Self.encoded(whole)), let scheme = url.scheme?.lowercased(),
             ["https", "http"].contains(scheme), url.host()?.isEmpty == false
         else {

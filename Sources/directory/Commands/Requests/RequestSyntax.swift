@@ -4,8 +4,8 @@ let requestSpec = CommandSpec(
         The address is an https address of a host that the account type names (graphAPI, resourceHosts), or a path below its API, such \
         as /me. The token is renewed when it must be, and once more when the API refuses it. Content is one of --data, --json, --form \
         and --part; @FILE is the content of a file, @- that of standard input. With GET and HEAD the form joins the query. Redirects are \
-        followed; the token stays with the origin. The exit status is 0 for 2xx, 4 for 401, 5 for 403, 3 for 404, 6 for 429 and 503, \
-        1 for other refusals; what the API says of them is shown. --output names a file here, and DIRECTORY_OUTPUT=json makes \
+        followed; the token stays with the origin. The exit status is 0 for 2xx, 4 for 401, 5 for 403, 3 for 404, 6 for 429, 502, 503 \
+        and 504, 1 for other refusals; what the API says of them is shown. --output names a file here, and DIRECTORY_OUTPUT=json makes \
         errors objects.
         """,
     examples: [

@@ -1,6 +1,7 @@
 import HTTPTransport
 import OAuth2
 import OAuth2AccountStore
+import StrictJSON
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -25,10 +26,11 @@ struct SignInCommand {
     }
 
     func run() async throws -> ExitStatus {
+        let options = try options()
         let settings = try context.settings()
         let type = invocation.argument("TYPE") ?? context.typeName(settings)
         let store = try await context.store(settings)
-        let account = try await signIn(to: type, try await way(type, store), store)
+        let account = try await signIn(to: type, try await way(type, store), options, store)
         let name = account.displayName.map { name in
             account.userName.map { "\(name) (\($0))" } ?? name
         }
@@ -58,7 +60,9 @@ struct SignInCommand {
         return try await .byItself(type, store, context.world)
     }
 
-    private func signIn(to type: String, _ way: SignInWay, _ store: AccountStore) async throws -> Account {
+    private func signIn(
+        to type: String, _ way: SignInWay, _ options: SignInOptions, _ store: AccountStore
+    ) async throws -> Account {
         let method: SignInMethod
         switch way {
         case .token: return try await store.add(try tokenAnswer(), toType: type)
@@ -70,7 +74,7 @@ struct SignInCommand {
         case .password(let username): method = .password(username, try await password(of: username, type, store))
         }
         do {
-            return try await store.signIn(to: type, by: method, options: try options())
+            return try await store.signIn(to: type, by: method, options: options)
         } catch let error as AccountStoreError {
             throw way.explaining(error, type: type)
         }
@@ -93,27 +97,63 @@ struct SignInCommand {
         return instructions.paste(type, isCode: isCode) { try await read(Self.maximumLine) }
     }
 
+    /// What the options ask for. What is wrong with one is told before anything is asked of the provider or the person.
     private func options() throws -> SignInOptions {
         var options = SignInOptions()
-        if !invocation.strings("scope").isEmpty {
-            options.scope = Scope(parsing: invocation.strings("scope").joined(separator: " "))
-        }
+        options.scope = try invocation.scope()
         options.prompt = invocation.strings("prompt").flatMap { words in
             words.split(separator: " ").map { SignInOptions.Prompt(rawValue: String($0)) }
         }
         options.policy = invocation.string("policy")
         options.loginHint = invocation.string("login-hint")
         options.domainHint = invocation.string("domain-hint")
-        options.claims = invocation.string("claims")
+        options.claims = try invocation.string("claims").map(claims)
         for text in invocation.strings("param") {
             guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
                 throw CommandError(
                     .usage, "wrong value of --param", reason: "expected NAME=VALUE", hint: "directory help sign-in")
             }
-            options.parameters[String(text[..<equals])] = String(text[text.index(after: equals)...])
+            let (name, value) = (String(text[..<equals]), String(text[text.index(after: equals)...]))
+            try check(parameter: name, value)
+            options.parameters[name] = value
         }
         options.timeout = invocation.duration("timeout")
         return options
+    }
+
+    private func claims(_ text: String) throws -> String {
+        func refusal(_ reason: String) -> CommandError {
+            CommandError(
+                .usage, "wrong value of --claims", reason: reason,
+                hint: "--claims '{\"id_token\": {\"email\": null}}', quoted for the shell")
+        }
+        do {
+            guard try JSONValue(parsing: text).object != nil else { throw refusal("expected a JSON object") }
+            return text
+        } catch let error as CommandError {
+            throw error
+        } catch {
+            throw refusal("expected a JSON object: \(error)")
+        }
+    }
+
+    /// Refuses a parameter that the sign-in sets itself, or that an option sets beside it.
+    private func check(parameter name: String, _ value: String) throws {
+        let option = "--" + name.replacing("_", with: "-")
+        let hasOption = ["scope", "prompt", "login_hint", "claims"].contains(name)
+        if AuthorizationRequest.protocolParameters.contains(name)
+            || hasOption && !invocation.strings(String(option.dropFirst(2))).isEmpty
+        {
+            throw CommandError(
+                .usage, "--param cannot set \(name)",
+                reason: hasOption ? "it is what \(option) sets" : "the sign-in sets it itself",
+                hint: hasOption ? "give it with \(option) alone" : "leave it out")
+        }
+        guard name != "max_age" || Int(value).map({ (0...1_000_000_000).contains($0) }) ?? false else {
+            throw CommandError(
+                .usage, "wrong value of --param max_age", reason: "expected a whole number of seconds",
+                hint: "--param max_age=3600")
+        }
     }
 
     /// The password, from standard input. It is asked for only where a terminal is there to ask.

@@ -96,7 +96,7 @@ struct SignInInstructions: Sendable {
     }
 
     /// Draws the QR code of an address, or says why there is none: the sign-in goes on without.
-    private func draw(_ url: URL, caution: String? = nil) async {
+    func draw(_ url: URL, caution: String? = nil) async {
         guard let makeCode else { return }
         do {
             let code = try makeCode(url.absoluteString)
@@ -106,7 +106,15 @@ struct SignInInstructions: Sendable {
                     "The QR code is not drawn: it has \(code.columns) columns, and this terminal \(columns). "
                         + "Make the window larger or its letters smaller.")
             }
-            await console.draw(code.lines(withColour: console.errorUsesColour))
+            let lines = await code.lines(withColour: console.errorUsesColour)
+            // A code whose top is scrolled away is read by no camera. Below it stand a sentence and the cursor.
+            let (height, rows) = (lines.count + 2, console.terminal.rows)
+            if console.terminal.errorIsTerminal, height > rows {
+                return await console.instruct(
+                    "The QR code is not drawn: it needs \(height) lines, and this terminal has \(rows). "
+                        + "Make the window larger or its letters smaller.")
+            }
+            await console.draw(lines)
             if await !console.errorUsesColour {
                 await console.instruct(
                     "(Drawn for light letters on a dark background; on a light one a camera may not read it.)")

@@ -1,11 +1,30 @@
 import OAuth2
 import OAuth2AccountStore
 
+extension Invocation {
+    /// The scope of `--scope`; nil where none is given.
+    ///
+    /// - Throws: ``CommandError`` of the status `usage` for characters that no scope may have (RFC 6749 section 3.3): they are the
+    ///   command line's fault, not that of the settings.
+    func scope() throws(CommandError) -> Scope? {
+        let scope = Scope(parsing: strings("scope").joined(separator: " "))
+        guard !scope.isEmpty else { return nil }
+        if let token = scope.firstInvalidToken {
+            throw CommandError(
+                .usage, "wrong value of --scope",
+                reason:
+                    "\(UsageError.quoted(token)) has characters that may not be sent; expected printable ASCII without "
+                    + "quotation mark and backslash",
+                hint: "separate scopes with spaces, or give --scope once for each")
+        }
+        return scope
+    }
+}
+
 extension CommandContext {
     /// A fresh access token of the account to act for, as `--scope` and `--refresh` want it.
     func freshToken(_ store: AccountStore, of account: Account) async throws -> AccessToken {
-        let text = invocation.strings("scope").joined(separator: " ")
-        let scopes = text.isEmpty ? nil : Scope(parsing: text)
+        let scopes = try invocation.scope()
         do {
             let token = try await store.accessToken(for: account.id, scopes: scopes)
             guard invocation.flag("refresh") else { return token }
