@@ -42,6 +42,20 @@ struct Completion: Sendable, Equatable {
         self = Self(argumentOf: line, in: syntax)
     }
 
+    /// What stands before the name of a file in a word such as `@photo.jpg` or `--part=file=@photo.jpg`; nil where the word names none.
+    func beginningOfFile(in current: String) -> String? {
+        let value = current.dropFirst(prefix.count)
+        var start = value.startIndex
+        if source == .kind(.part) {
+            guard let equals = value.firstIndex(of: "=") else { return nil }
+            start = value.index(after: equals)
+        }
+        guard value[start...].hasPrefix("@") else { return nil }
+        let begun = String(current[...start])
+        // What would break the line is not repeated.
+        return begun == DisplayText.visible(begun) ? begun : nil
+    }
+
     private init(source: Source) { self.source = source }
 
     private init(valueOf option: OptionSpec) {

@@ -29,6 +29,9 @@ struct CompletionCommand {
         switch completion.source {
         case .words(let words): candidates = words
         case .kind(.file): return try world.console.writeLine(CompletionScript.files)
+        case .kind(.content), .kind(.part):
+            guard let begun = completion.beginningOfFile(in: words.last ?? "") else { return }
+            return try world.console.writeLine(CompletionScript.files + "\t" + begun)
         case .kind(.folder): return try world.console.writeLine(CompletionScript.folders)
         case .kind(let kind): candidates = await known(kind, Array(words.dropLast()))
         }
@@ -70,7 +73,7 @@ struct CompletionCommand {
         case .field: return UserProperty.documented.map { Candidate(word: $0.rawValue) }
         case .preset: return ProviderPreset.names.map { Candidate(word: $0, help: "preset") }
         case .words(let words): return words.map { Candidate(word: $0) }
-        case .none, .file, .folder: return []
+        case .none, .file, .folder, .content, .part: return []
         }
     }
 

@@ -4,7 +4,7 @@ enum CompletionScript: String, CaseIterable, Sendable {
 
     /// The word by which a script asks: `directory __complete WORD… CURRENT`.
     static let question = "__complete"
-    /// Says instead of words: names of files.
+    /// Says instead of words: names of files. After a tabulator stands what comes before the name in the word.
     static let files = ":files"
     /// Says instead of words: names of folders.
     static let folders = ":folders"
@@ -33,12 +33,20 @@ enum CompletionScript: String, CaseIterable, Sendable {
             COMPREPLY=()
             while IFS= read -r line; do
                 case $line in
-                    :files | :folders)
-                        compopt -o filenames 2>/dev/null
-                        local kind=-f
+                    :files | :folders | :files$'\t'*)
+                        # After an @ the word is no file's name to bash: it would quote the @.
+                        [[ $line == *$'\t'* ]] || compopt -o filenames 2>/dev/null
+                        local kind=-f path begun=${line#*$'\t'}
                         [[ $line == :folders ]] && kind=-d
-                        while IFS= read -r reply; do COMPREPLY+=("$reply"); done \
-                            < <(compgen "$kind" -- "${current#--*=}")
+                        [[ $line == *$'\t'* ]] || begun=${current%"${current#--*=}"}
+                        while IFS= read -r path; do
+                            reply=$begun$path
+                            if [[ $line == *$'\t'* ]]; then
+                                printf -v reply '%s%q' "$begun" "$path"
+                                [[ -d $path ]] && reply+=/ && compopt -o nospace 2>/dev/null
+                            fi
+                            COMPREPLY+=("${reply#"$cut"}")
+                        done < <(compgen "$kind" -- "${current#"$begun"}")
                         return
                         ;;
                 esac
@@ -63,6 +71,7 @@ enum CompletionScript: String, CaseIterable, Sendable {
             for line in "${(@f)$("${words[1]}" __complete "${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
                 case $line in
                     :files) if [[ $PREFIX == --*=* ]]; then compset -P '*='; fi; _files; return ;;
+                    :files$'\t'*) compset -p $(( ${#line} - 7 )); _files; return ;;
                     :folders) if [[ $PREFIX == --*=* ]]; then compset -P '*='; fi; _files -/; return ;;
                     '') continue ;;
                 esac
@@ -84,6 +93,11 @@ enum CompletionScript: String, CaseIterable, Sendable {
             switch "$answer[1]"
                 case :files
                     __fish_complete_path (commandline -ct)
+                case ":files"\t"*"
+                    set -l begun (string split -m 1 \t -- $answer[1])[2]
+                    for path in (__fish_complete_path (string replace -- $begun '' (commandline -ct)))
+                        printf '%s%s\n' $begun $path
+                    end
                 case :folders
                     __fish_complete_directories (commandline -ct)
                 case '*'

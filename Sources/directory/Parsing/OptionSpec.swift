@@ -4,6 +4,10 @@ enum CompletionKind: Sendable, Equatable {
     case none
     /// Names of files.
     case file
+    /// A text, or `@` and the name of a file.
+    case content
+    /// The same after a name and `=`.
+    case part
     /// Names of folders.
     case folder
     /// Names of kept accounts.

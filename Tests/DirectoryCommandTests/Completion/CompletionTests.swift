@@ -44,6 +44,18 @@ import Testing
         #expect(kind("search", "--no-such=", "") != .file)
     }
 
+    @Test func `a file's name is completed after the @ that begins it, and nowhere else`() {
+        func begun(_ line: String...) -> String? {
+            let current = line.last ?? ""
+            return Completion(after: ["request"] + line.dropLast(), of: current, in: commandSyntax)
+                .beginningOfFile(in: current)
+        }
+        #expect(begun("--data", "@a@b") == "@" && begun("--json=@a") == "--json=@")
+        #expect(begun("--part", "file=@ph") == "file=@" && begun("--part=a=@") == "--part=a=@")
+        #expect(begun("--data", "text") == nil && begun("--part", "@a") == nil && begun("--part", "a=b=@c") == nil)
+        #expect(kind("request", "--data", "@") == .content && kind("request", "--output", "") == .file)
+    }
+
     @Test func `arguments are what their place says, also after two dashes and options`() {
         #expect(kind("sign-in", "") == .type)
         #expect(kind("accounts", "use", "--output", "json", "") == .account)

@@ -30,15 +30,15 @@ import Testing
     @Test func `content comes from a pipe too, and what cannot be sent is told in plain words`() async throws {
         let terminal = try await Terminal()
         #expect(await terminal.run("sign-in").status == 0)
-        let pipe = terminal.folder.appending(path: "pipe").path
-        try #require(mkfifo(pipe, 0o600) == 0)
-        for words in [
-            ["--json", "@\(pipe)"], ["--data", "@\(pipe)", "--header", "Content-Type: application/json"],
-        ] {
-            let writing = Task.detached { try Data(Self.batch.utf8).write(to: URL(filePath: pipe)) }
-            let sent = await terminal.run(words: ["request", "POST", "/$batch"] + words)
+        for option in ["--json", "--data"] {
+            // As a shell's <(…) is: a pipe under a name, whose writer may be gone.
+            let pipe = Pipe()
+            try pipe.fileHandleForWriting.write(contentsOf: Data(Self.batch.utf8))
+            try pipe.fileHandleForWriting.close()
+            let sent = await terminal.run(
+                "request", "POST", "/$batch", option, "@/dev/fd/\(pipe.fileHandleForReading.fileDescriptor)",
+                "--header", "Content-Type: application/json")
             #expect(sent.status == 0 && sent.output.contains("ada@contoso.example"), "\(sent)")
-            try await writing.value
         }
         let folder = terminal.folder.path
         for (path, reason) in [

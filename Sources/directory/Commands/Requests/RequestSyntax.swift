@@ -23,14 +23,14 @@ let requestSpec = CommandSpec(
             environment: .named("DIRECTORY_REQUEST_HEADER")),
         .value(
             "data", "TEXT", "content as it is, or @FILE, or @- for standard input", allowsEmpty: true,
-            completion: .file, environment: .named("DIRECTORY_REQUEST_DATA")),
+            completion: .content, environment: .named("DIRECTORY_REQUEST_DATA")),
         .value(
-            "json", "JSON", "content as JSON, or @FILE, or @-", completion: .file,
+            "json", "JSON", "content as JSON, or @FILE, or @-", completion: .content,
             environment: .named("DIRECTORY_REQUEST_JSON")),
         .value("form", "NAME=VALUE", "field of a form", repeated: true, environment: .named("DIRECTORY_REQUEST_FORM")),
         .value(
             "part", "NAME=VALUE", "field of a form of several parts; NAME=@FILE;type=TYPE;filename=NAME for a file",
-            repeated: true, environment: .named("DIRECTORY_REQUEST_PART")),
+            repeated: true, completion: .part, environment: .named("DIRECTORY_REQUEST_PART")),
         .value(
             "output", short: "o", "FILE", "write the content to this file", completion: .file,
             environment: .named("DIRECTORY_REQUEST_OUTPUT")),
