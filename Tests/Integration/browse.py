@@ -106,12 +106,12 @@ class Shell(Terminal):
         return time.monotonic() < end
 
     def is_over(self):
-        """Whether the browser has ended, as the shell says too."""
+        """Whether the browser has ended, and the shell has a prompt below what it said."""
         end = time.monotonic() + 20
         while self.process() and time.monotonic() < end:
             time.sleep(0.05)
         self.type("\n")
-        return self.process() is None and self.find("Exit 130") and self.find(r"ready\$$")
+        return self.process() is None and self.find("directory: interrupted") and self.find(r"ready\$$")
 
     def is_sane(self, before):
         """Whether the terminal is as it was: its modes, its own screen, the cursor, no bracketed paste."""
