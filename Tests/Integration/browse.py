@@ -69,11 +69,49 @@ class Shell(Terminal):
 
     def process(self):
         """The browser's process: the one in the terminal's foreground."""
-        tty = self.tmux("display", "-p", "-t", "m", "#{pane_tty}").strip()
-        done = subprocess.run(["ps", "-o", "pid=,stat=,args=", "-t", tty.removeprefix("/dev/")], capture_output=True,
+        done = subprocess.run(["ps", "-o", "pid=,stat=,args=", "-t", self.tty.removeprefix("/dev/")], capture_output=True,
                               text=True, timeout=20)
         found = [line.split(None, 2) for line in done.stdout.splitlines()]
         return next((int(pid) for pid, _, words in found if words.startswith(self.world.program)), None)
+
+    @property
+    def tty(self):
+        return self.tmux("display", "-p", "-t", "m", "#{pane_tty}").strip()
+
+    def prompt(self):
+        """An empty prompt of the shell, and the settings that its editor of lines has made there."""
+        self.type("clear; echo 'all' 'clear'\n")
+        self.wait("all clear")
+        end = time.monotonic() + 20
+        while (self.lines[-1:] != ["ready$"] or " -icanon" not in self.modes_now()) and time.monotonic() < end:
+            time.sleep(0.05)
+        return self.modes_now()
+
+    def modes_now(self):
+        """The terminal's settings as they are at this moment: no program is run in it for that."""
+        return subprocess.run(["stty", "-a", "-F", self.tty], capture_output=True, text=True, timeout=20).stdout
+
+    def is_untouched(self, modes):
+        """Whether only the shell has the terminal: its modes, no screen of the browser, no answers to its questions."""
+        flags = self.tmux("display", "-p", "-t", "m", "#{alternate_on} #{cursor_flag} #{keypad_cursor_flag}").split()
+        return (self.modes_now() == modes and flags == ["0", "1", "0"] and "not found" not in self.screen
+                and "Search" not in self.screen)
+
+    def is_stopped(self):
+        """Whether the shell says that its job stopped; it does so at its next prompt."""
+        end = time.monotonic() + 20
+        while not re.search(r"\+ +Stopped", self.screen) and time.monotonic() < end:
+            self.type("\n")
+            time.sleep(0.2)
+        return time.monotonic() < end
+
+    def is_over(self):
+        """Whether the browser has ended, and the shell has a prompt below what it said."""
+        end = time.monotonic() + 20
+        while self.process() and time.monotonic() < end:
+            time.sleep(0.05)
+        self.type("\n")
+        return self.process() is None and self.find("directory: interrupted") and self.find(r"ready\$$")
 
     def is_sane(self, before):
         """Whether the terminal is as it was: its modes, its own screen, the cursor, no bracketed paste."""
@@ -112,6 +150,7 @@ def run(checks, world):
     checks.check("q ends it with 0, and the terminal is as it was",
                  shell.wait("ended with 0") and shell.is_sane(before), shell.screen)
 
+    in_the_background(checks, shell, before)
     ends(checks, shell, before)
     accounts(checks, world, shell)
     offline(checks, world, shell, network)
@@ -206,6 +245,51 @@ def stopping(checks, shell):
     shell.find(r"Stopped", 5)
     shell.type("fg; echo ended with $?\n")
     checks.check("and from a SIGTSTP", shell.find("^Search") and shell.find(">[ *]Conf Room Adams"), shell.screen)
+
+
+def in_the_background(checks, shell, before):
+    program = shlex.quote(shell.world.program)
+    modes = shell.prompt()
+    shell.type(f"{program} browse ada &\n")
+    checks.check("started in the background it stops, and leaves the terminal to the shell",
+                 shell.is_stopped() and shell.is_untouched(modes), f"{shell.screen}\n{shell.modes_now()}")
+    shell.type("fg; echo ended with $?\n")
+    checks.check("fg shows it", shell.wait("Ada Lovelace") and shell.find("^Search"), shell.screen)
+    shell.keys("C-c")
+    checks.check("and at the end the terminal is as it was", shell.wait("ended with 0") and shell.is_sane(before), shell.screen)
+
+    modes = shell.prompt()
+    shell.type(f"{program} browse ada &\n")
+    shell.is_stopped()
+    shell.type("kill %1\n")
+    checks.check("stopped before it had the terminal, it is ended by kill",
+                 shell.is_over() and shell.is_untouched(modes), f"{shell.screen}\n{shell.modes_now()}")
+
+    shell.prompt()
+    shell.command("browse", "ada")
+    shell.wait("Ada Lovelace")
+    shell.keys("C-z")
+    shell.find("Stopped")
+    modes = shell.prompt()
+    shell.type("bg\n")
+    checks.check("continued in the background it stops again, and writes nothing",
+                 shell.is_stopped() and shell.is_untouched(modes), f"{shell.screen}\n{shell.modes_now()}")
+    shell.type("fg; echo ended with $?\n")
+    checks.check("and fg brings it back, drawn", shell.wait("Ada Lovelace") and shell.find("^Search"), shell.screen)
+    os.kill(shell.process(), signal.SIGSTOP)
+    shell.find(r"Stopped|\[1\]\+", 5)
+    shell.type("bg\n")
+    checks.check("so it does after a SIGSTOP", shell.is_stopped(), shell.screen)
+    shell.type("fg; echo ended with $?\n")
+    shell.find("^Search")
+
+    shell.keys("C-z")
+    shell.find("Stopped")
+    modes = shell.prompt()
+    shell.type("kill %1\n")
+    checks.check("ended while it is stopped, it leaves the terminal as the shell has it",
+                 shell.is_over() and shell.is_untouched(modes), f"{shell.screen}\n{shell.modes_now()}")
+    checks.check("and a program after it has the terminal's own modes", shell.is_sane(before), shell.screen)
 
 
 def losing_the_network(checks, shell, network):

@@ -27,7 +27,8 @@ final class CursesTerminal: BrowseTerminal {
     ///   - inbox: where keys, sizes and stops go. The first is the size.
     ///   - environment: `TERM`, `TMUX`.
     ///   - usesColour: whether colour may be used.
-    /// - Throws: ``CommandError`` when terminfo does not know the terminal, or it cannot move its cursor.
+    /// - Throws: ``CommandError`` when terminfo does not know the terminal, or it cannot move its cursor, or the program is in the
+    ///   background and cannot be brought to the foreground; `CancellationError` when it is told to end while it waits for that.
     @MainActor
     static func open(into inbox: BrowseInbox, environment: [String: String], usesColour: Bool) async throws
         -> CursesTerminal
@@ -40,9 +41,11 @@ final class CursesTerminal: BrowseTerminal {
         TerminalRestoration.prepare()
         let isUnicode = ccurses_use_locale() != 0
         let thread = CursesThread(commands, inbox, isUnicode: isUnicode, environment: environment)
-        guard await thread.begin(usesColour: usesColour) else {
+        do {
+            guard try await thread.begin(usesColour: usesColour) else { throw CommandError.unusableTerminal(name) }
+        } catch {
             TerminalRestoration.finish()
-            throw CommandError.unusableTerminal(name)
+            throw error
         }
         return CursesTerminal(commands, thread, showsPictures: await thread.canShowPictures())
     }

@@ -1,11 +1,6 @@
 import CNCurses
 import OAuth2AccountStore
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -24,6 +19,8 @@ actor CursesThread {
     private var drawing: CursesDrawing
     private var graphics: TerminalGraphics
     private var isGone = false
+    /// Whether the terminal's modes and its screen are this program's. What is not held is not given back: it is somebody else's.
+    private var holdsTerminal = false
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
@@ -33,6 +30,8 @@ actor CursesThread {
     private static let pasteDelay: Int32 = 1000
     /// How long a program that was told to stop may run on: where nothing can continue it, the system does not stop it.
     private static let stopDelay: Int32 = 500
+    /// How often it is told so in the background before that is taken for certain.
+    private static let stopAttempts = 4
     /// How long the terminal may take to say what it can show.
     private static let answerDelay: Int32 = 200
 
@@ -44,10 +43,25 @@ actor CursesThread {
         graphics = TerminalGraphics(environment: environment, isUnicode: isUnicode)
     }
 
-    /// Takes the terminal, if it can be used.
-    func begin(usesColour: Bool) -> Bool {
+    /// Takes the terminal, if it can be used. In the background nothing is written, and the program is stopped until it is in the foreground.
+    ///
+    /// - Throws: ``CommandError`` in the background, when nothing stops the program there; `CancellationError` when it is to end.
+    func begin(usesColour: Bool) throws -> Bool {
+        TerminalForeground.prepareThread()
+        TerminalSignals.begin(writingTo: commands.signalDescriptor)
+        var isTaken = false
+        defer { if !isTaken { TerminalSignals.end() } }
+        switch waitForForeground(isContinued: false) {
+        case .ours: break
+        case .ending: throw CancellationError()
+        case .unreachable: throw CommandError.background
+        }
+        TerminalRestoration.rememberModes()
         guard ccurses_begin() != 0 else { return false }
-        TerminalRestoration.arm(restoringBytes())
+        isTaken = true
+        holdsTerminal = true
+        TerminalRestoration.arm(TerminalRestoration.bytes(after: Self.pasteOff))
+        // Again: ncurses has handlers of its own, and puts them there.
         TerminalSignals.begin(writingTo: commands.signalDescriptor)
         drawing.begin(colours: usesColour ? Int(ccurses_begin_colours()) : 0)
         graphics.colours = drawing.palette.colours
@@ -59,36 +73,11 @@ actor CursesThread {
     private static let pasteOn = "\u{1B}[?2004h"
     private static let pasteOff = "\u{1B}[?2004l"
 
-    /// What gives this terminal back: no bracketed paste, the cursor, its own colours and keys, the screen from before.
-    private func restoringBytes() -> [UInt8] {
-        var bytes = Array(Self.pasteOff.utf8)
-        for name in ["sgr0", "op", "cnorm", "rmkx", "rmcup"] {
-            guard let text = ccurses_capability(name) else { continue }
-            bytes += Self.withoutDelays(Array(String(cString: text).utf8))
-        }
-        return bytes
-    }
-
-    /// Without `$<5>`, by which terminfo says that a terminal needs time.
-    private static func withoutDelays(_ bytes: [UInt8]) -> [UInt8] {
-        var kept: [UInt8] = []
-        var index = 0
-        while index < bytes.count {
-            if bytes[index...].starts(with: Array("$<".utf8)),
-                let end = bytes[index...].firstIndex(of: UInt8(ascii: ">"))
-            {
-                index = end + 1
-            } else {
-                kept.append(bytes[index])
-                index += 1
-            }
-        }
-        return kept
-    }
-
     /// Asks the terminal whether it shows pictures. Keys that come meanwhile are keys.
     func canShowPictures() -> Bool {
         guard let question = graphics.question else { return false }
+        keepTerminal()
+        guard holdsTerminal else { return false }
         write(question)
         let end = ContinuousClock.now + .milliseconds(Int(Self.answerDelay))
         while !graphics.isAnswered {
@@ -104,32 +93,61 @@ actor CursesThread {
     /// Shows screens and reads keys until it is told to close.
     func run() {
         while true {
+            keepTerminal()
             let waiting = commands.take()
             if waiting.closes { break }
-            if waiting.redraws { drawing.forget() }
-            if let screen = waiting.screen ?? (waiting.redraws ? drawing.shown : nil) {
-                let erased = drawing.draw(screen)
-                graphics.draw(screen.picture, erased, drawing) { write($0) }
+            if holdsTerminal { show(waiting) }
+            if waiting.suspends {
+                stop()
+                // What came meanwhile is done first: its letter may have been read.
+                continue
             }
-            for text in waiting.copies {
-                write(OSC52.sequence(for: text, isInTmux: environment["TMUX"]?.isEmpty == false))
-            }
-            if waiting.suspends { stop() }
             wait(nil)
         }
         giveBack()
         TerminalSignals.end()
     }
 
+    private func show(_ waiting: TerminalCommands.Waiting) {
+        if waiting.redraws { drawing.forget() }
+        if let screen = waiting.screen ?? (waiting.redraws ? drawing.shown : nil) {
+            let erased = drawing.draw(screen)
+            graphics.draw(screen.picture, erased, drawing) { write($0) }
+        }
+        for text in waiting.copies {
+            write(OSC52.sequence(for: text, isInTmux: environment["TMUX"]?.isEmpty == false))
+        }
+    }
+
+    // MARK: Giving it back, taking it again
+
     private func giveBack() {
-        graphics.clear { write($0) }
-        write(Self.pasteOff)
-        ccurses_end()
+        let isOurs = holdsTerminal && TerminalForeground.isOurs
+        graphics.clear { if isOurs { write($0) } }
+        if isOurs {
+            write(Self.pasteOff)
+            ccurses_end()
+        }
+        holdsTerminal = false
         TerminalRestoration.disarm()
     }
 
+    /// Sees to it that nothing is written in the background, where a shell puts the program after a stop.
+    private func keepTerminal() {
+        guard !isGone, !commands.isClosing, !holdsTerminal || !TerminalForeground.isOurs else { return }
+        takeAgain()
+    }
+
+    /// Takes the terminal as soon as the program is in the foreground; not at all when it is to end.
     private func takeAgain() {
-        TerminalRestoration.arm(restoringBytes())
+        switch waitForForeground(isContinued: true) {
+        case .ours: break
+        case .ending: return
+        // Nobody is there to bring the program to the foreground again: as good as a terminal that is gone.
+        case .unreachable: return hangUp()
+        }
+        holdsTerminal = true
+        TerminalRestoration.arm(TerminalRestoration.bytes(after: Self.pasteOff))
         ccurses_resume()
         write(Self.pasteOn)
         tellSize()
@@ -150,6 +168,46 @@ actor CursesThread {
         }
         TerminalSignals.allowStop(false)
         takeAgain()
+    }
+
+    private enum Foreground { case ours, ending, unreachable }
+
+    /// Stops the program, as often as it is continued in the background.
+    ///
+    /// - Parameter isContinued: whether it was continued just now, perhaps in order to end: a shell sends SIGTERM and then SIGCONT. Then
+    ///   there is a while for that before the first stop.
+    private func waitForForeground(isContinued: Bool) -> Foreground {
+        if !TerminalForeground.isOurs {
+            // Whoever has it now has set the modes: there is nothing to give back, not even after a crash.
+            holdsTerminal = false
+            TerminalRestoration.disarm()
+        }
+        if isContinued { _ = isContinuedInBackground() }
+        var attempts = 0
+        while !TerminalForeground.isOurs {
+            if isEnding { return .ending }
+            guard attempts < Self.stopAttempts else { return .unreachable }
+            TerminalForeground.stop()
+            attempts = isContinuedInBackground() ? 0 : attempts + 1
+        }
+        return isEnding ? .ending : .ours
+    }
+
+    private var isEnding: Bool { isGone || commands.isClosing || Task.isCancelled }
+
+    /// Waits a while in the background for a demand to end, and gives whether the program was continued meanwhile.
+    private func isContinuedInBackground() -> Bool {
+        var isContinued = false
+        let end = ContinuousClock.now + .milliseconds(Int(Self.stopDelay))
+        while !TerminalForeground.isOurs, !isEnding, ContinuousClock.now < end {
+            // Cut up: a task that is cancelled writes no letter.
+            var input = pollfd(fd: commands.descriptor, events: Int16(POLLIN), revents: 0)
+            guard poll(&input, 1, 10) > 0 else { continue }
+            let letters = commands.letters()
+            if letters.contains(TerminalSignals.Letter.continued.rawValue) { isContinued = true }
+            if letters.contains(TerminalSignals.Letter.hangUp.rawValue) { hangUp() }
+        }
+        return isContinued
     }
 
     private func hangUp() {
@@ -185,7 +243,9 @@ actor CursesThread {
         var bytes = [UInt8](repeating: 0, count: 4096)
         let count = readTerminal(&bytes)
         if count > 0 { return post(keys.take(bytes[..<count])) }
-        if count == 0 || (errno != EINTR && errno != EAGAIN) { hangUp() }
+        let code = errno
+        // EIO is also the answer to a program that was put into the background a moment ago.
+        if count == 0 || (code != EINTR && code != EAGAIN && TerminalForeground.isOurs) { hangUp() }
     }
 
     private func readTerminal(_ bytes: inout [UInt8]) -> Int {
@@ -246,16 +306,5 @@ actor CursesThread {
         #else
             Darwin.write(1, bytes.baseAddress, bytes.count)
         #endif
-    }
-}
-
-/// The sequence that asks a terminal to keep a text for pasting, which xterm introduced and most terminals know.
-enum OSC52 {
-    /// - Parameter isInTmux: tmux takes the sequence for itself where its owner allows that; in its own wrapping it hands it on to the
-    ///   terminal outside, where that is allowed. Both are sent.
-    static func sequence(for text: String, isInTmux: Bool) -> String {
-        let sequence = "\u{1B}]52;c;" + Data(text.utf8).base64EncodedString() + "\u{07}"
-        guard isInTmux else { return sequence }
-        return sequence + "\u{1B}Ptmux;" + sequence.replacing("\u{1B}", with: "\u{1B}\u{1B}") + "\u{1B}\\"
     }
 }

@@ -62,6 +62,9 @@ final class TerminalCommands: Sendable {
         }
     }
 
+    /// Whether the terminal is to be given back; it still waits to be taken.
+    var isClosing: Bool { waiting.withLock { $0.closes } }
+
     /// The letters that have come; empty when there is none.
     func letters() -> Set<UInt8> {
         var bytes = [UInt8](repeating: 0, count: 512)

@@ -21,4 +21,11 @@ extension CommandError {
             hint: "set TERM to the name of your terminal, such as xterm-256color; directory search ada works without it"
         )
     }
+
+    /// The browser in the background, where nothing stops it until it is brought to the foreground.
+    static let background = CommandError(
+        .usage, "browse needs the terminal for itself",
+        reason: "it runs in the background, with no shell that could bring it to the foreground",
+        hint: "start it in the foreground, without &; directory search ada works in the background"
+    )
 }

@@ -11,18 +11,48 @@ import CNCurses
 /// Gives the terminal back when the program crashes, or is told to stop at once.
 ///
 /// A handler of such a signal may do very little: it writes bytes that were made ready before, sets the terminal's modes, and lets the
-/// signal do what it does otherwise. All three are among the functions that POSIX allows there.
+/// signal do what it does otherwise. All of them are among the functions that POSIX allows there.
 enum TerminalRestoration {
     /// The signals of a crash, and of a demand to stop that nothing else handles.
     private static let signals = [SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGSYS, SIGQUIT]
     private static let stackSize = 64 * 1024
 
-    /// Remembers how the terminal is now, and handles the signals from now on. Called before the terminal is taken, on the main thread,
-    /// which gets a stack for the case that its own is full.
+    /// Handles the signals from now on. Called before the terminal is taken, on the main thread, which gets a stack for the case that its
+    /// own is full.
     static func prepare() {
-        place.pointee.hasModes = tcgetattr(0, &place.pointee.modes) == 0
         ccurses_signal_stack(.allocate(byteCount: stackSize, alignment: 16), stackSize)
         for number in signals { ccurses_on_signal(number, restoreAndEnd) }
+    }
+
+    /// Remembers how the terminal is now. Called in the foreground, before it is taken: in the background its modes are the shell's own.
+    static func rememberModes() { place.pointee.hasModes = tcgetattr(0, &place.pointee.modes) == 0 }
+
+    /// What gives this terminal back: first this, then the cursor, its own colours and keys, the screen from before. Asks ncurses: used on
+    /// the terminal's thread, after it has begun.
+    static func bytes(after beginning: String) -> [UInt8] {
+        var bytes = Array(beginning.utf8)
+        for name in ["sgr0", "op", "cnorm", "rmkx", "rmcup"] {
+            guard let text = ccurses_capability(name) else { continue }
+            bytes += withoutDelays(Array(String(cString: text).utf8))
+        }
+        return bytes
+    }
+
+    /// Without `$<5>`, by which terminfo says that a terminal needs time.
+    private static func withoutDelays(_ bytes: [UInt8]) -> [UInt8] {
+        var kept: [UInt8] = []
+        var index = 0
+        while index < bytes.count {
+            if bytes[index...].starts(with: Array("$<".utf8)),
+                let end = bytes[index...].firstIndex(of: UInt8(ascii: ">"))
+            {
+                index = end + 1
+            } else {
+                kept.append(bytes[index])
+                index += 1
+            }
+        }
+        return kept
     }
 
     /// The bytes that give the terminal back. From now on a crash writes them.
@@ -42,10 +72,10 @@ enum TerminalRestoration {
         for number in signals { signal(number, SIG_DFL) }
     }
 
-    /// Writes the bytes, if there are any, and sets the modes.
+    /// Writes the bytes, if there are any, and sets the modes; not in the background, where the terminal is somebody else's.
     static func restore() {
         let place = place
-        guard place.pointee.count > 0 else { return }
+        guard place.pointee.count > 0, TerminalForeground.isOurs else { return }
         _ = write(1, place.pointee.bytes, place.pointee.count)
         place.pointee.count = 0
         if place.pointee.hasModes { tcsetattr(0, TCSANOW, &place.pointee.modes) }
