@@ -256,7 +256,8 @@ def in_the_background(checks, shell, before):
     shell.type("fg; echo ended with $?\n")
     checks.check("fg shows it", shell.wait("Ada Lovelace") and shell.find("^Search"), shell.screen)
     shell.keys("C-c")
-    checks.check("and at the end the terminal is as it was", shell.wait("ended with 0") and shell.is_sane(before), shell.screen)
+    checks.check("and at the end the terminal is as it was",
+                 shell.wait("ended with 0") and shell.is_sane(before), shell.screen)
 
     modes = shell.prompt()
     shell.type(f"{program} browse ada &\n")
