@@ -159,6 +159,18 @@ import Testing
         #expect(browser.selected == "Grace Hopper")
     }
 
+    @Test func `with --offline the end of a long list says that there are more, and no page is asked for`() {
+        var browser = DrivenModel(isOffline: true)
+        browser.type("ad")
+        browser.wait(.milliseconds(150))
+        browser.answer([.ada, .adam], hasMore: true, source: .offline)
+        browser.forget()
+        browser.press(.down, .end)
+        #expect(browser.shows("2 of 2+") && browser.shows("There are more: type more letters of the name."))
+        browser.wait(.seconds(1))
+        #expect(!browser.wanted.contains { if case .nextPage = $0 { true } else { false } })
+    }
+
     @Test func `one ideograph is enough, and a paste that is cut is told`() {
         var browser = DrivenModel()
         browser.type("李")

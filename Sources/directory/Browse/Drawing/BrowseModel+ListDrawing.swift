@@ -64,9 +64,11 @@ extension BrowseModel {
         var lines = list.rows[min(list.top, list.rows.count)...].prefix(rows).enumerated().map { place, row in
             listLine(row, list.top + place, grid, needles, columns)
         }
-        if lines.count < rows, list.isCut || (list.hasMore && list.number != search.live) {
+        // The copy on this machine has no pages: what is not among its first people is found with more letters.
+        let isAllThereIs = list.isCut || (list.hasMore && isOffline)
+        if lines.count < rows, isAllThereIs || (list.hasMore && list.number != search.live) {
             let words =
-                list.isCut
+                isAllThereIs
                 ? "There are more: type more letters of the name." : "There are more: R reads the list anew."
             lines.append(ScreenLine("  " + words, .dimmed, columns: columns))
         }

@@ -189,7 +189,8 @@ extension BrowseModel {
 
     /// Asks for the next page when the cursor is near the end.
     mutating func askForMore() {
-        guard list.hasMore, !list.isCut, list.isFinal, !list.isPagePending, list.pageFailure == nil, !isWaiting,
+        guard list.hasMore, !isOffline, !list.isCut, list.isFinal, !list.isPagePending, list.pageFailure == nil,
+            !isWaiting,
             pauseUntil == nil, let number = list.number, number == search.live,
             list.rows.count - list.selected <= max(10, layout.listRows)
         else { return }

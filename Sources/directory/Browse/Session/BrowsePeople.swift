@@ -34,7 +34,9 @@ final class BrowsePeople {
                     summary: "the copy on this machine is not complete", reason: "nobody in it so far has this name",
                     hint: "directory sync goes on with it")
             }
-            return post(number, users, hasMore: false, .offline)
+            // The last one that it gives tells only that there are more.
+            let shown = Array(users.prefix(Self.offlineLimit - 1))
+            return post(number, shown, hasMore: users.count > shown.count, .offline)
         }
         // The copy may be missing, damaged or at work: the directory is asked all the same.
         if let page = await kept(text, place), !Task.isCancelled { inbox.post(.people(number, page)) }
