@@ -1,3 +1,4 @@
+import OAuth2AccountStore
 import Synchronization
 
 #if canImport(FoundationEssentials)
@@ -34,34 +35,10 @@ import Synchronization
         let (reading, writing) = (ends[0], ends[1])
         defer { close(reading) }
         _ = fcntl(writing, F_SETFD, FD_CLOEXEC)
-        #if canImport(Darwin)
-            var actions: posix_spawn_file_actions_t?
-            var attributes: posix_spawnattr_t?
-        #else
-            var actions = posix_spawn_file_actions_t()
-            var attributes = posix_spawnattr_t()
-        #endif
-        posix_spawn_file_actions_init(&actions)
-        posix_spawnattr_init(&attributes)
-        defer {
-            posix_spawn_file_actions_destroy(&actions)
-            posix_spawnattr_destroy(&attributes)
-        }
-        posix_spawn_file_actions_adddup2(&actions, reading, STDIN_FILENO)
-        if reading != STDIN_FILENO { posix_spawn_file_actions_addclose(&actions, reading) }
-        // What this program ignores or blocks, the pager is not to.
-        var signals = sigset_t()
-        sigemptyset(&signals)
-        posix_spawnattr_setsigmask(&attributes, &signals)
-        for number in [SIGPIPE, SIGINT, SIGTERM, SIGXFSZ] { sigaddset(&signals, number) }
-        posix_spawnattr_setsigdefault(&attributes, &signals)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF) | Int16(POSIX_SPAWN_SETSIGMASK))
-        let variables = ["LESS": "FRX", "LV": "-c"].merging(environment) { $1 }
-        let environment = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
-        let words = ["sh", "-c", command].map { (word: String) in strdup(word) } + [nil]
-        defer { for pointer in words + environment { free(pointer) } }
-        var child = pid_t()
-        guard posix_spawn(&child, "/bin/sh", &actions, &attributes, words, environment) == 0 else {
+        let started = ProgramStart.start(
+            ["/bin/sh", "-c", command], environment: ["LESS": "FRX", "LV": "-c"].merging(environment) { $1 },
+            input: reading, isSilent: false, hasOwnGroup: false)
+        guard case .success(let child) = started else {
             close(writing)
             return nil
         }

@@ -1,4 +1,5 @@
 import Dispatch
+import OAuth2AccountStore
 
 #if canImport(Glibc)
     import Glibc
@@ -58,7 +59,10 @@ struct ProgramWithInput: Sendable {
         guard pipe(&ends) == 0 else { return false }
         let (reader, writer) = (ends[0], ends[1])
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        let child = spawn(reading: reader)
+        // What it says does not belong on the screen. It may go on in the background, as wl-copy does.
+        let child = try? ProgramStart.start(
+            words, environment: environment, input: reader, isSilent: true, hasOwnGroup: true
+        ).get()
         close(reader)
         guard let child else {
             close(writer)
@@ -101,40 +105,5 @@ struct ProgramWithInput: Sendable {
         kill(child, SIGKILL)
         while waitpid(child, &status, 0) < 0, errno == EINTR {}
         return false
-    }
-
-    private func spawn(reading reader: Int32) -> pid_t? {
-        #if canImport(Darwin)
-            var actions: posix_spawn_file_actions_t?
-            var attributes: posix_spawnattr_t?
-        #else
-            var actions = posix_spawn_file_actions_t()
-            var attributes = posix_spawnattr_t()
-        #endif
-        posix_spawn_file_actions_init(&actions)
-        posix_spawnattr_init(&attributes)
-        defer {
-            posix_spawn_file_actions_destroy(&actions)
-            posix_spawnattr_destroy(&attributes)
-        }
-        posix_spawn_file_actions_adddup2(&actions, reader, 0)
-        // What it says does not belong on the screen. It may go on in the background, as wl-copy does.
-        posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
-        posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
-        var defaults = sigset_t()
-        sigemptyset(&defaults)
-        for number in [SIGPIPE, SIGINT, SIGTERM] { sigaddset(&defaults, number) }
-        posix_spawnattr_setsigdefault(&attributes, &defaults)
-        var unblocked = sigset_t()
-        sigemptyset(&unblocked)
-        posix_spawnattr_setsigmask(&attributes, &unblocked)
-        posix_spawnattr_setflags(
-            &attributes, Int16(POSIX_SPAWN_SETPGROUP) | Int16(POSIX_SPAWN_SETSIGDEF) | Int16(POSIX_SPAWN_SETSIGMASK))
-        posix_spawnattr_setpgroup(&attributes, 0)
-        let arguments = words.map { strdup($0) } + [nil]
-        let variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
-        defer { for word in arguments + variables { free(word) } }
-        var child = pid_t()
-        return posix_spawnp(&child, words[0], &actions, &attributes, arguments, variables) == 0 ? child : nil
     }
 }
