@@ -12,7 +12,7 @@ def run(checks, world):
     made = subprocess.run([os.path.join(root, ".ci", "debian-package"), world.program, world.path("package")],
                           capture_output=True, text=True, timeout=120,
                           env={**os.environ, "PACKAGE_COMPRESSION": "gzip"})
-    checks.check("the package is made", made.returncode == 0, made.stderr)
+    checks.check("the package is made", made.returncode == 0, made)
     if made.returncode != 0:
         return
     package = made.stdout.strip()
