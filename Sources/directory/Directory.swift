@@ -1,5 +1,4 @@
 import Dispatch
-import HTTPTransport
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -78,7 +77,6 @@ enum Directory {
             case .version: try console.writeLine("directory \(version)")
             case .help(let topic): try console.writeLine(HelpText(syntax: commandSyntax).text(topic))
             case .run:
-                if asksDirectory(invocation) { CurlTransport.loadLibrary() }
                 console.options = ConsoleOptions(invocation)
                 status = try await perform(invocation, world)
                 await world.stores.settle()
@@ -89,16 +87,6 @@ enum Directory {
             await world.stores.settle()
             try? console.endPaging()
             return finish(error, console, invocation)
-        }
-    }
-
-    /// Whether the command will ask the network, so that what this needs can be loaded meanwhile.
-    private static func asksDirectory(_ invocation: Invocation) -> Bool {
-        switch invocation.path.first {
-        case "me", "lookup", "sync", "request", "browse": true
-        case "search": !invocation.flag("offline") && !invocation.flag("explain")
-        case "show", "query": !invocation.flag("offline")
-        default: false
         }
     }
 

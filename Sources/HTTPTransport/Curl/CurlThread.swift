@@ -21,12 +21,12 @@ final class CurlThread: Sendable {
     private let state = Mutex(State())
     private let caFile: String?
     private let clientCertificate: ClientCertificate?
-    private let system: SystemCertificates
+    private let system: SystemCertificates?
 
     private let isStreaming: Bool
 
     /// - Parameter isStreaming: Whether its requests are those whose answers are streamed, and no others.
-    init(caFile: String?, clientCertificate: ClientCertificate?, system: SystemCertificates, isStreaming: Bool) {
+    init(caFile: String?, clientCertificate: ClientCertificate?, system: SystemCertificates?, isStreaming: Bool) {
         self.isStreaming = isStreaming
         self.caFile = caFile
         self.clientCertificate = clientCertificate
@@ -126,7 +126,8 @@ final class CurlThread: Sendable {
         state.withLock { $0.multi = WakeableMulti(handle: multi) }
         let worker = ExitGate.pass {
             CurlWorker(
-                multi: multi, caFile: caFile, clientCertificate: clientCertificate, system: system,
+                multi: multi, caFile: caFile, clientCertificate: clientCertificate,
+                system: system ?? SystemCertificates(),
                 isStreaming: isStreaming
             ) { [self] in goOn($0) }
         }

@@ -38,11 +38,12 @@ public final class CurlTransport: HTTPTransport {
         userAgent: String = "directory", caFile: String? = nil, clientCertificate: ClientCertificate? = nil
     ) {
         self.init(
-            userAgent: userAgent, caFile: caFile, clientCertificate: clientCertificate, system: SystemCertificates())
+            userAgent: userAgent, caFile: caFile, clientCertificate: clientCertificate, system: nil)
     }
 
+    /// - Parameter system: The system's certificates; nil: where libcurl says, which is asked when it is loaded.
     init(
-        userAgent: String, caFile: String?, clientCertificate: ClientCertificate? = nil, system: SystemCertificates
+        userAgent: String, caFile: String?, clientCertificate: ClientCertificate? = nil, system: SystemCertificates?
     ) {
         self.userAgent = userAgent
         thread = CurlThread(
@@ -54,18 +55,6 @@ public final class CurlTransport: HTTPTransport {
     deinit {
         thread.stop()
         streams.stop()
-    }
-
-    /// Loads libcurl on a thread of its own, which takes a few milliseconds, and returns at once.
-    ///
-    /// Never needed: the first request does the same. A short-lived program that will send one calls it first of all, so that this
-    /// happens while the program begins. Makes no connection.
-    public static func loadLibrary() {
-        _ = ccurl_start_thread(
-            { _ in
-                _ = ExitGate.pass { CurlLibrary.isReady }
-                return nil
-            }, nil)
     }
 
     /// Starts the transport's thread and sets libcurl up, which takes a few milliseconds, and returns at once.

@@ -10,8 +10,8 @@ import StrictJSON
 
 extension CommandContext {
     /// The directory of the account that the command line is about, of the kind that its type names. All waits of the command come from one budget.
-    func directory() async throws -> any UserDirectory {
-        let store = try await store(try settings())
+    func directory(_ settings: Settings? = nil) async throws -> any UserDirectory {
+        let store = try await store(try settings ?? self.settings())
         var retry = RetryPolicy()
         // A wait that would outlast the command ends it at once, with what the directory said.
         if let timeout = invocation.duration("timeout") { retry.totalDelay = min(timeout, retry.totalDelay) }
@@ -19,13 +19,15 @@ extension CommandContext {
     }
 
     /// Where people are looked for: the account's offline copy with `--offline`, else its directory.
-    func people() async throws -> any UserDirectory {
-        invocation.flag("offline") ? try await offlineCopy() : try await directory()
+    ///
+    /// - Parameter settings: the settings, where they were read already.
+    func people(_ settings: Settings? = nil) async throws -> any UserDirectory {
+        invocation.flag("offline") ? try await offlineCopy(settings) : try await directory(settings)
     }
 
     /// The offline copy of the account that the command line is about.
-    func offlineCopy() async throws -> OfflineDirectory {
-        let store = try await store(try settings())
+    func offlineCopy(_ settings: Settings? = nil) async throws -> OfflineDirectory {
+        let store = try await store(try settings ?? self.settings())
         let copy = OfflineDirectory(account: try await account(store).id, in: storeDirectory)
         if try await copy.summary().completed == nil {
             console.note("The offline copy is not complete yet; directory sync goes on with it.")

@@ -20,11 +20,12 @@ struct SearchCommand {
         if invocation.flag("explain") { return try explain(query) }
         if wantsNumberAlone { return try await printNumber(query) }
         // Wrong queries are told before the store is opened, where the type is known by then.
-        let type = knownType
+        let settings = try? context.settings()
+        let type = knownType(settings)
         if let type { try type.check(query) } else if !namesAccount { _ = try query.plan() }
         let format = OutputFormat(invocation)
         let fields = try context.shownFields(format)
-        let pages = try await context.people().pages(matching: query)
+        let pages = try await context.people(settings).pages(matching: query)
         let writer = format.list(PersonRecord.columns(fields, format), context.console)
         // Rows that come on the terminal are progress enough.
         let line = context.console.terminal.outputIsTerminal ? nil : ProgressLine(context.console)
@@ -69,8 +70,8 @@ struct SearchCommand {
     private var namesAccount: Bool { invocation.string("account") != nil && invocation.string("type") == nil }
 
     /// The type that the search is for; nil when only the account says it, or the settings cannot be read.
-    private var knownType: AccountType? {
-        guard !namesAccount, let settings = try? context.settings() else { return nil }
+    private func knownType(_ settings: Settings?) -> AccountType? {
+        guard !namesAccount, let settings else { return nil }
         return settings[context.typeName(settings)]
     }
 
