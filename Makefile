@@ -17,9 +17,9 @@ SHELL := /bin/bash
 # On Linux the program carries the Swift runtime and the C++ library: it starts on a machine without Swift, and sooner.
 ifeq ($(shell uname -s),Linux)
     STATIC := .build/static
-    RELEASE := -c release --static-swift-stdlib --disable-local-rpath -Xlinker -s -Xswiftc -L$(CURDIR)/$(STATIC)
+    RELEASE := -c release --disable-default-traits --static-swift-stdlib --disable-local-rpath -Xlinker -s -Xswiftc -L$(CURDIR)/$(STATIC)
 else
-    RELEASE := -c release
+    RELEASE := -c release --disable-default-traits
 endif
 STRICT := -Xswiftc -warnings-as-errors
 PROGRAM := .build/release/directory

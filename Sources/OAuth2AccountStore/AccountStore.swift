@@ -13,7 +13,8 @@ import Synchronization
 /// Accounts of any OAuth 2 or OpenID Connect provider: signed in, kept safe, kept fresh.
 ///
 /// A store is configured by ``Settings`` and keeps sealed records in an ``AccountStorage``. Any number of stores, in any
-/// number of processes, may share one storage. Changes are told by ``events()`` and by NotificationCenter after they are saved.
+/// number of processes, may share one storage. Changes are told by ``events()`` and, unless the package is built without its trait
+/// `NotificationCenter`, by NotificationCenter, after they are saved.
 public actor AccountStore {
     /// The account types.
     public nonisolated let settings: Settings

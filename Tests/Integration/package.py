@@ -26,6 +26,8 @@ def run(checks, world):
         checks.check(f"it has {file}", os.path.isfile(os.path.join(unpacked, "usr", file)))
     done = subprocess.run([os.path.join(unpacked, "usr/bin/directory"), "--version"], env={}, capture_output=True, timeout=20)
     checks.check("the program runs from it, with an empty environment", done.returncode == 0, done)
+    size = os.path.getsize(os.path.join(unpacked, "usr/bin/directory"))
+    checks.check("the program has less than 30 MB", size < 30_000_000, f"{size / 1e6:.1f} MB")
     if os.environ.get("CI") != "true" or os.geteuid() != 0 or not shutil.which("apt-get") \
             or os.path.exists("/usr/bin/directory"):
         return print("skipped: installing it, which is done only on machines that are for tests", flush=True)

@@ -53,7 +53,7 @@ struct DemoCommand {
         var store = try await open(directory, settings)
         let account = try await signIn(store)
         try say("Saved account \(account.id), sealed, in \(store.storagePlace); its key is in \(store.keyPlace).")
-        try showEvents()
+        try await showEvents(1)
 
         let found = try await search(account, store)
         let writer = TableWriter(PersonRecord.columns, on: console)
@@ -69,7 +69,7 @@ struct DemoCommand {
         try say(
             "On the way: \(refreshes) refresh; the refresh token that came is \(traffic.rotation) the one that was sent."
         )
-        try showEvents()
+        try await showEvents(1)
 
         store = try await open(directory, settings)
         guard let kept = try await store.currentAccount(ofType: Self.typeName) else {
@@ -79,14 +79,14 @@ struct DemoCommand {
         try say("Opened the store anew, as after a relaunch: it has \(kept.displayName ?? kept.label) (\(kept.label)).")
         let third = try await search(kept, store)
         try check(third.map(\.id) == found.map(\.id), "the search after the relaunch")
-        try showEvents()
+        try await showEvents(0)
 
         let report = try await store.signOut(kept.id)
         let left = try await store.accounts()
         try say(
             "Signed out: \(left.count) accounts left here; revocation at the provider: \(word(report.revocation)); "
                 + "browser session: \(report.endSessionURL == nil ? "not offered" : "can be ended at the provider").")
-        try showEvents()
+        try await showEvents(1)
     }
 
     private func settings(_ provider: LoopbackProvider) throws -> Settings {
@@ -163,8 +163,8 @@ struct DemoCommand {
         }
     }
 
-    private func showEvents() throws {
-        for event in events.take() { try console.writeLine("      event: \(DisplayText.visible(event))") }
+    private func showEvents(_ count: Int) async throws {
+        for event in await events.take(count) { try console.writeLine("      event: \(DisplayText.visible(event))") }
     }
 
     private func say(_ sentence: String) throws {
