@@ -87,6 +87,11 @@ class Shell(Terminal):
             time.sleep(0.05)
         return self.modes_now()
 
+    def foreground(self):
+        """Brings the browser back. After a SIGSTOP its screen is still there: it is cleared, so that what is seen then was drawn anew."""
+        self.prompt()
+        self.type("fg; echo ended with $?\n")
+
     def modes_now(self):
         """The terminal's settings as they are at this moment: no program is run in it for that."""
         return subprocess.run(["stty", "-a", "-F", self.tty], capture_output=True, text=True, timeout=20).stdout
@@ -239,7 +244,7 @@ def stopping(checks, shell):
     process = shell.process()
     os.kill(process, signal.SIGSTOP)
     shell.find(r"Stopped|\[1\]\+", 5)
-    shell.type("fg; echo ended with $?\n")
+    shell.foreground()
     checks.check("it comes back from a SIGSTOP too", shell.find("^Search"), shell.screen)
     os.kill(process, signal.SIGTSTP)
     shell.find(r"Stopped", 5)
@@ -281,7 +286,7 @@ def in_the_background(checks, shell, before):
     shell.find(r"Stopped|\[1\]\+", 5)
     shell.type("bg\n")
     checks.check("so it does after a SIGSTOP", shell.is_stopped(), shell.screen)
-    shell.type("fg; echo ended with $?\n")
+    shell.foreground()
     shell.find("^Search")
 
     shell.keys("C-z")
