@@ -17,13 +17,12 @@ extension Diagnosis {
         guard let name = Self.proxyVariables.first(where: { !(environment[$0] ?? "").isEmpty }),
             let value = environment[name]
         else { return add(Finding(.proxy, .ok, "none")) }
-        // The one that libcurl takes where both are set.
-        if let exception = ["no_proxy", "NO_PROXY"].first(where: { environment[$0] != nil }),
-            environment[exception] == "*"
-        {
+        let exceptions = ProxyExceptions(environment)
+        if let exceptions, exceptions.coverEverything {
             return add(
                 Finding(
-                    .proxy, .ok, of: name, "not used: \(exception) is *, so that every request goes without a proxy"))
+                    .proxy, .ok, of: name,
+                    "not used: \(exceptions.variable) is *, so that every request goes without a proxy"))
         }
         let url = URL(string: value.contains("://") ? value : "http://" + value)
         guard let host = url?.host(percentEncoded: true), !host.isEmpty else {
@@ -36,6 +35,10 @@ extension Diagnosis {
         let passes = "requests to other machines go through \(place)"
         guard let (type, origin) = types.lazy.compactMap({ type in type.remoteOrigin.map { (type, $0) } }).first else {
             return add(Finding(.proxy, .ok, of: name, passes))
+        }
+        if let exceptions, let host = origin.host(percentEncoded: true), exceptions.cover(host) {
+            let detail = "\(passes), but not those to \(host), which \(exceptions.variable) names"
+            return add(Finding(.proxy, .ok, of: name, detail))
         }
         do {
             _ = try await surroundings.transport(type.caFile).send(HTTPRequest(.get, origin))
@@ -52,6 +55,39 @@ extension Diagnosis {
             return add(Finding(.proxy, .ok, of: name, passes))
         }
         add(Finding(.proxy, .ok, of: name, passes + ", which lets them pass"))
+    }
+}
+
+/// The hosts that are asked without a proxy, as libcurl reads the list: a name stands for itself and all names below it, `*` alone for
+/// every host. Ranges of addresses are not looked at.
+struct ProxyExceptions {
+    /// The variable that has the list: the one that libcurl takes where both are set.
+    let variable: String
+    let coverEverything: Bool
+    private let names: [String]
+
+    /// Nil where no variable is set.
+    init?(_ environment: [String: String]) {
+        guard let variable = ["no_proxy", "NO_PROXY"].first(where: { !(environment[$0] ?? "").isEmpty }),
+            let list = environment[variable]
+        else { return nil }
+        self.variable = variable
+        coverEverything = list == "*"
+        names = list.split { $0 == "," || $0.isWhitespace }.map(Self.normal)
+    }
+
+    /// Whether this host is asked without the proxy.
+    func cover(_ host: String) -> Bool {
+        let host = Self.normal(host[...])
+        return coverEverything || names.contains { !$0.isEmpty && (host == $0 || host.hasSuffix("." + $0)) }
+    }
+
+    /// In lower case, without the dot that may stand before or behind it.
+    private static func normal(_ name: Substring) -> String {
+        var name = name.lowercased()
+        if name.hasPrefix(".") { name.removeFirst() }
+        if name.hasSuffix(".") { name.removeLast() }
+        return name
     }
 }
 

@@ -89,6 +89,21 @@ struct NetworkDiagnosisTests {
         #expect(passing.state == .ok && passing.detail.contains("lets them pass"))
     }
 
+    @Test(arguments: [
+        ("op.example.com", true), ("example.com", true), (".EXAMPLE.com", true), ("a.example, example.com.", true),
+        ("a.example example.com", true), ("*", true), ("le.com", false), ("www.op.example.com", false), ("", false),
+        ("*,b.example", false),
+    ])
+    func `a provider that is named as an exception is asked without the proxy`(list: String, isException: Bool)
+        async throws
+    {
+        let test = try await TestStore()
+        let environment = ["https_proxy": "proxy.example:3128", "NO_PROXY": list]
+        let found = try finding(try await examine(test, environment: environment), .proxy)
+        #expect(found.state == .ok && found.detail.contains("NO_PROXY") == isException, "\(found.detail)")
+        #expect(found.detail.contains("lets them pass") != isException)
+    }
+
     @Test func `without settings the store, the key and the sign-ins are looked at all the same`() async throws {
         let test = try await TestStore()
         try await test.signIn()
