@@ -51,6 +51,8 @@ public actor DirectorySync {
     private var database: OfflineDatabase?
     private var guardian = LoopGuard()
     private var isMerging = false
+    /// Whether this made the copy, and nothing is in it yet.
+    private var isNew = false
     /// Whether the first step went on with what another sync had begun, perhaps long ago; nil before it.
     private var isResumed: Bool?
     private var progress = Progress()
@@ -103,7 +105,7 @@ public actor DirectorySync {
     public func step() async throws -> Progress {
         try Task.checkCancellation()
         let connection = try await connected()
-        var state = try opened(connection)
+        var (stored, state) = try opened(connection)
         if isResumed == nil { isResumed = state.phase != .current && state.link != nil }
         if state.phase == .settling {
             try settle(state, connection)
@@ -121,11 +123,16 @@ public actor DirectorySync {
             guard progress.restarts < Self.maximumRestarts else { throw error }
             try restart(state, connection)
             return progress
+        } catch {
+            forgetNew()
+            throw error
         }
         // While the answer was awaited, somebody may have signed out.
         let database = try placed()
         try guardian.leave(isEmpty: page.changes.isEmpty && page.next.isPage)
-        guard let applied = try database.apply(page, at: state, now: Self.seconds(connection)) else { return progress }
+        guard let applied = try database.apply(page, at: state, replacing: stored, now: Self.seconds(connection))
+        else { return progress }
+        isNew = false
         state = applied.state
         progress.pages += 1
         note(applied.changes, state)
@@ -139,11 +146,14 @@ public actor DirectorySync {
         return made
     }
 
-    /// The state of the copy, which is made when there is none; a new list where what is wanted is not what is kept.
-    private func opened(_ connection: GraphConnection) throws -> SyncState {
+    /// The state of the copy, which is made when there is none, and where to ask: there, or at the beginning of a new list where what is
+    /// wanted is not what is kept. The new list takes the old one's place with its first page: what the service refuses changes nothing.
+    private func opened(_ connection: GraphConnection) throws -> (stored: SyncState, state: SyncState) {
         // Before anything is made: a name that is none is told at once.
         if let wanted { _ = try connection.deltaAddress(selecting: wanted) }
+        if database == nil { database = try OfflineDatabase.open(index) }
         if database == nil {
+            isNew = true
             database = try OfflineDatabase.make(
                 index,
                 SyncState(
@@ -152,15 +162,23 @@ public actor DirectorySync {
         }
         let database = try placed()
         return try OfflineDatabase.translating(index) {
-            var state = try database.state()
+            let stored = try database.state()
+            var state = stored
             let properties = wanted ?? state.properties
             if Set(properties) != Set(state.properties) || state.base != connection.base {
                 state.beginList(of: properties, base: connection.base)
-                try database.save(state)
                 guardian = LoopGuard()
             }
-            return state
+            return (stored, state)
         }
+    }
+
+    /// A copy that was made for people who did not come is none: with it, questions would be answered by nobody.
+    private func forgetNew() {
+        guard isNew, let state = try? database?.state(), state.link == nil, state.people == 0 else { return }
+        isNew = false
+        database = nil
+        _ = try? index.erase()
     }
 
     private func placed() throws -> OfflineDatabase {

@@ -12,15 +12,17 @@ struct AppliedChanges: Sendable, Equatable {
 extension OfflineDatabase {
     /// Applies a page and saves where to go on, both or neither.
     ///
-    /// - Parameter state: where the page was asked for.
+    /// - Parameters:
+    ///   - state: where the page was asked for.
+    ///   - stored: where the copy was then: the same, or, for the first page of a new list, the place in the list that it replaces.
     /// - Returns: the new state; nil, with nothing changed, when another process was here meanwhile.
     func apply(
-        _ page: DeltaPage, at state: SyncState, now: Int64
+        _ page: DeltaPage, at state: SyncState, replacing stored: SyncState, now: Int64
     ) throws(StorageError) -> (state: SyncState, changes: AppliedChanges)? {
         try connection.transaction {
             () throws(StorageError) -> (state: SyncState, changes: AppliedChanges)? in
             var state = state
-            guard try self.state().isAtSamePlace(as: state) else { return nil }
+            guard try self.state().isAtSamePlace(as: stored) else { return nil }
             var changes = AppliedChanges()
             for change in page.changes {
                 switch change {

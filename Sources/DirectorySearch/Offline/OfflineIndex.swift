@@ -118,7 +118,8 @@ public struct OfflineIndex: Sendable, Equatable {
         try await OfflineThread().run { try OfflineIndex(account: account, in: directory).erase() }
     }
 
-    private func erase() throws(StorageError) -> Bool {
+    /// Overwrites and removes the file. Waits for the disk: not for a thread of Swift's pool.
+    func erase() throws(StorageError) -> Bool {
         var found = false
         // The file itself goes last: as long as it has its name, it tells that there is something to forget.
         for end in ["-wal", "-shm", "-journal", ""] {

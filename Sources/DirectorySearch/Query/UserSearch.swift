@@ -129,3 +129,16 @@ extension UserSearch {
 
     private static func hasTrouble(_ text: String) -> Bool { text.unicodeScalars.contains(where: isTrouble) }
 }
+
+extension UserQuery {
+    /// Filter and search as Graph is sent them; nil without either.
+    func graphWords() throws(DirectoryError) -> String? {
+        var words = [try filter?.odata()]
+        if let written = try search?.written() {
+            for filter in written.filters { words.append(try filter.odata()) }
+            words.append(written.text)
+        }
+        let said = words.compactMap { $0 }
+        return said.isEmpty ? nil : said.joined(separator: " and ")
+    }
+}

@@ -59,12 +59,12 @@ extension AccountType {
         }
     }
 
-    /// Who is looked for, in the words of this type's directory; nil when the query has no filter.
+    /// Who is looked for, in the words of this type's directory; nil when the query asks for everybody.
     ///
     /// - Throws: ``DirectoryError`` of the kind `emptySearch` or `invalidQuery`.
     public func words(of query: UserQuery) throws(DirectoryError) -> String? {
         switch directory {
-        case .graph: try query.filter?.odata()
+        case .graph: try query.graphWords()
         case .scim: try query.scimRequest().words
         case .google: try query.googleRequest().words
         }

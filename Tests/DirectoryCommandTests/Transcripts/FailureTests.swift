@@ -130,6 +130,10 @@ import Testing
         let table = await terminal.run("search", "zzz")
         #expect(table.status == 3)
         #expect(table.errors == "Nobody is found. The search was: startswith(givenName,'zzz')\n")
+        let both = await terminal.run("search", "ada", "--search", "zzz")
+        #expect(
+            both.errors.hasSuffix("The search was: startswith(givenName,'ada') and \"displayName:zzz\"\n"),
+            "\(both.errors)")
         let json = await terminal.run("search", "zzz", "-o", "json", "--quiet")
         #expect(json.status == 3 && json.errors.isEmpty)
         #expect(try JSONValue(parsing: json.output) == [])

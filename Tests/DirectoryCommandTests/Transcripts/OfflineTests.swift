@@ -15,6 +15,7 @@ import Testing
         private let listener = Mutex<LoopbackListener?>(nil)
         let port: UInt16
         let isDown = Mutex(false)
+        let refusesSecondPage = Mutex(false)
         let targets = Mutex<[String]>([])
 
         static let people = [
@@ -42,6 +43,9 @@ import Testing
         private func answer(_ request: LoopbackRequest) -> LoopbackResponse {
             targets.withLock { $0.append(request.target) }
             if isDown.withLock({ $0 }) { return LoopbackResponse(status: 503) }
+            if refusesSecondPage.withLock({ $0 }), request.target.contains("token=page") {
+                return LoopbackResponse(status: 400)
+            }
             let delta = "\(base)v1.0/users/delta?"
             let (people, link): (ArraySlice<String>, String) =
                 switch request.target {
@@ -94,14 +98,34 @@ import Testing
         #expect(await terminal.run("search", "Ada", "--offline", "--search", "x").status != 0)
     }
 
-    @Test func `the changes need a permission that is named, and a copy that is not complete says so`() async throws {
+    @Test func `a copy that is not complete says so, and one that nobody is in is none`() async throws {
+        let terminal = try await signedIn()
+        service.refusesSecondPage.withLock { $0 = true }
+        #expect(await terminal.run("sync").status != 0)
+        for words in [["search", "ada", "--offline"], ["query", "ada", "--offline"]] {
+            let found = await terminal.run(words: words)
+            #expect(found.status == 0 && found.output.contains("Ada Lovelace"))
+            #expect(found.errors.contains("not complete yet; directory sync"), "\(words) \(found.errors)")
+        }
+        service.isDown.withLock { $0 = true }
+        let fallback = await terminal.run("query", "ada")
+        #expect(fallback.status == 0 && fallback.errors.contains("not complete yet"), "\(fallback.errors)")
+        #expect(await terminal.run("sync", "--forget").status == 0)
+        let failed = await terminal.run("sync", "--timeout", "0.5")
+        #expect(failed.status == 6, "\(failed.errors)")
+        #expect(try copies(terminal).isEmpty)
+        let query = await terminal.run("query", "ada")
+        #expect(query.status == 6 && query.output.isEmpty, "\(query.errors)")
+    }
+
+    @Test func `the changes need a permission that is named`() async throws {
         let terminal = try await Terminal()
         #expect(await terminal.run("sign-in").status == 0)
         let refused = await terminal.run("sync")
         #expect(
             refused.status == 5 && refused.errors.contains("User.Read.All or Directory.Read.All"), "\(refused.errors)")
         let search = await terminal.run("search", "ada", "--offline")
-        #expect(search.status == 3 && search.errors.contains("not complete yet; directory sync"))
+        #expect(search.status == 1 && search.errors.contains("hint: directory sync"), "\(search.errors)")
         #expect(await terminal.run("sign-in", "--scope", "openid offline_access User.Read.All").status == 0)
         let synced = await terminal.run("sync")
         #expect(synced.status == 0 && synced.errors.contains("people are kept"), "\(synced.errors)")

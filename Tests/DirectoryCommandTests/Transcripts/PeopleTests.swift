@@ -24,6 +24,8 @@ import Testing
         let csv = await terminal.run("search", "ada", "--fields", "displayName,mail,businessPhones", "-o", "csv")
         #expect(csv.output.hasPrefix("displayName,mail,businessPhones\r\n"))
         #expect(csv.output.contains("Ada Lovelace,ada@contoso.example,"))
+        let folded = await terminal.run("search", "ada", "--fields", "DISPLAYNAME,mAil", "-o", "csv")
+        #expect(folded.output.contains("DISPLAYNAME,mAil\r\nAda Lovelace,ada@contoso.example\r\n"), "\(folded.output)")
         let tsv = await terminal.run("search", "ada", "-o", "tsv")
         #expect(tsv.lines.first?.hasPrefix("id\tdisplayName\t") == true)
         let cards = await terminal.run("search", "ada", "-o", "vcard")

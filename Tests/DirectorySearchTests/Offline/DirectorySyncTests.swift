@@ -133,6 +133,34 @@ import Testing
         #expect(try await store.index.summary()?.properties == ["surname"])
     }
 
+    @Test func `properties that the service refuses leave the copy as it was`() async throws {
+        service.person("a", "Ada", "Lovelace")
+        try await store.sync(service, ["givenName"]).run()
+        service.state.withLock { $0.failures = [.failure(400)] }
+        #expect(try await failure { try await store.sync(service, ["givenName", "mial"]).run() } != nil)
+        let summary = try #require(try await store.index.summary())
+        #expect(summary.properties == ["givenName"] && !summary.isListing && summary.completed == testNow)
+        service.put("a", ["givenName": "Augusta"])
+        let next = try await store.sync(service).run()
+        #expect(next.changed == 1 && next.pages == 1)
+        #expect(service.requests.last?.url.absoluteString.contains("$deltatoken=") == true)
+    }
+
+    @Test func `a first sync that nobody answers leaves no copy`() async throws {
+        fill(5)
+        service.state.withLock { $0.failures = [.failure(403)] }
+        #expect(try await failure { try await store.sync(service).run() } != nil)
+        #expect(try await store.index.summary() == nil)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: store.directory.path).isEmpty)
+        // Once there is somebody, what is there stays.
+        let sync = try store.sync(service)
+        _ = try await sync.step()
+        service.state.withLock { $0.failures = [.failure(403)] }
+        #expect(try await failure { try await sync.step() } != nil)
+        #expect(try await store.index.summary()?.people == 3)
+        #expect(try await store.sync(service).run().people == 5)
+    }
+
     @Test func `only what changed about somebody is merged, and null takes it away`() async throws {
         service.person("a", "Ada", "Lovelace", ["jobTitle": "Engineer"])
         try await store.sync(service).run()

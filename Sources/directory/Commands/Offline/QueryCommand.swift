@@ -26,10 +26,13 @@ struct QueryCommand {
         let store = try await context.store(try context.settings())
         let account = try await context.account(store)
         let offline = OfflineDirectory(account: account.id, in: context.storeDirectory)
-        let users =
-            invocation.flag("offline")
-            ? try await offline.users(typed: text, limit: limit)
-            : try await ask(words, limit, account, store, else: offline)
+        let users: [User]
+        if invocation.flag("offline") {
+            users = try await offline.users(typed: text, limit: limit)
+            try await context.tellIncomplete(offline)
+        } else {
+            users = try await ask(words, limit, account, store, else: offline)
+        }
 
         let rows = users.compactMap { AddressRow($0, usesUPN: invocation.flag("upn-as-mail")) }
         guard !rows.isEmpty else {
@@ -55,10 +58,12 @@ struct QueryCommand {
             for try await user in directory.users(matching: query) { users.append(user) }
             return users
         } catch  where Self.isOutage(error) {
-            guard let users = try? await offline.users(typed: words.joined(separator: " "), limit: limit) else {
-                throw error
-            }
+            // Of a copy without anybody in it, "nobody" would be no answer.
+            guard let summary = try? await offline.summary(), summary.people > 0,
+                let users = try? await offline.users(typed: words.joined(separator: " "), limit: limit)
+            else { throw error }
             context.console.note("The directory cannot be reached; this is from the offline copy.")
+            try await context.tellIncomplete(offline)
             return users
         }
     }

@@ -29,10 +29,14 @@ extension CommandContext {
     func offlineCopy(_ settings: Settings? = nil) async throws -> OfflineDirectory {
         let store = try await store(try settings ?? self.settings())
         let copy = OfflineDirectory(account: try await account(store).id, in: storeDirectory)
-        if try await copy.summary().completed == nil {
-            console.note("The offline copy is not complete yet; directory sync goes on with it.")
-        }
+        try await tellIncomplete(copy)
         return copy
+    }
+
+    /// Says when not everybody is in the copy yet.
+    func tellIncomplete(_ copy: OfflineDirectory) async throws {
+        guard try await copy.summary().completed == nil else { return }
+        console.note("The offline copy is not complete yet; directory sync goes on with it.")
     }
 
     /// The fields that `--fields` names; nil when it is not given.

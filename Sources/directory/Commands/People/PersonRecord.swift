@@ -35,7 +35,7 @@ struct PersonRecord: OutputRecord {
     private func text(_ field: String) -> String {
         var steps = field.split(separator: ".").map { String($0) }
         guard !steps.isEmpty else { return "" }
-        return Self.text(user[steps.removeFirst()] ?? .null, steps)
+        return Self.text(Self.member(steps.removeFirst(), of: user.json), steps)
     }
 
     private static func text(_ value: JSONValue, _ steps: [String]) -> String {
@@ -47,8 +47,15 @@ struct PersonRecord: OutputRecord {
         case .array(let elements): return elements.map { text($0, steps) }.joined(separator: "; ")
         case .object(let object):
             guard let step = steps.first else { return value.text() }
-            return text(object[step] ?? .null, Array(steps.dropFirst()))
+            return text(member(step, of: object), Array(steps.dropFirst()))
         }
+    }
+
+    /// The service takes its names in upper and lower case, and gives them in its own.
+    private static func member(_ name: String, of object: JSONObject) -> JSONValue {
+        if let value = object[name] { return value }
+        let folded = name.lowercased()
+        return object.members.first { $0.name.lowercased() == folded }?.value ?? .null
     }
 
     var detail: Detail {

@@ -78,8 +78,8 @@ struct SearchCommand {
     /// The search in the directory's words.
     private func description(_ query: UserQuery, _ type: AccountType?) throws -> String {
         if let type, let words = try type.words(of: query) { return words }
-        if query.filter != nil, let words = try? query.filter?.odata() { return words }
-        return invocation.string("search") ?? "everyone"
+        let words = [try? query.filter?.odata(), invocation.string("search")].compactMap { $0 }
+        return words.isEmpty ? "everyone" : words.joined(separator: " and ")
     }
 
     // MARK: The query
