@@ -52,7 +52,7 @@ final class LineReader {
     /// The next line without its end; nil after the last. Waiting for input holds up no thread.
     func next() async throws -> String? {
         while true {
-            if let end = bytes[start...].firstIndex(where: { $0 == 0x0A || $0 == 0x0D }) {
+            if let end = bytes[start...].firstIndex(where: Self.endsLine) {
                 defer { start = end + 1 }
                 return String(decoding: bytes[start..<end], as: UTF8.self)
             }
@@ -71,13 +71,27 @@ final class LineReader {
         }
     }
 
-    private func readMore() async throws {
+    /// Whether the next line, or the end, is there within this time.
+    func isReady(within limit: Duration) async throws -> Bool {
+        let end = ContinuousClock.now + limit
+        while !hasEnded, !bytes[start...].contains(where: Self.endsLine), bytes.count - start <= Self.maximumLine {
+            guard try await readMore(until: end) else { return false }
+        }
+        return true
+    }
+
+    private static func endsLine(_ byte: UInt8) -> Bool { byte == 0x0A || byte == 0x0D }
+
+    /// Reads what is there, or waits for it until this moment; gives whether there was something.
+    @discardableResult
+    private func readMore(until end: ContinuousClock.Instant? = nil) async throws -> Bool {
         var chunk = [UInt8](repeating: 0, count: 64 * 1024)
         while true {
             try Task.checkCancellation()
             var input = pollfd(fd: file, events: Int16(POLLIN), revents: 0)
             let ready = poll(&input, 1, 0)
             guard ready > 0 else {
+                if let end, ContinuousClock.now >= end { return false }
                 try await Task.sleep(for: Self.patience)
                 continue
             }
@@ -88,7 +102,7 @@ final class LineReader {
             }
             hasEnded = count == 0
             bytes += chunk[..<count]
-            return
+            return true
         }
     }
 }

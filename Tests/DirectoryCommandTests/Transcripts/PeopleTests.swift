@@ -149,6 +149,25 @@ import Testing
         #expect(await terminal.run("show", "ada@contoso.example", "--chain", "--offline").status == 2)
     }
 
+    @Test func `nobody waits for the next name`() async throws {
+        let terminal = try await signedIn()
+        let path = terminal.folder.appending(path: "names").path
+        try #require(mkfifo(path, 0o600) == 0)
+        // Read too, so that opening it waits for nobody.
+        let file = open(path, O_RDWR | O_CLOEXEC)
+        try #require(file >= 0)
+        let before = terminal.provider.log().count
+        _ = write(file, "ada@contoso.example\n\n", 21)
+        let lookup = Task { await terminal.run("lookup", path, "-o", "csv", "--fields", "mail") }
+        let end = ContinuousClock.now + .seconds(30)
+        while terminal.provider.log().count == before, ContinuousClock.now < end { await Task.yield() }
+        #expect(terminal.provider.log().count > before, "the first name is asked for before the second is there")
+        _ = write(file, "nobody@contoso.example\nada@contoso.example\n", 43)
+        close(file)
+        let found = await lookup.value
+        #expect(found.status == 3 && found.output == "mail\r\nada@contoso.example\r\nada@contoso.example\r\n")
+    }
+
     @Test func `names are looked up as they come, and a line without end is refused`() async throws {
         let terminal = try await signedIn()
         let names = (0..<300).map { terminal.provider.people[$0 % 50].id }

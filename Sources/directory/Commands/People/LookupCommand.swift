@@ -17,27 +17,33 @@ struct LookupCommand {
         }
         let format = OutputFormat(context.invocation)
         let fields = try context.shownFields(format)
-        let lookups = try await context.directory()
-            .lookUp(Names(first: first, lines: lines), select: try context.fields() ?? UserQuery.defaultProperties)
+        let select = try context.fields() ?? UserQuery.defaultProperties
+        let directory = try await context.directory()
         let writer = format.list(PersonRecord.columns(fields, format), context.console)
         let line = context.console.terminal.outputIsTerminal ? nil : ProgressLine(context.console)
         var status = ExitStatus.done
         var (written, answered) = (0, 0)
         var hint: String?
+        var waiting: String? = first
         do {
-            for try await lookup in lookups {
-                answered += 1
-                line?.show(answered, of: nil, "names")
-                switch lookup.result {
-                case .success(let user):
-                    try writer.write(PersonRecord(user: user, fields: fields))
-                    written += 1
-                    if written % 20 == 0 { try writer.flush() }
-                case .failure(let error):
-                    // Every name is told, whatever became of those before; the first that failed decides the status.
-                    let failed = report(lookup.name, error, after: &hint)
-                    if status == .done || status == .notFound { status = failed }
+            while let name = waiting {
+                for try await lookup in directory.lookUp(Names(first: name, lines: lines), select: select) {
+                    answered += 1
+                    line?.show(answered, of: nil, "names")
+                    switch lookup.result {
+                    case .success(let user):
+                        try writer.write(PersonRecord(user: user, fields: fields))
+                        written += 1
+                        if written % 20 == 0 { try writer.flush() }
+                    case .failure(let error):
+                        // Every name is told, whatever became of those before; the first that failed decides the status.
+                        let failed = report(lookup.name, error, after: &hint)
+                        if status == .done || status == .notFound { status = failed }
+                    }
                 }
+                // Nobody waits for an answer because the next name is not there yet.
+                try writer.flush()
+                waiting = try await Names.next(of: lines)
             }
         } catch {
             if written > 0 { try writer.finish() }
@@ -78,9 +84,12 @@ struct LookupCommand {
     }
 }
 
-/// The lines that are not blank, without white space around them, read as they are needed.
+/// The lines that are not blank, without white space around them, read as they are needed, until the next one is a while in coming.
 private struct Names: AsyncSequence, Sendable {
     typealias Element = String
+
+    /// Long enough for a program that writes names as fast as it can.
+    private static let patience = Duration.milliseconds(50)
 
     let first: String
     let lines: LineReader
@@ -94,18 +103,25 @@ private struct Names: AsyncSequence, Sendable {
         mutating func next() async throws -> String? {
             defer { first = nil }
             if let first { return first }
-            return try await Names.next(of: lines)
+            while try await lines.isReady(within: Names.patience), let line = try await lines.next() {
+                if let name = Names.name(line) { return name }
+            }
+            return nil
         }
     }
 
     @MainActor
     static func next(of lines: LineReader) async throws -> String? {
         while let line = try await lines.next() {
-            let text = line.unicodeScalars
-            let start = text.drop { $0.properties.isWhitespace || $0 == "\u{FEFF}" }
-            let end = start.reversed().drop { $0.properties.isWhitespace }.reversed()
-            if !end.isEmpty { return String(String.UnicodeScalarView(end)) }
+            if let name = name(line) { return name }
         }
         return nil
+    }
+
+    /// The name in a line; nil for a blank one.
+    private static func name(_ line: String) -> String? {
+        let start = line.unicodeScalars.drop { $0.properties.isWhitespace || $0 == "\u{FEFF}" }
+        let name = start.reversed().drop { $0.properties.isWhitespace }.reversed()
+        return name.isEmpty ? nil : String(String.UnicodeScalarView(name))
     }
 }
