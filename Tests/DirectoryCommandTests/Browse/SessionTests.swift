@@ -132,6 +132,31 @@ import Testing
         #expect(await terminal.run("me").output.contains("Ada"))
     }
 
+    @Test func `another account's people come from its own directory`() async throws {
+        var configuration = LoopbackProvider.Configuration()
+        configuration.people = 20_000
+        let other = try await LoopbackProvider(configuration: configuration)
+        defer { other.close() }
+        let terminal = try await Terminal()
+        try terminal.write(settings: terminal.nested(beside: other))
+        _ = await terminal.run("sign-in")
+        terminal.person(.approvesAs("li.ming@contoso.example"))
+        #expect(await terminal.run("sign-in", "--type", "other").status == 0)
+        _ = try await terminal.browse("ma") { screen in
+            await screen.wait { $0.text.contains("1 of ") && !$0.text.contains("searching") }
+            for (number, provider) in [other, terminal.provider, other].enumerated() {
+                let before = provider.searches.count
+                screen.press(.tab)
+                if number > 0 { screen.press(.backTab) }
+                screen.type(number == 1 ? "ak" : "aj")
+                screen.press(.enter)
+                await screen.wait { $0.text.contains("Now searching as") && $0.text.contains("1 of ") }
+                #expect(provider.searches.count == before + 1)
+                #expect(screen.text.contains("of 100+") == (number != 1))
+            }
+        }
+    }
+
     @Test func `the end of the program from outside gives the terminal back`() async throws {
         let terminal = try await Terminal()
         let (terminals, ready) = AsyncStream.makeStream(of: ValueTerminal.self)
