@@ -237,6 +237,21 @@ import Testing
         #expect(!browser.shows("pause"))
     }
 
+    @Test(arguments: [(80, 24), (40, 10), (20, 5)])
+    func `what is done during a pause is told beside the countdown`(_ columns: Int, _ rows: Int) {
+        var browser = DrivenModel(columns: columns, rows: rows)
+        browser.list([.ada])
+        browser.press(.character("R"))
+        browser.send(.failed(browser.searchNumber, Self.throttled))
+        browser.press(.character("c"))
+        browser.send(.copied("a@b", by: "xsel"))
+        #expect(browser.shows("Copied") && browser.shows("12 s"))
+        browser.send(.exportFailed("full"))
+        #expect(browser.shows("Nobody") && browser.shows("12 s"))
+        browser.press(.character("k"))
+        #expect(!browser.shows("Nobody") && browser.shows("12 s."))
+    }
+
     @Test func `a pause without end is cut to a day, and one of nothing lasts a second`() {
         var browser = DrivenModel()
         browser.type("ad")

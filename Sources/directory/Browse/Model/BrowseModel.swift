@@ -204,7 +204,9 @@ extension BrowseModel {
 
     /// What the countdown says.
     var countdown: String? {
-        guard let pauseUntil else { return nil }
-        return "The directory asks for a pause: again in \(max(1, Self.wholeSeconds(pauseUntil - now))) s."
+        pauseSeconds.map { "The directory asks for a pause: again in \($0) s." }
     }
+
+    /// How many seconds are left of the pause.
+    var pauseSeconds: Int? { pauseUntil.map { max(1, Self.wholeSeconds($0 - now)) } }
 }
