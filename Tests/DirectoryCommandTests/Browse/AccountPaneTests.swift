@@ -131,4 +131,33 @@ import Testing
         browser.press(.enter, .down, .enter)
         #expect(browser.wanted == [.use("a2"), .search(1, "ada")])
     }
+
+    @Test func `an account that another program removed is said to be, and Enter signs in from where one was`() {
+        for pane in BrowseModel.Pane.allCases {
+            var browser = DrivenModel(accounts: [.ada])
+            browser.list([.ada])
+            browser.press(.character(" "))
+            while browser.model.focus != pane { browser.press(.tab) }
+            browser.forget()
+            browser.send(.accounts([], current: nil))
+            #expect(browser.shows("The account was removed by another program. Nobody is marked any more."))
+            #expect(browser.shows("Nobody is signed in yet.") && browser.shows("Enter sign in"))
+            browser.press(.enter)
+            #expect(browser.wanted == [.signIn(browser.lastNumber, nil)])
+        }
+        var browser = DrivenModel(accounts: [.ada, .eve])
+        browser.list([.ada])
+        browser.send(.accounts([.eve], current: BrowseAccount.eve.id))
+        #expect(
+            browser.shows("The account was removed by another program. Now searching as eve@fabrikam.com."))
+    }
+
+    @Test func `marks that a sign-in to another account loses are said to be`() {
+        var browser = DrivenModel(accounts: [.ada])
+        browser.list([.ada])
+        browser.press(.character(" "), .character("a"), .character("G"), .enter)
+        browser.send(.signIn(browser.lastNumber, .done(label: "eve@fabrikam.com")))
+        browser.send(.accounts([.ada, .eve], current: BrowseAccount.eve.id))
+        #expect(browser.shows("Signed in as eve@fabrikam.com. Nobody is marked any more."))
+    }
 }

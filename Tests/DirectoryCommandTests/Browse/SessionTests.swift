@@ -157,6 +157,24 @@ import Testing
         }
     }
 
+    @Test func `the only account that another process signs in is used`() async throws {
+        let other = try await LoopbackProvider()
+        defer { other.close() }
+        let terminal = try await Terminal()
+        try terminal.write(settings: terminal.nested(beside: other))
+        _ = try await terminal.browse("ada") { screen in
+            await screen.wait(for: "Nobody is signed in")
+            terminal.browseTerminal = nil
+            _ = await terminal.run("sign-in", "--type", "other")
+            await screen.wait { $0.text.contains("Ada Lovelace") || $0.text.contains("No account is chosen") }
+            #expect(!screen.text.contains("No account is chosen"))
+        }
+        #expect(other.searches.count == 1 && terminal.searches.isEmpty)
+        _ = try await terminal.browse("ada", "--type", "local") { screen in
+            await screen.wait(for: "No account is chosen")
+        }
+    }
+
     @Test func `the end of the program from outside gives the terminal back`() async throws {
         let terminal = try await Terminal()
         let (terminals, ready) = AsyncStream.makeStream(of: ValueTerminal.self)

@@ -24,8 +24,18 @@ extension BrowseModel {
         self.accounts = accounts
         if case .accounts(let selected) = cover { cover = .accounts(selected: min(selected, accounts.count)) }
         guard current != self.current else { return }
+        let before = self.current
+        let lost = marked.isEmpty ? "" : " Nobody is marked any more."
         self.current = current
         startAnew()
+        guard let before else { return }
+        if !accounts.contains(where: { $0.id == before }) {
+            let next = currentAccount.map { " Now searching as \(DisplayText.visible($0.label))." } ?? ""
+            say("The account was removed by another program.\(next)\(lost)", .warning)
+        } else if !lost.isEmpty {
+            // Behind what was said of the sign-in to another account.
+            notice = Notice(text: (notice?.text ?? "") + lost, style: notice?.style ?? .plain)
+        }
     }
 
     /// Another account sees other people: nothing that was read for the one before is shown.
@@ -41,7 +51,8 @@ extension BrowseModel {
         details = RecentDetails()
         photos = RecentPhotos()
         detail = DetailPane(wantsPhoto: detail.wantsPhoto)
-        if focus != .query, !isLongEnough { focus = .query }
+        // Without an account the line at the top is where Enter leads to one.
+        if current == nil || !isLongEnough { focus = .query }
         sendSearch()
     }
 

@@ -71,12 +71,19 @@ final class BrowseAccounts {
             self.place = nil
             if let next = accounts.first(where: { $0.type == place.account.type }) { use(next) }
         }
+        // Nobody was signed in, and another process did it: there is no choice to make.
+        if place == nil, accounts.count == 1, let only = accounts.first, isWanted(only.type) { use(only) }
         known = Dictionary(accounts.map { ($0.id, $0) }) { first, _ in first }
         let listed = accounts.map {
             BrowseAccount(
                 id: $0.id, label: DisplayText.visible($0.label), type: $0.type, needsSignIn: $0.signInNeeded != nil)
         }
         inbox.post(.accounts(listed, current: place?.account.id))
+    }
+
+    /// Whether people of this type were not ruled out on the command line.
+    private func isWanted(_ type: String) -> Bool {
+        context.invocation.string("type").map { $0 == type } ?? true
     }
 
     /// Tells what other processes change, from now on.
