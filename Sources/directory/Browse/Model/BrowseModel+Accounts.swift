@@ -25,16 +25,17 @@ extension BrowseModel {
         if case .accounts(let selected) = cover { cover = .accounts(selected: min(selected, accounts.count)) }
         guard current != self.current else { return }
         let before = self.current
-        let lost = marked.isEmpty ? "" : " Nobody is marked any more."
+        let lost = marked.isEmpty ? nil : "Nobody is marked any more."
         self.current = current
         startAnew()
         guard let before else { return }
         if !accounts.contains(where: { $0.id == before }) {
-            let next = currentAccount.map { " Now searching as \(DisplayText.visible($0.label))." } ?? ""
-            say("The account was removed by another program.\(next)\(lost)", .warning)
-        } else if !lost.isEmpty {
+            let next = currentAccount.map { "Now searching as \(DisplayText.visible($0.label))." }
+            let words = ["The account was removed by another program.", next, lost]
+            say(words.compactMap { $0 }.joined(separator: " "), .warning)
+        } else if let lost {
             // Behind what was said of the sign-in to another account.
-            notice = Notice(text: (notice?.text ?? "") + lost, style: notice?.style ?? .plain)
+            say([notice?.text, lost].compactMap { $0 }.joined(separator: " "), notice?.style ?? .plain)
         }
     }
 

@@ -148,9 +148,17 @@ extension BrowseModel {
     }
 
     mutating func sayNobody() {
+        if list.rows.isEmpty, isWaiting { return saySearching() }
         say(
             list.rows.isEmpty ? "Nobody is listed: / goes to the search line." : "Nobody is known by this row.",
             .warning)
+    }
+
+    /// Says that the answer for the text is not there yet.
+    mutating func saySearching() {
+        let after = pauseUntil == nil ? "" : " It is asked for after the pause."
+        say("Still searching for \(DisplayText.visible(query.wanted)).\(after)", .warning)
+        notice?.isUntilAnswer = true
     }
 }
 

@@ -66,6 +66,7 @@ extension BrowseModel {
         guard let asked = search.glance, asked.number == number, asked.text == query.wanted else { return }
         list.replace(with: glance, .search(text: asked.text, number: number))
         list.isFinal = false
+        forgetWaiting()
         if detail.due != nil { detail.due = now + Self.rest }
     }
 
@@ -124,6 +125,7 @@ extension BrowseModel {
         list.isFinal = page.source == .directory || isOffline
         if list.isFinal { (search.running, search.glance) = (nil, nil) }
         search.failure = nil
+        forgetWaiting()
         // The cursor rests from now on, also where it stays on the same person.
         if detail.due != nil { detail.due = now + Self.rest }
     }
@@ -169,6 +171,7 @@ extension BrowseModel {
             return
         }
         search.failure = failure
+        forgetWaiting()
     }
 
     private mutating func takeOther(_ failure: BrowseFailure) {

@@ -22,6 +22,8 @@ struct BrowseModel: Sendable {
     struct Notice: Hashable, Sendable {
         var text: String
         var style: ScreenStyle
+        /// Whether it speaks of an answer that is awaited, and goes when that comes.
+        var isUntilAnswer = false
     }
 
     /// The search that will be or was sent.
@@ -149,6 +151,9 @@ struct BrowseModel: Sendable {
     }
 
     mutating func say(_ text: String, _ style: ScreenStyle = .plain) { notice = Notice(text: text, style: style) }
+
+    /// What was said of an answer that has come now is not true any more.
+    mutating func forgetWaiting() { if notice?.isUntilAnswer == true { notice = nil } }
 
     func counted(_ count: Int, _ one: String, _ many: String) -> String {
         count == 1 ? "1 \(one)" : "\(Self.grouped(count)) \(many)"
