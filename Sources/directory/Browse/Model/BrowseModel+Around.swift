@@ -78,6 +78,7 @@ extension BrowseModel {
     // MARK: Manager
 
     mutating func goToManager() {
+        if isForOtherText { return saySearching() }
         guard let row = list.selection, !row.id.isEmpty else { return sayNobody() }
         stopJump()
         jump = Jump(kind: .manager, id: row.id, number: nil)
@@ -104,6 +105,7 @@ extension BrowseModel {
     // MARK: Reports
 
     mutating func goToReports() {
+        if isForOtherText { return saySearching() }
         guard let row = list.selection, !row.id.isEmpty else { return sayNobody() }
         stopJump()
         if details[row.id]?.detail.reports.isKnown == true {

@@ -13,6 +13,10 @@ extension BrowseModel {
         isWaiting && !isGlanced || (search.failure != nil && list.text != nil && list.text != query.wanted)
     }
 
+    /// Whether the list was found for another text than the one whose answer is awaited: whoever presses a key means somebody who is not
+    /// listed yet.
+    var isForOtherText: Bool { isWaiting && !isGlanced && list.text != query.wanted }
+
     /// Whether the list is what the copy on this machine has for the text.
     private var isGlanced: Bool { list.number != nil && list.number == search.glance?.number }
 
