@@ -34,8 +34,8 @@ extension BrowseModel {
             switch list.origin {
             case .nothing: "People"
             case .search(let text, _): "People · \(DisplayText.visible(text))"
-            case .reports(let name): "Reports of \(name)"
-            case .manager(let name): "Manager of \(name)"
+            case .reports(let name, _): "Reports of \(name)"
+            case .manager(let name, _): "Manager of \(name)"
             }
         return heading(title, listCount, columns, isActive: focus == .list && cover == nil)
     }

@@ -72,10 +72,10 @@ extension BrowseModel {
         if let running = detail.running, running.number == number {
             detail.running = nil
             details.keep(answer, for: running.id, isWhole: true)
-            if case .manager = jump?.kind { showManager() }
+            if let jump, jump.kind == .manager, jump.number == nil { showManager() }
         } else if let jump, jump.number == number {
-            details.keep(answer, for: jump.id, isWhole: false)
-            showReports()
+            details.keep(answer, for: jump.id, isWhole: jump.kind == .manager)
+            if jump.kind == .manager { showManager() } else { showReports() }
         } else if detail.groupsNumber == number, let id = detail.target {
             detail.groupsNumber = nil
             details.keep(answer, for: id, isWhole: false)

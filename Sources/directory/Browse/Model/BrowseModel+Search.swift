@@ -112,6 +112,7 @@ extension BrowseModel {
             list.pageFailure = nil
             return
         }
+        if !isWaiting, search.failure == nil, readAroundAnew() { return }
         guard isLongEnough else { return say("Type at least two letters of a name.", .warning) }
         stopSearch()
         sendSearch()

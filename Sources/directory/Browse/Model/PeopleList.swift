@@ -8,10 +8,10 @@ struct PeopleList: Sendable {
         case nothing
         /// They were found for a text, by the search of this number.
         case search(text: String, number: Int)
-        /// They report to the person of this name.
-        case reports(of: String)
-        /// It is the manager of the person of this name.
-        case manager(of: String)
+        /// They report to the person of this name and identifier.
+        case reports(of: String, id: String)
+        /// It is the manager of the person of this name and identifier.
+        case manager(of: String, id: String)
     }
 
     /// Somebody in the list.
