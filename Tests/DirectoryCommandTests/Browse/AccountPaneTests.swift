@@ -160,4 +160,34 @@ import Testing
         browser.send(.accounts([.ada, .eve], current: BrowseAccount.eve.id))
         #expect(browser.shows("Signed in as eve@fabrikam.com. Nobody is marked any more."))
     }
+
+    @Test func `a sign-in that the directory accepts again is not asked for`() {
+        var browser = DrivenModel(accounts: [.ada])
+        browser.list([.ada])
+        browser.press(.character("R"))
+        let refused = BrowseFailure(summary: "the directory does not accept the sign-in", needsSignIn: true)
+        browser.send(.failed(browser.searchNumber, refused))
+        browser.press(.character("a"))
+        #expect(browser.shows("needs a sign-in"))
+        browser.send(.accounts([.ada], current: BrowseAccount.ada.id))
+        #expect(browser.shows("needs a sign-in"), "the store knows nothing of it")
+        browser.press(.escape, .character("R"))
+        browser.answer([.ada], source: .offline)
+        browser.press(.character("a"))
+        #expect(browser.shows("needs a sign-in"), "the copy on this machine does not ask who searches")
+        browser.press(.escape)
+        browser.answer([.ada])
+        browser.press(.character("a"))
+        #expect(!browser.shows("needs a sign-in"))
+        browser.forget()
+        browser.press(.enter)
+        #expect(browser.wanted.isEmpty)
+        var ada = BrowseAccount.ada
+        ada.needsSignIn = true
+        browser.send(.accounts([ada], current: ada.id))
+        browser.press(.character("R"))
+        browser.answer([.ada])
+        browser.press(.character("a"))
+        #expect(browser.shows("needs a sign-in"), "what the store says stays")
+    }
 }

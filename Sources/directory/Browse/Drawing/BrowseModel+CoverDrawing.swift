@@ -41,7 +41,7 @@ extension BrowseModel {
             line.add(account.id == current ? "* " : "  ", .good)
             line.add(DisplayText.visible(account.label))
             line.add("  " + DisplayText.visible(account.type), .dimmed)
-            if account.needsSignIn { line.add("  needs a sign-in", .warning) }
+            if needsSignIn(account) { line.add("  needs a sign-in", .warning) }
             line.fill()
             return place == selected ? line.all(.selected) : line
         }

@@ -22,6 +22,7 @@ extension BrowseModel {
 
     mutating func take(_ accounts: [BrowseAccount], _ current: Account.ID?) {
         self.accounts = accounts
+        refused.formIntersection(accounts.map(\.id))
         if case .accounts(let selected) = cover { cover = .accounts(selected: min(selected, accounts.count)) }
         guard current != self.current else { return }
         let before = self.current
@@ -57,6 +58,14 @@ extension BrowseModel {
         sendSearch()
     }
 
+    /// Whether an account has to be signed in to again, as the store or the directory says.
+    func needsSignIn(_ account: BrowseAccount) -> Bool { account.needsSignIn || refused.contains(account.id) }
+
+    /// The directory has answered, so it accepts the sign-in of the account in use.
+    mutating func noteAccepted() {
+        if let current { refused.remove(current) }
+    }
+
     mutating func openAccounts() {
         guard let accounts, !accounts.isEmpty else { return offerSignIn() }
         cover = .accounts(selected: accounts.firstIndex { $0.id == current } ?? 0)
@@ -78,7 +87,7 @@ extension BrowseModel {
     mutating func chooseAccount(_ place: Int) {
         guard let accounts, accounts.indices.contains(place) else { return signIn(nil) }
         let account = accounts[place]
-        if account.needsSignIn { return signIn(account.id) }
+        if needsSignIn(account) { return signIn(account.id) }
         cover = nil
         guard account.id != current else { return say("\(DisplayText.visible(account.label)) is in use already.") }
         want(.use(account.id))
@@ -106,6 +115,7 @@ extension BrowseModel {
         case .done(let label):
             cover = nil
             say("Signed in as \(DisplayText.visible(label)).", .good)
+            if let account = underWay.account { refused.remove(account) }
             if let place = accounts?.firstIndex(where: { $0.id == underWay.account }) {
                 accounts?[place].needsSignIn = false
             }

@@ -71,6 +71,7 @@ extension BrowseModel {
     mutating func take(_ answer: UserDetail, _ number: Int) {
         if let running = detail.running, running.number == number {
             detail.running = nil
+            if !isOffline { noteAccepted() }
             details.keep(answer, for: running.id, isWhole: true)
             if let jump, jump.kind == .manager, jump.number == nil { showManager() }
         } else if let jump, jump.number == number {
@@ -84,8 +85,9 @@ extension BrowseModel {
 
     mutating func takeDetailFailure(_ failure: BrowseFailure) {
         detail.running = nil
-        let wasJump = jump != nil
-        jump = nil
+        // A question of its own is answered by itself.
+        let wasJump = jump.map { $0.number == nil } ?? false
+        if wasJump { jump = nil }
         if let pause = failure.retryAfter {
             self.pause(for: pause)
             detail.due = pauseUntil

@@ -122,12 +122,14 @@ extension BrowseModel {
 
     mutating func take(_ page: BrowsePage, _ number: Int) {
         if page.isContinuation {
+            if number == search.live { noteAccepted() }
             changeList(number) { $0.append(page) }
             return
         }
         guard let running = search.running, running.number == number else { return }
         list.replace(with: page, .search(text: running.text, number: number))
         list.isFinal = page.source == .directory || isOffline
+        if page.source == .directory { noteAccepted() }
         if list.isFinal { (search.running, search.glance) = (nil, nil) }
         search.failure = nil
         forgetWaiting()
@@ -136,9 +138,7 @@ extension BrowseModel {
     }
 
     mutating func take(_ failure: BrowseFailure, _ number: Int) {
-        if failure.needsSignIn, let place = accounts?.firstIndex(where: { $0.id == current }) {
-            accounts?[place].needsSignIn = true
-        }
+        if failure.needsSignIn, let current { refused.insert(current) }
         if search.running?.number == number {
             search.running = nil
             takeSearchFailure(failure)

@@ -83,6 +83,8 @@ struct BrowseModel: Sendable {
     /// Nil until the accounts were told.
     var accounts: [BrowseAccount]?
     var current: Account.ID?
+    /// The accounts whose sign-in the directory did not accept when it was asked last. The store may know nothing of it.
+    var refused: Set<Account.ID> = []
     var marked: [PeopleList.Row] = []
     var markedIDs: Set<String> = []
 
