@@ -150,7 +150,8 @@ import Testing
                 if number > 0 { screen.press(.backTab) }
                 screen.type(number == 1 ? "ak" : "aj")
                 screen.press(.enter)
-                await screen.wait { $0.text.contains("Now searching as") && $0.text.contains("1 of ") }
+                let name = number == 1 ? "ada@contoso" : "li.ming@contoso"
+                await screen.wait { $0.text.contains("Now searching as \(name)") && $0.text.contains("1 of ") }
                 #expect(provider.searches.count == before + 1)
                 #expect(screen.text.contains("of 100+") == (number != 1))
             }
