@@ -65,6 +65,8 @@ struct BrowsePage: Sendable {
     var source: BrowseSource
     /// Whether these follow those that came before; if not, they replace them.
     var isContinuation: Bool
+    /// Whether the copy on this machine that they come from is not complete yet.
+    var isPartial = false
 }
 
 /// Why something did not come, in the words of the command's errors.

@@ -189,6 +189,21 @@ import Testing
         #expect(!browser.shows("searching…"))
     }
 
+    @Test func `with --offline a copy that is not complete is said to be, also where it has people`() {
+        var browser = DrivenModel(isOffline: true)
+        browser.type("ad")
+        browser.wait(.milliseconds(150))
+        browser.send(
+            .people(
+                browser.searchNumber,
+                BrowsePage(
+                    people: [.ada], hasMore: false, source: .offline, isContinuation: false, isPartial: true)))
+        #expect(browser.shows("1 of 1 · incomplete copy") && browser.shows("directory sync goes on with it"))
+        browser.press(.control("r"))
+        browser.answer([.ada], source: .offline)
+        #expect(browser.shows("1 of 1 · offline copy") && !browser.shows("complete"))
+    }
+
     @Test func `pasted text is searched for as one line`() {
         var browser = DrivenModel()
         browser.press(.paste("Ada\nLove\u{1B}[2Jlace\t"))

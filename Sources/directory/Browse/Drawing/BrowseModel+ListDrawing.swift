@@ -47,7 +47,7 @@ extension BrowseModel {
         if !list.rows.isEmpty {
             let all = Self.grouped(list.rows.count) + (list.hasMore ? "+" : "")
             parts.append("\(Self.grouped(list.selected + 1)) of \(all)")
-            if list.source == .offline { parts.append("offline copy") }
+            if list.source == .offline { parts.append(list.isPartial ? "incomplete copy" : "offline copy") }
         }
         if search.running != nil || (search.due != nil && pauseUntil == nil) {
             parts.append("searching…")
@@ -71,6 +71,10 @@ extension BrowseModel {
                 isAllThereIs
                 ? "There are more: type more letters of the name." : "There are more: R reads the list anew."
             lines.append(ScreenLine("  " + words, .dimmed, columns: columns))
+        }
+        if lines.count < rows, list.isPartial {
+            lines.append(
+                ScreenLine("  The copy is not complete: directory sync goes on with it.", .dimmed, columns: columns))
         }
         return lines
     }
