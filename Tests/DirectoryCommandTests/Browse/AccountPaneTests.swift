@@ -190,4 +190,33 @@ import Testing
         browser.press(.character("a"))
         #expect(browser.shows("needs a sign-in"), "what the store says stays")
     }
+
+    @Test func `with several types each has its own sign-in to another account`() {
+        var browser = DrivenModel(accounts: [.ada], types: ["graph", "other"])
+        browser.press(.tab, .character("a"))
+        #expect(browser.shows("Sign in to another account: graph"))
+        #expect(browser.shows("Sign in to another account: other"))
+        browser.press(.character("G"), .enter)
+        #expect(browser.wanted == [.signIn(1, nil)] && browser.signInType == "other")
+        browser.send(.signIn(1, .failed(BrowseFailure(summary: "no"))))
+        browser.press(.enter)
+        #expect(browser.wanted.last == .signIn(2, nil) && browser.signInType == "other")
+        browser.press(.escape, .character("a"), .down, .character("s"))
+        #expect(browser.wanted.last == .signIn(3, nil) && browser.signInType == "graph")
+        var single = DrivenModel(accounts: [.ada], types: ["graph"])
+        single.press(.tab, .character("a"), .down, .down)
+        #expect(single.shows(">  Sign in to another account") && !single.shows("account: "))
+        single.press(.enter)
+        #expect(single.wanted == [.signIn(1, nil)] && single.signInType == nil)
+    }
+
+    @Test func `accounts of the same name are told apart by their types, others are not`() throws {
+        func account(_ id: String, _ label: String, _ type: String) -> BrowseAccount {
+            BrowseAccount(id: .init(rawValue: id), label: label, type: type, needsSignIn: false)
+        }
+        let told = BrowseAccount.toldApart([
+            account("1", "ada@x", "graph"), account("2", "ada@x", "other"), account("3", "eve@x", "other"),
+        ])
+        #expect(told.map(\.label) == ["ada@x (graph)", "ada@x (other)", "eve@x"])
+    }
 }

@@ -50,6 +50,8 @@ struct BrowseModel: Sendable {
 
     /// Whether the terminal shows pictures, so that photos come by themselves.
     let showsPictures: Bool
+    /// The types of accounts that have a directory.
+    let types: [String]
     /// Whether only the copy on this machine is asked.
     let isOffline: Bool
 
@@ -96,11 +98,13 @@ struct BrowseModel: Sendable {
     ///
     /// - Parameters:
     ///   - text: what is searched for first; may be empty.
+    ///   - types: the types of accounts that have a directory. Of several, each has its own sign-in to another account.
     ///   - showsPictures: whether the terminal can show pictures. Without, a photo is asked for with a key, and the terminal draws
     ///     it with blocks.
     ///   - isOffline: whether only the copy on this machine is asked (`--offline`): its answer is the last word.
-    init(text: String = "", showsPictures: Bool = false, isOffline: Bool = false) {
+    init(text: String = "", types: [String] = [], showsPictures: Bool = false, isOffline: Bool = false) {
         query = QueryText(text)
+        self.types = types
         self.showsPictures = showsPictures
         self.isOffline = isOffline
         detail.wantsPhoto = showsPictures

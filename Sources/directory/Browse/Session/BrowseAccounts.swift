@@ -78,7 +78,7 @@ final class BrowseAccounts {
             BrowseAccount(
                 id: $0.id, label: DisplayText.visible($0.label), type: $0.type, needsSignIn: $0.signInNeeded != nil)
         }
-        inbox.post(.accounts(listed, current: place?.account.id))
+        inbox.post(.accounts(BrowseAccount.toldApart(listed), current: place?.account.id))
     }
 
     /// Whether people of this type were not ruled out on the command line.
@@ -102,6 +102,9 @@ final class BrowseAccounts {
         }
     }
 
+    /// The types of accounts whose directory can be looked into.
+    var types: [String] { store.settings.types.filter { $0.graphAPI != nil }.map(\.name) }
+
     /// Ends the watching.
     func stop() { watching?.cancel() }
 
@@ -119,12 +122,13 @@ final class BrowseAccounts {
         }
     }
 
-    /// Signs in, to the type of this account or to the one of the command line, and uses the account from then on.
-    func signIn(_ number: Int, _ id: Account.ID?) async {
+    /// Signs in and uses the account from then on.
+    func signIn(_ number: Int, _ target: SignInTarget) async {
         do {
             var options = SignInOptions()
             var type = context.typeName(store.settings)
-            if let id, let account = try await store.account(id) {
+            if case .another(let named?) = target { type = named }
+            if case .account(let id) = target, let account = try await store.account(id) {
                 type = account.type
                 options.loginHint = account.userName
                 options.claims = demanded[id]

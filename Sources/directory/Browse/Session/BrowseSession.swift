@@ -78,7 +78,7 @@ final class BrowseSession<Behaviour: BrowseBehaviour> {
         case .use(let id):
             accounts.choose(id)
             tasks.begin(.account) { await self.accounts.tell() }
-        case .signIn(let number, let id): tasks.begin(.number(number)) { await self.accounts.signIn(number, id) }
+        case .signIn(let number, let whom): tasks.begin(.number(number)) { await self.accounts.signIn(number, whom) }
         case .copy(let text): copy(text)
         case .export(let users): tasks.begin(.export) { await self.export(users) }
         case .redraw: terminal.redraw()
