@@ -43,6 +43,17 @@ import Testing
         }
     }
 
+    @Test func `a first sign-in that the network fails speaks of no saved one`() async throws {
+        let terminal = try await Terminal()
+        terminal.provider.close()
+        _ = try await terminal.browse { screen in
+            await screen.wait(for: "Nobody is signed in")
+            screen.press(.enter)
+            let shown = await screen.wait(for: "What helps")
+            #expect(shown?.text.contains("saved sign-in") == false)
+        }
+    }
+
     @Test func `the next page is asked for near the end, and not before`() async throws {
         var configuration = LoopbackProvider.Configuration()
         configuration.people = 20_000

@@ -180,6 +180,18 @@ import Testing
         #expect(browser.shows("Only the beginning of what was pasted"))
     }
 
+    @Test func `the end of the room for what is typed is told`() {
+        var browser = DrivenModel()
+        browser.press(.paste(String(repeating: "a", count: QueryText.mostBytes)))
+        #expect(!browser.shows("Only the beginning"))
+        browser.type("b")
+        #expect(browser.shows("Longer than this no text is searched for."))
+        #expect(browser.model.query.text.utf8.count == QueryText.mostBytes)
+        browser.press(.backspace)
+        browser.type("b")
+        #expect(!browser.shows("Longer than this"))
+    }
+
     @Test func `with --offline the copy's answer is the last`() {
         var browser = DrivenModel(isOffline: true)
         browser.type("ad")

@@ -92,12 +92,17 @@ extension BrowseModel {
                 ("y", "copy menu"), ("space", "mark"), ("M", "groups"), ("a", "account"), ("[", "back"),
             ]
             if !marked.isEmpty { keys.insert(("ctrl-s", "export"), at: 2) }
-            return keys + [help, quit]
+            return kept(keys) + [help, quit]
         case .detail:
-            return [
+            return kept([
                 ("Esc", "list"), ("/", "search"), ("c", "copy mail"), ("m", "manager"), ("r", "reports"),
                 ("y", "copy menu"), ("M", "groups"), ("p", "photo"), ("a", "account"), help, quit,
-            ]
+            ])
         }
+    }
+
+    /// Those of the keys that lead somewhere: the copy on this machine has nothing of what is around a person.
+    private func kept(_ keys: [(key: String, words: String)]) -> [(key: String, words: String)] {
+        isOffline ? keys.filter { !["m", "r", "M", "p"].contains($0.key) } : keys
     }
 }

@@ -116,6 +116,7 @@ extension BrowseModel {
 
     /// Shows or hides photos.
     mutating func togglePhoto() {
+        if isOffline { return say("Photos are not kept offline.") }
         guard let row = list.selection, !row.id.isEmpty else { return sayNobody() }
         detail.wantsPhoto.toggle()
         detail.photoFailure = nil

@@ -43,7 +43,10 @@ extension BrowseModel {
     private mutating func pressInQuery(_ key: Key) {
         switch key {
         case .character("?"): cover = .help(down: 0)
-        case .character(let character): edit { $0.insert(String(character)) }
+        case .character(let character):
+            var isCut = false
+            edit { isCut = $0.insert(String(character)) }
+            if isCut { say("Longer than this no text is searched for.", .warning) }
         case .left: query.move(by: -1)
         case .right: query.move(by: 1)
         case .home, .control("a"): query.moveToStart()

@@ -149,7 +149,12 @@ final class BrowseAccounts {
             await tell()
         } catch {
             guard !Task.isCancelled else { return }
-            inbox.post(.signIn(number, .failed(BrowseFailure(reporting: error))))
+            var failure = BrowseFailure(reporting: error)
+            // What is said of a sign-in that was saved is untrue where there is none.
+            if known.isEmpty {
+                failure.hint = failure.hint?.replacing("; the saved sign-in is untouched", with: "")
+            }
+            inbox.post(.signIn(number, .failed(failure)))
         }
     }
 
