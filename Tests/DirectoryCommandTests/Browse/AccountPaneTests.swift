@@ -218,5 +218,13 @@ import Testing
             account("1", "ada@x", "graph"), account("2", "ada@x", "other"), account("3", "eve@x", "other"),
         ])
         #expect(told.map(\.label) == ["ada@x (graph)", "ada@x (other)", "eve@x"])
+        let long = BrowseAccount.toldApart([
+            account("1", "ada.lovelace@contoso.com", "graph"), account("2", "ada.lovelace@contoso.com", "other"),
+        ])
+        for columns in [40, 60, 120] {
+            #expect(DrivenModel(columns: columns, accounts: long).lines[0].hasSuffix(" (graph)"), "\(columns)")
+        }
+        let menu = DrivenModel(accounts: long)
+        #expect(menu.model.accountName == "ada.lovelace@contoso.com (graph)")
     }
 }

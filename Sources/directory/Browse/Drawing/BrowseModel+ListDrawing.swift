@@ -74,7 +74,7 @@ extension BrowseModel {
         }
         if lines.count < rows, list.isPartial {
             lines.append(
-                ScreenLine("  The copy is not complete: directory sync goes on with it.", .dimmed, columns: columns))
+                ScreenLine("  Not complete: directory sync goes on with it.", .dimmed, columns: columns))
         }
         return lines
     }

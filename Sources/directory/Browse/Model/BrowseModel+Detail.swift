@@ -159,8 +159,7 @@ extension BrowseModel {
 
     /// Says that the answer for the text is not there yet.
     mutating func saySearching() {
-        let after = pauseUntil == nil ? "" : " It is asked for after the pause."
-        say("Still searching for \(DisplayText.visible(query.wanted)).\(after)", .warning)
+        say("Still searching for \(DisplayText.visible(query.wanted)).", .warning)
         notice?.isUntilAnswer = true
     }
 }
