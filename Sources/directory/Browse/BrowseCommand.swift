@@ -29,7 +29,8 @@ struct BrowseCommand {
                 into: inbox, environment: context.world.environment, usesColour: console.usesColour)
         }
         let model = BrowseModel(
-            text: context.invocation.arguments("TEXT").joined(separator: " "), showsPictures: terminal.showsPictures,
+            text: context.invocation.arguments("TEXT").joined(separator: " "), types: accounts.types,
+            showsPictures: terminal.showsPictures,
             isOffline: context.invocation.flag("offline"))
         let session = BrowseSession(model, terminal, inbox, context, accounts)
         do {

@@ -1,6 +1,14 @@
 import DirectorySearch
 import OAuth2AccountStore
 
+/// Whom a sign-in is for.
+enum SignInTarget: Hashable, Sendable {
+    /// This account, anew.
+    case account(Account.ID)
+    /// Another account, of this type; without one of the type that the command line or the settings name.
+    case another(type: String?)
+}
+
 /// Something that the model of the browser wants done. Numbers grow, and an answer names its number.
 enum BrowseEffect: Sendable {
     /// A ``BrowseEvent/tick`` at this time, counted as the times given to the model are. One is enough: a later wish replaces it.
@@ -27,8 +35,8 @@ enum BrowseEffect: Sendable {
     case cancel(Int)
     /// This account from now on.
     case use(Account.ID)
-    /// Sign in, to the type of this account or, without one, to the type that the command line or the settings name.
-    case signIn(Int, Account.ID?)
+    /// Sign in.
+    case signIn(Int, SignInTarget)
     /// Put this text where it can be pasted.
     case copy(String)
     /// Write these people to a file.

@@ -47,6 +47,16 @@ struct BrowseAccount: Hashable, Sendable {
     var type: String
     /// Whether it has to be signed in to again.
     var needsSignIn: Bool
+
+    /// The accounts with labels that tell them apart: where two types have one of the same name, each says its type.
+    static func toldApart(_ accounts: [BrowseAccount]) -> [BrowseAccount] {
+        let counts = Dictionary(accounts.map { ($0.label, 1) }, uniquingKeysWith: +)
+        return accounts.map { account in
+            var account = account
+            if counts[account.label, default: 0] > 1 { account.label += " (\(account.type))" }
+            return account
+        }
+    }
 }
 
 /// Where people come from.
@@ -65,6 +75,8 @@ struct BrowsePage: Sendable {
     var source: BrowseSource
     /// Whether these follow those that came before; if not, they replace them.
     var isContinuation: Bool
+    /// Whether the copy on this machine that they come from is not complete yet.
+    var isPartial = false
 }
 
 /// Why something did not come, in the words of the command's errors.

@@ -131,4 +131,100 @@ import Testing
         browser.press(.enter, .down, .enter)
         #expect(browser.wanted == [.use("a2"), .search(1, "ada")])
     }
+
+    @Test func `an account that another program removed is said to be, and Enter signs in from where one was`() {
+        for pane in BrowseModel.Pane.allCases {
+            var browser = DrivenModel(accounts: [.ada])
+            browser.list([.ada])
+            browser.press(.character(" "))
+            while browser.model.focus != pane { browser.press(.tab) }
+            browser.forget()
+            browser.send(.accounts([], current: nil))
+            #expect(browser.shows("The account was removed by another program. Nobody is marked any more."))
+            #expect(browser.shows("Nobody is signed in yet.") && browser.shows("Enter sign in"))
+            browser.press(.enter)
+            #expect(browser.wanted == [.signIn(browser.lastNumber, nil)])
+        }
+        var browser = DrivenModel(accounts: [.ada, .eve])
+        browser.list([.ada])
+        browser.send(.accounts([.eve], current: BrowseAccount.eve.id))
+        #expect(
+            browser.shows("The account was removed by another program. Now searching as eve@fabrikam.com."))
+    }
+
+    @Test func `marks that a sign-in to another account loses are said to be`() {
+        var browser = DrivenModel(accounts: [.ada])
+        browser.list([.ada])
+        browser.press(.character(" "), .character("a"), .character("G"), .enter)
+        browser.send(.signIn(browser.lastNumber, .done(label: "eve@fabrikam.com")))
+        browser.send(.accounts([.ada, .eve], current: BrowseAccount.eve.id))
+        #expect(browser.shows("Signed in as eve@fabrikam.com. Nobody is marked any more."))
+    }
+
+    @Test func `a sign-in that the directory accepts again is not asked for`() {
+        var browser = DrivenModel(accounts: [.ada])
+        browser.list([.ada])
+        browser.press(.character("R"))
+        let refused = BrowseFailure(summary: "the directory does not accept the sign-in", needsSignIn: true)
+        browser.send(.failed(browser.searchNumber, refused))
+        browser.press(.character("a"))
+        #expect(browser.shows("needs a sign-in"))
+        browser.send(.accounts([.ada], current: BrowseAccount.ada.id))
+        #expect(browser.shows("needs a sign-in"), "the store knows nothing of it")
+        browser.press(.escape, .character("R"))
+        browser.answer([.ada], source: .offline)
+        browser.press(.character("a"))
+        #expect(browser.shows("needs a sign-in"), "the copy on this machine does not ask who searches")
+        browser.press(.escape)
+        browser.answer([.ada])
+        browser.press(.character("a"))
+        #expect(!browser.shows("needs a sign-in"))
+        browser.forget()
+        browser.press(.enter)
+        #expect(browser.wanted.isEmpty)
+        var ada = BrowseAccount.ada
+        ada.needsSignIn = true
+        browser.send(.accounts([ada], current: ada.id))
+        browser.press(.character("R"))
+        browser.answer([.ada])
+        browser.press(.character("a"))
+        #expect(browser.shows("needs a sign-in"), "what the store says stays")
+    }
+
+    @Test func `with several types each has its own sign-in to another account`() {
+        var browser = DrivenModel(accounts: [.ada], types: ["graph", "other"])
+        browser.press(.tab, .character("a"))
+        #expect(browser.shows("Sign in to another account: graph"))
+        #expect(browser.shows("Sign in to another account: other"))
+        browser.press(.character("G"), .enter)
+        #expect(browser.wanted == [.signIn(1, nil)] && browser.signInType == "other")
+        browser.send(.signIn(1, .failed(BrowseFailure(summary: "no"))))
+        browser.press(.enter)
+        #expect(browser.wanted.last == .signIn(2, nil) && browser.signInType == "other")
+        browser.press(.escape, .character("a"), .down, .character("s"))
+        #expect(browser.wanted.last == .signIn(3, nil) && browser.signInType == "graph")
+        var single = DrivenModel(accounts: [.ada], types: ["graph"])
+        single.press(.tab, .character("a"), .down, .down)
+        #expect(single.shows(">  Sign in to another account") && !single.shows("account: "))
+        single.press(.enter)
+        #expect(single.wanted == [.signIn(1, nil)] && single.signInType == nil)
+    }
+
+    @Test func `accounts of the same name are told apart by their types, others are not`() throws {
+        func account(_ id: String, _ label: String, _ type: String) -> BrowseAccount {
+            BrowseAccount(id: .init(rawValue: id), label: label, type: type, needsSignIn: false)
+        }
+        let told = BrowseAccount.toldApart([
+            account("1", "ada@x", "graph"), account("2", "ada@x", "other"), account("3", "eve@x", "other"),
+        ])
+        #expect(told.map(\.label) == ["ada@x (graph)", "ada@x (other)", "eve@x"])
+        let long = BrowseAccount.toldApart([
+            account("1", "ada.lovelace@contoso.com", "graph"), account("2", "ada.lovelace@contoso.com", "other"),
+        ])
+        for columns in [40, 60, 120] {
+            #expect(DrivenModel(columns: columns, accounts: long).lines[0].hasSuffix(" (graph)"), "\(columns)")
+        }
+        let menu = DrivenModel(accounts: long)
+        #expect(menu.model.accountName == "ada.lovelace@contoso.com (graph)")
+    }
 }

@@ -80,6 +80,55 @@ import Testing
         #expect(!browser.wanted.contains(.reports(3, "grace")), "what is known is not asked again")
     }
 
+    @Test func `R reads reports anew, with the cursor on the same person, and [ still goes back`() {
+        var browser = DrivenModel()
+        browser.list([.grace], for: "gr")
+        func reports(_ people: [User]) -> UserDetail {
+            var answer = UserDetail(user: User())
+            answer.reports = .value(people.map { DirectoryObject(json: $0.json) })
+            return answer
+        }
+        browser.press(.character("r"))
+        browser.send(.detail(2, reports([.ada, .adam])))
+        browser.press(.down)
+        browser.answerDetail()
+        browser.forget()
+        browser.press(.character("R"))
+        #expect(browser.wanted == [.reports(browser.lastNumber, "grace")])
+        #expect(browser.names == ["Ada Lovelace", "Adam Smith"])
+        browser.send(.detail(browser.lastNumber, reports([.adele, .ada, .adam])))
+        #expect(browser.names == ["Adele Vance", "Ada Lovelace", "Adam Smith"] && browser.selected == "Adam Smith")
+        #expect(browser.shows("Reports of Grace Hopper"))
+        browser.press(.character("R"))
+        browser.send(.failed(browser.lastNumber, BrowseFailure(summary: "the network does not answer")))
+        #expect(browser.shows("The network does not answer.") && browser.names.count == 3)
+        browser.press(.character("R"))
+        browser.send(.detail(browser.lastNumber, reports([])))
+        #expect(browser.shows("Nobody reports to Grace Hopper.") && browser.names.count == 3)
+        browser.press(.character("["))
+        #expect(browser.names == ["Grace Hopper"] && browser.model.past.isEmpty)
+    }
+
+    @Test func `R reads a manager anew, and a new text is searched for`() {
+        var browser = DrivenModel()
+        browser.list([.ada])
+        browser.answerDetail { $0.manager = .value(.grace) }
+        browser.press(.character("m"))
+        browser.answerDetail()
+        browser.forget()
+        browser.press(.character("R"))
+        #expect(browser.wanted == [.detail(browser.lastNumber, "ada")])
+        var answer = UserDetail(user: .ada)
+        answer.manager = .value(.adele)
+        browser.send(.detail(browser.lastNumber, answer))
+        #expect(browser.names == ["Adele Vance"] && browser.shows("Manager of Ada Lovelace"))
+        browser.press(.character("/"))
+        browser.type("x")
+        browser.forget()
+        browser.press(.control("r"))
+        #expect(browser.wanted == [.search(browser.lastNumber, "adx")])
+    }
+
     @Test func `nobody reports, or it is not permitted: the list stays`() {
         var browser = DrivenModel()
         browser.list([.ada, .adam])

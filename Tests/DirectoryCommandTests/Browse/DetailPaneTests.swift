@@ -237,4 +237,21 @@ import Testing
         #expect(photos["29"] == nil)
         #expect(photos["large"] != nil)
     }
+
+    @Test func `with --offline photos are said not to be kept, and the line of keys has those that lead somewhere`() {
+        for pane in [BrowseModel.Pane.list, .detail] {
+            var browser = DrivenModel(columns: 200, isOffline: true)
+            browser.type("ad")
+            browser.wait(.milliseconds(150))
+            browser.answer([.ada], source: .offline)
+            browser.press(.down)
+            browser.answerDetail()
+            while browser.model.focus != pane { browser.press(.tab) }
+            let keys = browser.lines.last ?? ""
+            #expect(keys.contains("c copy mail") && keys.contains("y copy menu") && keys.contains("? help"))
+            for key in ["m manager", "r reports", "M groups", "p photo"] { #expect(!keys.contains(key)) }
+            browser.press(.character("p"))
+            #expect(browser.shows("Photos are not kept offline."))
+        }
+    }
 }

@@ -12,6 +12,8 @@ struct DrivenModel {
     /// What was wanted since the last ``forget()``, without ticks.
     var wanted: [Wish] = []
     private(set) var wake: Duration?
+    /// The type that the last sign-in to another account was wanted for.
+    private(set) var signInType: String?
     /// The last look into the copy on this machine that was wanted.
     private(set) var glance: (number: Int, text: String)?
 
@@ -34,9 +36,9 @@ struct DrivenModel {
 
     init(
         _ text: String = "", columns: Int = 80, rows: Int = 24, accounts: [BrowseAccount]? = [.ada],
-        showsPictures: Bool = false, isOffline: Bool = false
+        types: [String] = [], showsPictures: Bool = false, isOffline: Bool = false
     ) {
-        model = BrowseModel(text: text, showsPictures: showsPictures, isOffline: isOffline)
+        model = BrowseModel(text: text, types: types, showsPictures: showsPictures, isOffline: isOffline)
         send(.resized(ScreenSize(columns: columns, rows: rows)))
         if let accounts { send(.accounts(accounts, current: accounts.first?.id)) }
     }
@@ -55,7 +57,13 @@ struct DrivenModel {
             case .photo(let number, let id): wanted.append(.photo(number, id))
             case .cancel(let number): wanted.append(.cancel(number))
             case .use(let id): wanted.append(.use(id.rawValue))
-            case .signIn(let number, let id): wanted.append(.signIn(number, id?.rawValue))
+            case .signIn(let number, let whom):
+                switch whom {
+                case .account(let id): wanted.append(.signIn(number, id.rawValue))
+                case .another(let type):
+                    wanted.append(.signIn(number, nil))
+                    signInType = type
+                }
             case .copy(let text): wanted.append(.copy(text))
             case .export(let users): wanted.append(.export(users.map { $0.id ?? "" }))
             case .redraw: wanted.append(.redraw)

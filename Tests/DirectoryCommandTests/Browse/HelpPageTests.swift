@@ -102,4 +102,19 @@ import Testing
         browser.press(.character("L"))
         #expect(!browser.shows("n=699 "))
     }
+
+    @Test(arguments: [20, 33, 34, 40, 60, 80]) func `no word of the help page is cut`(columns: Int) {
+        let text = KeyHelp.lines(columns).map { $0.pieces.map(\.text).joined() }
+        #expect(!text.contains { $0.contains("…") })
+        let words = text.joined(separator: " ").split(separator: " ")
+        let all = words.joined(separator: " ")
+        for entry in KeyHelp.sections.flatMap(\.entries) {
+            #expect(all.contains("\(entry.shown) \(entry.words)"), "\(entry.shown)")
+        }
+        #expect(KeyHelp.lines(columns).allSatisfy { $0.width <= columns })
+    }
+
+    @Test func `what the page says to work everywhere is not said of pages without panes`() {
+        #expect(KeyHelp.sections.map(\.title).contains("In every pane"))
+    }
 }

@@ -131,4 +131,10 @@ import Testing
             reporting: DirectoryError(.notPermitted(permissions: ["User.Read.All"]), status: 403))
         #expect(denied.summary.contains("User.Read.All") && !denied.needsSignIn && !denied.isNetwork)
     }
+
+    @Test func `a failure of the browser's own is told in its own words`() {
+        #expect(BrowseFailure(reporting: BrowseFailure.nobody) == .nobody)
+        let partial = BrowseFailure(summary: "the copy on this machine is not complete", reason: "x", hint: "y")
+        #expect(BrowseFailure(reporting: partial) == partial)
+    }
 }

@@ -106,7 +106,25 @@ extension Terminal {
     }
 
     /// The requests for lists of people so far.
-    var searches: [String] {
-        provider.log().filter { $0.method == "GET" && $0.path.hasSuffix("/users") }.map { $0.query ?? "" }
+    var searches: [String] { provider.searches }
+
+    /// Settings with a second type, `other`, that leads to another provider.
+    func nested(beside other: LoopbackProvider) -> String {
+        """
+        {"defaultType": "local", "types": {"local": \(type(provider)), "other": \(type(other))}}
+        """
     }
+
+    private func type(_ provider: LoopbackProvider) -> String {
+        """
+        {"issuer": "\(provider.issuer)", "clientId": "\(provider.clientID)",
+        "redirectUri": "http://127.0.0.1/callback", "graphAPI": "\(provider.graphBase)",
+        "scopes": ["openid", "profile", "offline_access", "User.Read", "User.ReadBasic.All"]}
+        """
+    }
+}
+
+extension LoopbackProvider {
+    /// The requests for lists of people so far.
+    var searches: [String] { log().filter { $0.method == "GET" && $0.path.hasSuffix("/users") }.map { $0.query ?? "" } }
 }

@@ -43,6 +43,17 @@ import Testing
         }
     }
 
+    @Test func `a first sign-in that the network fails speaks of no saved one`() async throws {
+        let terminal = try await Terminal()
+        terminal.provider.close()
+        _ = try await terminal.browse { screen in
+            await screen.wait(for: "Nobody is signed in")
+            screen.press(.enter)
+            let shown = await screen.wait(for: "What helps")
+            #expect(shown?.text.contains("saved sign-in") == false)
+        }
+    }
+
     @Test func `the next page is asked for near the end, and not before`() async throws {
         var configuration = LoopbackProvider.Configuration()
         configuration.people = 20_000
@@ -130,6 +141,50 @@ import Testing
         let accounts = await terminal.run("accounts", "--output", "json").output
         #expect(accounts.contains("li.ming@contoso.example"))
         #expect(await terminal.run("me").output.contains("Ada"))
+    }
+
+    @Test func `another account's people come from its own directory`() async throws {
+        var configuration = LoopbackProvider.Configuration()
+        configuration.people = 20_000
+        let other = try await LoopbackProvider(configuration: configuration)
+        defer { other.close() }
+        let terminal = try await Terminal()
+        try terminal.write(settings: terminal.nested(beside: other))
+        _ = await terminal.run("sign-in")
+        terminal.person(.approvesAs("li.ming@contoso.example"))
+        #expect(await terminal.run("sign-in", "--type", "other").status == 0)
+        _ = try await terminal.browse("ma") { screen in
+            await screen.wait { $0.text.contains("1 of ") && !$0.text.contains("searching") }
+            for (number, provider) in [other, terminal.provider, other].enumerated() {
+                let before = provider.searches.count
+                screen.press(.tab)
+                if number > 0 { screen.press(.backTab) }
+                screen.type(number == 1 ? "ak" : "aj")
+                screen.press(.enter)
+                let name = number == 1 ? "ada@contoso" : "li.ming@contoso"
+                await screen.wait { $0.text.contains("Now searching as \(name)") && $0.text.contains("1 of ") }
+                #expect(provider.searches.count == before + 1)
+                #expect(screen.text.contains("of 100+") == (number != 1))
+            }
+        }
+    }
+
+    @Test func `the only account that another process signs in is used`() async throws {
+        let other = try await LoopbackProvider()
+        defer { other.close() }
+        let terminal = try await Terminal()
+        try terminal.write(settings: terminal.nested(beside: other))
+        _ = try await terminal.browse("ada") { screen in
+            await screen.wait(for: "Nobody is signed in")
+            terminal.browseTerminal = nil
+            _ = await terminal.run("sign-in", "--type", "other")
+            await screen.wait { $0.text.contains("Ada Lovelace") || $0.text.contains("No account is chosen") }
+            #expect(!screen.text.contains("No account is chosen"))
+        }
+        #expect(other.searches.count == 1 && terminal.searches.isEmpty)
+        _ = try await terminal.browse("ada", "--type", "local") { screen in
+            await screen.wait(for: "No account is chosen")
+        }
     }
 
     @Test func `the end of the program from outside gives the terminal back`() async throws {

@@ -180,6 +180,18 @@ import Testing
         #expect(browser.shows("Only the beginning of what was pasted"))
     }
 
+    @Test func `the end of the room for what is typed is told`() {
+        var browser = DrivenModel()
+        browser.press(.paste(String(repeating: "a", count: QueryText.mostBytes)))
+        #expect(!browser.shows("Only the beginning"))
+        browser.type("b")
+        #expect(browser.shows("Longer than this no text is searched for."))
+        #expect(browser.model.query.text.utf8.count == QueryText.mostBytes)
+        browser.press(.backspace)
+        browser.type("b")
+        #expect(!browser.shows("Longer than this"))
+    }
+
     @Test func `with --offline the copy's answer is the last`() {
         var browser = DrivenModel(isOffline: true)
         browser.type("ad")
@@ -187,6 +199,21 @@ import Testing
         browser.answer([.ada], source: .offline)
         #expect(browser.shows("offline copy"))
         #expect(!browser.shows("searching…"))
+    }
+
+    @Test func `with --offline a copy that is not complete is said to be, also where it has people`() {
+        var browser = DrivenModel(isOffline: true)
+        browser.type("ad")
+        browser.wait(.milliseconds(150))
+        browser.send(
+            .people(
+                browser.searchNumber,
+                BrowsePage(
+                    people: [.ada], hasMore: false, source: .offline, isContinuation: false, isPartial: true)))
+        #expect(browser.shows("1 of 1 · incomplete copy") && browser.shows("directory sync goes on with it"))
+        browser.press(.control("r"))
+        browser.answer([.ada], source: .offline)
+        #expect(browser.shows("1 of 1 · offline copy") && !browser.shows("complete"))
     }
 
     @Test func `pasted text is searched for as one line`() {
@@ -235,6 +262,21 @@ import Testing
         browser.wait(.milliseconds(1))
         #expect(browser.wanted == [.search(2, "adele")])
         #expect(!browser.shows("pause"))
+    }
+
+    @Test(arguments: [(80, 24), (40, 10), (20, 5)])
+    func `what is done during a pause is told beside the countdown`(_ columns: Int, _ rows: Int) {
+        var browser = DrivenModel(columns: columns, rows: rows)
+        browser.list([.ada])
+        browser.press(.character("R"))
+        browser.send(.failed(browser.searchNumber, Self.throttled))
+        browser.press(.character("c"))
+        browser.send(.copied("a@b", by: "xsel"))
+        #expect(browser.shows("Copied") && browser.shows("12 s"))
+        browser.send(.exportFailed("full"))
+        #expect(browser.shows("Nobody") && browser.shows("12 s"))
+        browser.press(.character("k"))
+        #expect(!browser.shows("Nobody") && browser.shows("12 s."))
     }
 
     @Test func `a pause without end is cut to a day, and one of nothing lasts a second`() {

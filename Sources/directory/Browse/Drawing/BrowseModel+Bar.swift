@@ -1,12 +1,23 @@
 // MARK: The line of keys, and what is said above it
 
 extension BrowseModel {
-    /// What is said: the countdown before all else, then what was just done or went wrong.
+    /// What is said: what was just done or went wrong, and below it the countdown. Where there is one row for both, the countdown is short.
     var noticeLines: [ScreenLine] {
-        let (text, style) = said
-        guard !text.isEmpty else { return [] }
         let columns = size.columns
-        return DisplayText.wrapped(text, to: columns, limit: max(1, min(3, layout.bodyRows / 3))).map { part in
+        let limit = max(1, min(3, layout.bodyRows / 3))
+        var (text, style) = said
+        var below: [String] = []
+        if let seconds = pauseSeconds, let countdown {
+            below = DisplayText.wrapped(countdown, to: columns)
+            if below.count > (text.isEmpty ? limit : 1) { below = ["Pause: \(seconds) s."] }
+            if !text.isEmpty, limit == 1 {
+                let short = " · pause \(seconds) s"
+                text = DisplayText.truncated(text, to: max(0, columns - DisplayText.width(short))) + short
+                below = []
+            }
+        }
+        let above = text.isEmpty ? [] : DisplayText.wrapped(text, to: columns, limit: limit - below.count)
+        return (above.map { ($0, style) } + below.map { ($0, .warning) }).map { part, style in
             var line = ScreenLine(part, style, columns: columns)
             line.fill()
             return line
@@ -14,7 +25,6 @@ extension BrowseModel {
     }
 
     private var said: (String, ScreenStyle) {
-        if let countdown { return (countdown, .warning) }
         if let notice { return (notice.text, notice.style) }
         guard cover == nil else { return ("", .plain) }
         if let failure = search.failure, !list.rows.isEmpty {
@@ -82,12 +92,17 @@ extension BrowseModel {
                 ("y", "copy menu"), ("space", "mark"), ("M", "groups"), ("a", "account"), ("[", "back"),
             ]
             if !marked.isEmpty { keys.insert(("ctrl-s", "export"), at: 2) }
-            return keys + [help, quit]
+            return kept(keys) + [help, quit]
         case .detail:
-            return [
+            return kept([
                 ("Esc", "list"), ("/", "search"), ("c", "copy mail"), ("m", "manager"), ("r", "reports"),
                 ("y", "copy menu"), ("M", "groups"), ("p", "photo"), ("a", "account"), help, quit,
-            ]
+            ])
         }
+    }
+
+    /// Those of the keys that lead somewhere: the copy on this machine has nothing of what is around a person.
+    private func kept(_ keys: [(key: String, words: String)]) -> [(key: String, words: String)] {
+        isOffline ? keys.filter { !["m", "r", "M", "p"].contains($0.key) } : keys
     }
 }

@@ -40,16 +40,21 @@ extension BrowseModel {
             line.add(place == selected ? ">" : " ")
             line.add(account.id == current ? "* " : "  ", .good)
             line.add(DisplayText.visible(account.label))
-            line.add("  " + DisplayText.visible(account.type), .dimmed)
-            if account.needsSignIn { line.add("  needs a sign-in", .warning) }
+            let type = DisplayText.visible(account.type)
+            if !account.label.hasSuffix(" (\(type))") { line.add("  " + type, .dimmed) }
+            if needsSignIn(account) { line.add("  needs a sign-in", .warning) }
             line.fill()
             return place == selected ? line.all(.selected) : line
         }
-        var line = ScreenLine(columns: columns)
-        line.add(selected == accounts.count ? ">  " : "   ")
-        line.add("Sign in to another account")
-        line.fill()
-        lines.append(selected == accounts.count ? line.all(.selected) : line)
+        for (place, target) in signIns.enumerated() {
+            let isSelected = place + accounts.count == selected
+            var line = ScreenLine(columns: columns)
+            line.add(isSelected ? ">  " : "   ")
+            line.add("Sign in to another account")
+            if case .another(let type?) = target { line.add(": " + DisplayText.visible(type)) }
+            line.fill()
+            lines.append(isSelected ? line.all(.selected) : line)
+        }
         return lines
     }
 

@@ -34,8 +34,8 @@ extension BrowseModel {
             switch list.origin {
             case .nothing: "People"
             case .search(let text, _): "People · \(DisplayText.visible(text))"
-            case .reports(let name): "Reports of \(name)"
-            case .manager(let name): "Manager of \(name)"
+            case .reports(let name, _): "Reports of \(name)"
+            case .manager(let name, _): "Manager of \(name)"
             }
         return heading(title, listCount, columns, isActive: focus == .list && cover == nil)
     }
@@ -47,7 +47,7 @@ extension BrowseModel {
         if !list.rows.isEmpty {
             let all = Self.grouped(list.rows.count) + (list.hasMore ? "+" : "")
             parts.append("\(Self.grouped(list.selected + 1)) of \(all)")
-            if list.source == .offline { parts.append("offline copy") }
+            if list.source == .offline { parts.append(list.isPartial ? "incomplete copy" : "offline copy") }
         }
         if search.running != nil || (search.due != nil && pauseUntil == nil) {
             parts.append("searching…")
@@ -71,6 +71,10 @@ extension BrowseModel {
                 isAllThereIs
                 ? "There are more: type more letters of the name." : "There are more: R reads the list anew."
             lines.append(ScreenLine("  " + words, .dimmed, columns: columns))
+        }
+        if lines.count < rows, list.isPartial {
+            lines.append(
+                ScreenLine("  Not complete: directory sync goes on with it.", .dimmed, columns: columns))
         }
         return lines
     }

@@ -109,8 +109,18 @@ extension BrowseModel {
             line.add(shown, .input)
         }
         line.fill(to: size.columns - accountRoom + 2)
-        if accountRoom > 2 { line.add(DisplayText.truncated(account, to: accountRoom - 2), .label) }
+        if accountRoom > 2 { line.add(shortened(account, accountRoom - 2), .label) }
         return (line, min(start + cursor, size.columns - 1))
+    }
+
+    /// The name of the account in so many columns. A type that tells it from another one of its name is cut last.
+    private func shortened(_ account: String, _ columns: Int) -> String {
+        let type = currentAccount.map { " (\(DisplayText.visible($0.type)))" } ?? ""
+        let room = columns - DisplayText.width(type)
+        guard !type.isEmpty, account.hasSuffix(type), room > 2 else {
+            return DisplayText.truncated(account, to: columns)
+        }
+        return DisplayText.truncated(String(account.dropLast(type.count)), to: room) + type
     }
 
     /// Whom the searches are sent as, in words.

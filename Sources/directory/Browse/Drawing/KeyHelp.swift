@@ -12,7 +12,7 @@ enum KeyHelp {
     /// Keys that mean something in the same place.
     struct Section: Sendable {
         var title: String
-        /// The pane that they are for; nil: everywhere.
+        /// The pane that they are for; nil: every one.
         var pane: BrowseModel.Pane?
         var entries: [Entry]
     }
@@ -57,7 +57,7 @@ enum KeyHelp {
                 Entry(shown: "q", keys: [.character("q")], words: "quit"),
             ]),
         Section(
-            title: "Everywhere", pane: nil,
+            title: "In every pane", pane: nil,
             entries: [
                 Entry(shown: "Tab", keys: [.tab, .backTab], words: "the next pane"),
                 Entry(shown: "ctrl-s", keys: [.control("s")], words: "export the marked people"),
@@ -68,19 +68,32 @@ enum KeyHelp {
             ]),
     ]
 
-    /// The page on a screen of so many columns.
+    /// The column that words begin at, and the fewest columns that they are worth it for: on less they go below their keys.
+    private static let wordsColumn = 18
+    private static let fewestForWords = 16
+
+    /// The page on a screen of so many columns. No word is cut: what has no room goes on below.
     static func lines(_ columns: Int) -> [ScreenLine] {
         var lines: [ScreenLine] = []
+        let isBeside = columns >= wordsColumn + fewestForWords
+        let start = isBeside ? wordsColumn : 4
         for section in sections {
             if !lines.isEmpty { lines.append(ScreenLine(columns: columns)) }
-            lines.append(ScreenLine(section.title, .heading, columns: columns))
+            lines += DisplayText.wrapped(section.title, to: columns).map { ScreenLine($0, .heading, columns: columns) }
             for entry in section.entries {
                 var line = ScreenLine(columns: columns)
                 line.add("  ")
                 line.add(entry.shown, .key)
-                line.fill(to: 17)
-                line.add(" " + entry.words)
-                lines.append(line)
+                if !isBeside {
+                    lines.append(line)
+                    line = ScreenLine(columns: columns)
+                }
+                for part in DisplayText.wrapped(entry.words, to: columns - start) {
+                    line.fill(to: start)
+                    line.add(part)
+                    lines.append(line)
+                    line = ScreenLine(columns: columns)
+                }
             }
         }
         return lines

@@ -3,8 +3,8 @@ import OAuth2AccountStore
 /// A sign-in that was begun here.
 struct SignInUnderWay: Sendable {
     var number: Int
-    /// The account that is signed in to again; nil: another one.
-    var account: Account.ID?
+    /// Whom it is for.
+    var target: SignInTarget
     /// How far it is.
     var progress: SignInProgress?
     /// Why it did not work.
@@ -22,10 +22,24 @@ extension BrowseModel {
 
     mutating func take(_ accounts: [BrowseAccount], _ current: Account.ID?) {
         self.accounts = accounts
-        if case .accounts(let selected) = cover { cover = .accounts(selected: min(selected, accounts.count)) }
+        refused.formIntersection(accounts.map(\.id))
+        if case .accounts(let selected) = cover {
+            cover = .accounts(selected: min(selected, accounts.count + signIns.count - 1))
+        }
         guard current != self.current else { return }
+        let before = self.current
+        let lost = marked.isEmpty ? nil : "Nobody is marked any more."
         self.current = current
         startAnew()
+        guard let before else { return }
+        if !accounts.contains(where: { $0.id == before }) {
+            let next = currentAccount.map { "Now searching as \(DisplayText.visible($0.label))." }
+            let words = ["The account was removed by another program.", next, lost]
+            say(words.compactMap { $0 }.joined(separator: " "), .warning)
+        } else if let lost {
+            // Behind what was said of the sign-in to another account.
+            say([notice?.text, lost].compactMap { $0 }.joined(separator: " "), notice?.style ?? .plain)
+        }
     }
 
     /// Another account sees other people: nothing that was read for the one before is shown.
@@ -41,8 +55,17 @@ extension BrowseModel {
         details = RecentDetails()
         photos = RecentPhotos()
         detail = DetailPane(wantsPhoto: detail.wantsPhoto)
-        if focus != .query, !isLongEnough { focus = .query }
+        // Without an account the line at the top is where Enter leads to one.
+        if current == nil || !isLongEnough { focus = .query }
         sendSearch()
+    }
+
+    /// Whether an account has to be signed in to again, as the store or the directory says.
+    func needsSignIn(_ account: BrowseAccount) -> Bool { account.needsSignIn || refused.contains(account.id) }
+
+    /// The directory has answered, so it accepts the sign-in of the account in use.
+    mutating func noteAccepted() {
+        if let current { refused.remove(current) }
     }
 
     mutating func openAccounts() {
@@ -54,19 +77,30 @@ extension BrowseModel {
     mutating func offerSignIn() {
         guard let accounts else { return }
         if accounts.isEmpty {
-            signIn(nil)
+            signIn(.another(type: nil))
         } else if let current, search.failure?.needsSignIn == true || detail.failure?.needsSignIn == true {
-            signIn(current)
+            signIn(.account(current))
         } else {
             cover = .accounts(selected: accounts.firstIndex { $0.id == current } ?? 0)
         }
     }
 
-    /// The choice of the account menu at this place; the one behind the accounts is to sign in to another.
+    /// The sign-ins to another account that the menu has behind the accounts: one for each type, where there are several.
+    var signIns: [SignInTarget] { types.count > 1 ? types.map { .another(type: $0) } : [.another(type: nil)] }
+
+    /// Whom a sign-in from this place of the account menu is for.
+    func signInTarget(_ place: Int) -> SignInTarget {
+        let accounts = accounts ?? []
+        if accounts.indices.contains(place) { return .account(accounts[place].id) }
+        let rest = place - accounts.count
+        return signIns.indices.contains(rest) ? signIns[rest] : .another(type: nil)
+    }
+
+    /// The choice of the account menu at this place; those behind the accounts are to sign in to another.
     mutating func chooseAccount(_ place: Int) {
-        guard let accounts, accounts.indices.contains(place) else { return signIn(nil) }
+        guard let accounts, accounts.indices.contains(place) else { return signIn(signInTarget(place)) }
         let account = accounts[place]
-        if account.needsSignIn { return signIn(account.id) }
+        if needsSignIn(account) { return signIn(.account(account.id)) }
         cover = nil
         guard account.id != current else { return say("\(DisplayText.visible(account.label)) is in use already.") }
         want(.use(account.id))
@@ -76,10 +110,10 @@ extension BrowseModel {
         say("Now searching as \(DisplayText.visible(account.label)).\(lost)", .good)
     }
 
-    mutating func signIn(_ account: Account.ID?) {
+    mutating func signIn(_ target: SignInTarget) {
         let number = nextNumber()
-        cover = .signIn(SignInUnderWay(number: number, account: account))
-        want(.signIn(number, account))
+        cover = .signIn(SignInUnderWay(number: number, target: target))
+        want(.signIn(number, target))
     }
 
     mutating func take(_ progress: SignInProgress, _ number: Int) {
@@ -94,10 +128,10 @@ extension BrowseModel {
         case .done(let label):
             cover = nil
             say("Signed in as \(DisplayText.visible(label)).", .good)
-            if let place = accounts?.firstIndex(where: { $0.id == underWay.account }) {
-                accounts?[place].needsSignIn = false
-            }
-            guard underWay.account != nil, underWay.account == current else { return }
+            guard case .account(let account) = underWay.target else { return }
+            refused.remove(account)
+            if let place = accounts?.firstIndex(where: { $0.id == account }) { accounts?[place].needsSignIn = false }
+            guard account == current else { return }
             // The same account may see more now, and what failed for want of the sign-in is asked anew.
             details = RecentDetails()
             detail.failure = nil

@@ -19,8 +19,12 @@ extension BrowseModel {
         var kind: Kind
         /// Whose.
         var id: String
+        /// The name to speak of that person by.
+        var name: String
         /// The question whose answer is awaited; nil where the person's detail has the answer.
         var number: Int?
+        /// Whether the list is theirs already, and is read anew.
+        var isAnew = false
     }
 
     /// How many places are kept, and how many people in all of them.
@@ -78,9 +82,10 @@ extension BrowseModel {
     // MARK: Manager
 
     mutating func goToManager() {
+        if isForOtherText { return saySearching() }
         guard let row = list.selection, !row.id.isEmpty else { return sayNobody() }
         stopJump()
-        jump = Jump(kind: .manager, id: row.id, number: nil)
+        jump = Jump(kind: .manager, id: row.id, name: row.name)
         if details[row.id]?.isWhole == true { return showManager() }
         say("Asking for the manager of \(row.name)…", .dimmed)
         sendDetail()
@@ -88,49 +93,79 @@ extension BrowseModel {
 
     /// The manager of the person in the pane becomes the list.
     mutating func showManager() {
-        jump = nil
-        guard let row = list.selection, let manager = details[row.id]?.detail.manager else { return }
+        guard let jump, let manager = details[jump.id]?.detail.manager else { return self.jump = nil }
+        self.jump = nil
+        let name = jump.name
         switch manager {
-        case .value(let user): show([user], .manager(of: row.name))
-        case .none: say("\(row.name) has no manager.")
-        case .notAsked: say("The manager of \(row.name) is not known here.", .warning)
+        case .value(let user): show([user], .manager(of: name, id: jump.id), isAnew: jump.isAnew)
+        case .none: say("\(name) has no manager.")
+        case .notAsked: say("The manager of \(name) is not known here.", .warning)
         case .notPermitted(let error):
-            say("The manager of \(row.name): \(Self.words(error)). a signs in anew.", .failure)
+            say("The manager of \(name): \(Self.words(error)). a signs in anew.", .failure)
         case .failed(let error):
-            say("The manager of \(row.name): \(Self.words(error)). R tries again.", .failure)
+            say("The manager of \(name): \(Self.words(error)). R tries again.", .failure)
         }
     }
 
     // MARK: Reports
 
     mutating func goToReports() {
+        if isForOtherText { return saySearching() }
         guard let row = list.selection, !row.id.isEmpty else { return sayNobody() }
         stopJump()
         if details[row.id]?.detail.reports.isKnown == true {
-            jump = Jump(kind: .reports, id: row.id, number: nil)
+            jump = Jump(kind: .reports, id: row.id, name: row.name)
             return showReports()
         }
         let number = nextNumber()
-        jump = Jump(kind: .reports, id: row.id, number: number)
+        jump = Jump(kind: .reports, id: row.id, name: row.name, number: number)
         say("Asking who reports to \(row.name)…", .dimmed)
         want(.reports(number, id: row.id))
     }
 
     /// Those who report to the person in the pane become the list.
     mutating func showReports() {
-        jump = nil
-        guard let row = list.selection, let reports = details[row.id]?.detail.reports else { return }
+        guard let jump, let reports = details[jump.id]?.detail.reports else { return self.jump = nil }
+        self.jump = nil
+        let name = jump.name
         switch reports {
         case .value(let people) where !people.isEmpty:
-            show(people.map { User(json: $0.json) }, .reports(of: row.name))
-        case .value, .none: say("Nobody reports to \(row.name).")
-        case .notAsked: say("Who reports to \(row.name) is not known here.", .warning)
-        case .notPermitted(let error): say("Reports of \(row.name): \(Self.words(error)). a signs in anew.", .failure)
-        case .failed(let error): say("Reports of \(row.name): \(Self.words(error)). r tries again.", .failure)
+            show(people.map { User(json: $0.json) }, .reports(of: name, id: jump.id), isAnew: jump.isAnew)
+        case .value, .none: say("Nobody reports to \(name).")
+        case .notAsked: say("Who reports to \(name) is not known here.", .warning)
+        case .notPermitted(let error): say("Reports of \(name): \(Self.words(error)). a signs in anew.", .failure)
+        case .failed(let error):
+            say("Reports of \(name): \(Self.words(error)). \(jump.isAnew ? "R" : "r") tries again.", .failure)
         }
     }
 
-    private mutating func show(_ people: [User], _ origin: PeopleList.Origin) {
+    /// Reads reports or a manager that are the list anew. False: the list is that of a search.
+    mutating func readAroundAnew() -> Bool {
+        switch list.origin {
+        case .reports(let name, let id):
+            stopJump()
+            let number = nextNumber()
+            jump = Jump(kind: .reports, id: id, name: name, number: number, isAnew: true)
+            say("Asking who reports to \(name)…", .dimmed)
+            want(.reports(number, id: id))
+        case .manager(let name, let id):
+            stopJump()
+            let number = nextNumber()
+            jump = Jump(kind: .manager, id: id, name: name, number: number, isAnew: true)
+            say("Asking for the manager of \(name)…", .dimmed)
+            want(.detail(number, id: id))
+        case .nothing, .search: return false
+        }
+        return true
+    }
+
+    private mutating func show(_ people: [User], _ origin: PeopleList.Origin, isAnew: Bool) {
+        if isAnew {
+            list.replace(
+                with: BrowsePage(people: people, hasMore: false, source: list.source, isContinuation: false), origin)
+            notice = nil
+            return
+        }
         remember()
         stopSearch()
         search.failure = nil

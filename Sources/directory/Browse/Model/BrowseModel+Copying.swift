@@ -17,6 +17,7 @@ extension BrowseModel {
     static let mostMarked = 5000
 
     mutating func copyMail() {
+        if isForOtherText { return saySearching() }
         guard let row = list.selection else { return sayNobody() }
         guard let mail = copyChoices(row).first(where: { $0.label == "Mail" }) else {
             return say("\(row.name) has no mail address; y lists what can be copied.", .warning)
@@ -25,6 +26,7 @@ extension BrowseModel {
     }
 
     mutating func openCopyMenu() {
+        if isForOtherText { return saySearching() }
         guard let row = list.selection else { return sayNobody() }
         let choices = copyChoices(row)
         guard !choices.isEmpty else { return say("There is nothing to copy.", .warning) }
@@ -81,6 +83,7 @@ extension BrowseModel {
     }
 
     mutating func toggleMark() {
+        if isForOtherText { return saySearching() }
         guard let row = list.selection, !row.id.isEmpty else { return sayNobody() }
         if markedIDs.remove(row.id) != nil {
             marked.removeAll { $0.id == row.id }

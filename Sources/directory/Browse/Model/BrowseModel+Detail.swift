@@ -71,11 +71,12 @@ extension BrowseModel {
     mutating func take(_ answer: UserDetail, _ number: Int) {
         if let running = detail.running, running.number == number {
             detail.running = nil
+            if !isOffline { noteAccepted() }
             details.keep(answer, for: running.id, isWhole: true)
-            if case .manager = jump?.kind { showManager() }
+            if let jump, jump.kind == .manager, jump.number == nil { showManager() }
         } else if let jump, jump.number == number {
-            details.keep(answer, for: jump.id, isWhole: false)
-            showReports()
+            details.keep(answer, for: jump.id, isWhole: jump.kind == .manager)
+            if jump.kind == .manager { showManager() } else { showReports() }
         } else if detail.groupsNumber == number, let id = detail.target {
             detail.groupsNumber = nil
             details.keep(answer, for: id, isWhole: false)
@@ -84,8 +85,9 @@ extension BrowseModel {
 
     mutating func takeDetailFailure(_ failure: BrowseFailure) {
         detail.running = nil
-        let wasJump = jump != nil
-        jump = nil
+        // A question of its own is answered by itself.
+        let wasJump = jump.map { $0.number == nil } ?? false
+        if wasJump { jump = nil }
         if let pause = failure.retryAfter {
             self.pause(for: pause)
             detail.due = pauseUntil
@@ -114,6 +116,7 @@ extension BrowseModel {
 
     /// Shows or hides photos.
     mutating func togglePhoto() {
+        if isOffline { return say("Photos are not kept offline.") }
         guard let row = list.selection, !row.id.isEmpty else { return sayNobody() }
         detail.wantsPhoto.toggle()
         detail.photoFailure = nil
@@ -148,9 +151,16 @@ extension BrowseModel {
     }
 
     mutating func sayNobody() {
+        if list.rows.isEmpty, isWaiting { return saySearching() }
         say(
             list.rows.isEmpty ? "Nobody is listed: / goes to the search line." : "Nobody is known by this row.",
             .warning)
+    }
+
+    /// Says that the answer for the text is not there yet.
+    mutating func saySearching() {
+        say("Still searching for \(DisplayText.visible(query.wanted)).", .warning)
+        notice?.isUntilAnswer = true
     }
 }
 

@@ -43,7 +43,10 @@ extension BrowseModel {
     private mutating func pressInQuery(_ key: Key) {
         switch key {
         case .character("?"): cover = .help(down: 0)
-        case .character(let character): edit { $0.insert(String(character)) }
+        case .character(let character):
+            var isCut = false
+            edit { isCut = $0.insert(String(character)) }
+            if isCut { say("Longer than this no text is searched for.", .warning) }
         case .left: query.move(by: -1)
         case .right: query.move(by: 1)
         case .home, .control("a"): query.moveToStart()
@@ -206,14 +209,14 @@ extension BrowseModel {
 
     private mutating func pressInAccounts(_ key: Key, _ selected: Int) {
         let accounts = accounts ?? []
-        if let row = row(key, selected, of: accounts.count + 1) {
+        if let row = row(key, selected, of: accounts.count + signIns.count) {
             cover = .accounts(selected: row)
             return
         }
         switch key {
         case .enter: chooseAccount(selected)
-        case .character("s"): signIn(accounts.indices.contains(selected) ? accounts[selected].id : nil)
-        case .character("+"): signIn(nil)
+        case .character("s"): signIn(signInTarget(selected))
+        case .character("+"): signIn(.another(type: nil))
         case .escape, .left, .character("a"), .character("q"): cover = nil
         default: break
         }
@@ -221,7 +224,7 @@ extension BrowseModel {
 
     private mutating func pressInSignIn(_ key: Key, _ underWay: SignInUnderWay) {
         switch key {
-        case .enter where underWay.failure != nil: signIn(underWay.account)
+        case .enter where underWay.failure != nil: signIn(underWay.target)
         case .character("c"), .character("y"):
             switch underWay.progress {
             case .browser(let address), .code(_, let address):

@@ -13,6 +13,10 @@ extension BrowseModel {
         isWaiting && !isGlanced || (search.failure != nil && list.text != nil && list.text != query.wanted)
     }
 
+    /// Whether the list was found for another text than the one whose answer is awaited: whoever presses a key means somebody who is not
+    /// listed yet.
+    var isForOtherText: Bool { isWaiting && !isGlanced && list.text != query.wanted }
+
     /// Whether the list is what the copy on this machine has for the text.
     private var isGlanced: Bool { list.number != nil && list.number == search.glance?.number }
 
@@ -66,6 +70,7 @@ extension BrowseModel {
         guard let asked = search.glance, asked.number == number, asked.text == query.wanted else { return }
         list.replace(with: glance, .search(text: asked.text, number: number))
         list.isFinal = false
+        forgetWaiting()
         if detail.due != nil { detail.due = now + Self.rest }
     }
 
@@ -107,6 +112,7 @@ extension BrowseModel {
             list.pageFailure = nil
             return
         }
+        if !isWaiting, search.failure == nil, readAroundAnew() { return }
         guard isLongEnough else { return say("Type at least two letters of a name.", .warning) }
         stopSearch()
         sendSearch()
@@ -116,22 +122,23 @@ extension BrowseModel {
 
     mutating func take(_ page: BrowsePage, _ number: Int) {
         if page.isContinuation {
+            if number == search.live { noteAccepted() }
             changeList(number) { $0.append(page) }
             return
         }
         guard let running = search.running, running.number == number else { return }
         list.replace(with: page, .search(text: running.text, number: number))
         list.isFinal = page.source == .directory || isOffline
+        if page.source == .directory { noteAccepted() }
         if list.isFinal { (search.running, search.glance) = (nil, nil) }
         search.failure = nil
+        forgetWaiting()
         // The cursor rests from now on, also where it stays on the same person.
         if detail.due != nil { detail.due = now + Self.rest }
     }
 
     mutating func take(_ failure: BrowseFailure, _ number: Int) {
-        if failure.needsSignIn, let place = accounts?.firstIndex(where: { $0.id == current }) {
-            accounts?[place].needsSignIn = true
-        }
+        if failure.needsSignIn, let current { refused.insert(current) }
         if search.running?.number == number {
             search.running = nil
             takeSearchFailure(failure)
@@ -169,6 +176,7 @@ extension BrowseModel {
             return
         }
         search.failure = failure
+        forgetWaiting()
     }
 
     private mutating func takeOther(_ failure: BrowseFailure) {

@@ -22,6 +22,8 @@ struct BrowseModel: Sendable {
     struct Notice: Hashable, Sendable {
         var text: String
         var style: ScreenStyle
+        /// Whether it speaks of an answer that is awaited, and goes when that comes.
+        var isUntilAnswer = false
     }
 
     /// The search that will be or was sent.
@@ -48,6 +50,8 @@ struct BrowseModel: Sendable {
 
     /// Whether the terminal shows pictures, so that photos come by themselves.
     let showsPictures: Bool
+    /// The types of accounts that have a directory.
+    let types: [String]
     /// Whether only the copy on this machine is asked.
     let isOffline: Bool
 
@@ -81,6 +85,8 @@ struct BrowseModel: Sendable {
     /// Nil until the accounts were told.
     var accounts: [BrowseAccount]?
     var current: Account.ID?
+    /// The accounts whose sign-in the directory did not accept when it was asked last. The store may know nothing of it.
+    var refused: Set<Account.ID> = []
     var marked: [PeopleList.Row] = []
     var markedIDs: Set<String> = []
 
@@ -92,11 +98,13 @@ struct BrowseModel: Sendable {
     ///
     /// - Parameters:
     ///   - text: what is searched for first; may be empty.
+    ///   - types: the types of accounts that have a directory. Of several, each has its own sign-in to another account.
     ///   - showsPictures: whether the terminal can show pictures. Without, a photo is asked for with a key, and the terminal draws
     ///     it with blocks.
     ///   - isOffline: whether only the copy on this machine is asked (`--offline`): its answer is the last word.
-    init(text: String = "", showsPictures: Bool = false, isOffline: Bool = false) {
+    init(text: String = "", types: [String] = [], showsPictures: Bool = false, isOffline: Bool = false) {
         query = QueryText(text)
+        self.types = types
         self.showsPictures = showsPictures
         self.isOffline = isOffline
         detail.wantsPhoto = showsPictures
@@ -149,6 +157,9 @@ struct BrowseModel: Sendable {
     }
 
     mutating func say(_ text: String, _ style: ScreenStyle = .plain) { notice = Notice(text: text, style: style) }
+
+    /// What was said of an answer that has come now is not true any more.
+    mutating func forgetWaiting() { if notice?.isUntilAnswer == true { notice = nil } }
 
     func counted(_ count: Int, _ one: String, _ many: String) -> String {
         count == 1 ? "1 \(one)" : "\(Self.grouped(count)) \(many)"
@@ -204,7 +215,9 @@ extension BrowseModel {
 
     /// What the countdown says.
     var countdown: String? {
-        guard let pauseUntil else { return nil }
-        return "The directory asks for a pause: again in \(max(1, Self.wholeSeconds(pauseUntil - now))) s."
+        pauseSeconds.map { "The directory asks for a pause: again in \($0) s." }
     }
+
+    /// How many seconds are left of the pause.
+    var pauseSeconds: Int? { pauseUntil.map { max(1, Self.wholeSeconds($0 - now)) } }
 }

@@ -8,10 +8,10 @@ struct PeopleList: Sendable {
         case nothing
         /// They were found for a text, by the search of this number.
         case search(text: String, number: Int)
-        /// They report to the person of this name.
-        case reports(of: String)
-        /// It is the manager of the person of this name.
-        case manager(of: String)
+        /// They report to the person of this name and identifier.
+        case reports(of: String, id: String)
+        /// It is the manager of the person of this name and identifier.
+        case manager(of: String, id: String)
     }
 
     /// Somebody in the list.
@@ -38,6 +38,8 @@ struct PeopleList: Sendable {
     private(set) var rows: [Row] = []
     private(set) var hasMore = false
     private(set) var source = BrowseSource.directory
+    /// Whether the copy that they come from is not complete yet.
+    private(set) var isPartial = false
     /// Whether the directory has spoken: an answer of the copy on this machine is only the first word.
     var isFinal = true
     /// Whether the next page was asked for.
@@ -80,7 +82,7 @@ struct PeopleList: Sendable {
         let row = selected - top
         self.origin = origin
         rows = page.people.prefix(Self.mostRows).map(Row.init)
-        (hasMore, source) = (page.hasMore, page.source)
+        (hasMore, source, isPartial) = (page.hasMore, page.source, page.isPartial)
         (isPagePending, pageFailure) = (false, nil)
         let place = before.flatMap { id in id.isEmpty ? nil : rows.firstIndex { $0.id == id } }
         selected = place ?? (sameSearch ? max(0, min(selected, rows.count - 1)) : 0)

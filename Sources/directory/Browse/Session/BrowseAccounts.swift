@@ -19,6 +19,8 @@ final class BrowseAccounts {
     private var watching: Task<Void, Never>?
     /// What a directory demands that the next sign-in carries, by account.
     private var demanded: [Account.ID: String] = [:]
+    /// The accounts that were told of last.
+    private var known: [Account.ID: Account] = [:]
 
     /// The account in use, and where its people are; nil without an account.
     private(set) var place: Place?
@@ -49,15 +51,19 @@ final class BrowseAccounts {
 
     // MARK: The list
 
-    /// Uses another account in this run.
-    func use(_ id: Account.ID) async {
-        if let account = try? await store.account(id) { use(account) }
-        inbox.post(await event())
+    /// Uses another account in this run, at once: the search that follows is already that account's. One that is gone by now is none,
+    /// and what is told then says so.
+    func choose(_ id: Account.ID) {
+        place = nil
+        if let account = known[id] { use(account) }
     }
 
-    /// The accounts whose directory can be looked into, and the one in use.
-    func event() async -> BrowseEvent {
-        let accounts = ((try? await store.accounts()) ?? []).filter {
+    /// Tells of the accounts whose directory can be looked into, and of the one in use.
+    func tell() async {
+        let all = try? await store.accounts()
+        // A store that cannot be read for now tells nothing new, and whoever asks anew is told then.
+        guard !Task.isCancelled, all != nil || known.isEmpty else { return }
+        let accounts = (all ?? []).filter {
             $0.id == place?.account.id || store.settings[$0.type]?.graphAPI != nil
         }
         // Another process has removed the one in use.
@@ -65,11 +71,19 @@ final class BrowseAccounts {
             self.place = nil
             if let next = accounts.first(where: { $0.type == place.account.type }) { use(next) }
         }
+        // Nobody was signed in, and another process did it: there is no choice to make.
+        if place == nil, accounts.count == 1, let only = accounts.first, isWanted(only.type) { use(only) }
+        known = Dictionary(accounts.map { ($0.id, $0) }) { first, _ in first }
         let listed = accounts.map {
             BrowseAccount(
                 id: $0.id, label: DisplayText.visible($0.label), type: $0.type, needsSignIn: $0.signInNeeded != nil)
         }
-        return .accounts(listed, current: place?.account.id)
+        inbox.post(.accounts(BrowseAccount.toldApart(listed), current: place?.account.id))
+    }
+
+    /// Whether people of this type were not ruled out on the command line.
+    private func isWanted(_ type: String) -> Bool {
+        context.invocation.string("type").map { $0 == type } ?? true
     }
 
     /// Tells what other processes change, from now on.
@@ -83,10 +97,13 @@ final class BrowseAccounts {
                 default: break
                 }
                 guard let self else { return }
-                self.inbox.post(await self.event())
+                await self.tell()
             }
         }
     }
+
+    /// The types of accounts whose directory can be looked into.
+    var types: [String] { store.settings.types.filter { $0.graphAPI != nil }.map(\.name) }
 
     /// Ends the watching.
     func stop() { watching?.cancel() }
@@ -105,12 +122,13 @@ final class BrowseAccounts {
         }
     }
 
-    /// Signs in, to the type of this account or to the one of the command line, and uses the account from then on.
-    func signIn(_ number: Int, _ id: Account.ID?) async {
+    /// Signs in and uses the account from then on.
+    func signIn(_ number: Int, _ target: SignInTarget) async {
         do {
             var options = SignInOptions()
             var type = context.typeName(store.settings)
-            if let id, let account = try await store.account(id) {
+            if case .another(let named?) = target { type = named }
+            if case .account(let id) = target, let account = try await store.account(id) {
                 type = account.type
                 options.loginHint = account.userName
                 options.claims = demanded[id]
@@ -128,10 +146,15 @@ final class BrowseAccounts {
             demanded[account.id] = nil
             use(account)
             inbox.post(.signIn(number, .done(label: DisplayText.visible(account.label))))
-            inbox.post(await event())
+            await tell()
         } catch {
             guard !Task.isCancelled else { return }
-            inbox.post(.signIn(number, .failed(BrowseFailure(reporting: error))))
+            var failure = BrowseFailure(reporting: error)
+            // What is said of a sign-in that was saved is untrue where there is none.
+            if known.isEmpty {
+                failure.hint = failure.hint?.replacing("; the saved sign-in is untouched", with: "")
+            }
+            inbox.post(.signIn(number, .failed(failure)))
         }
     }
 

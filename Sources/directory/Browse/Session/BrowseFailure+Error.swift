@@ -7,6 +7,10 @@ extension BrowseFailure {
 
     /// A failure in the words that the command has for it.
     init(reporting error: any Error) {
+        if let failure = error as? BrowseFailure {
+            self = failure
+            return
+        }
         let words = CommandError(reporting: error)
         self.init(
             summary: words.message, reason: words.reason, hint: words.hint, retryAfter: Self.pause(error),

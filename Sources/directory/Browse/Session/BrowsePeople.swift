@@ -29,14 +29,15 @@ final class BrowsePeople {
         let place = try place()
         if isOffline {
             let users = try await place.copy.users(typed: text, limit: Self.offlineLimit)
-            if users.isEmpty, try await place.copy.summary().completed == nil {
+            let isPartial = try await place.copy.summary().completed == nil
+            if users.isEmpty, isPartial {
                 throw BrowseFailure(
                     summary: "the copy on this machine is not complete", reason: "nobody in it so far has this name",
                     hint: "directory sync goes on with it")
             }
             // The last one that it gives tells only that there are more.
             let shown = Array(users.prefix(Self.offlineLimit - 1))
-            return post(number, shown, hasMore: users.count > shown.count, .offline)
+            return post(number, shown, hasMore: users.count > shown.count, .offline, isPartial: isPartial)
         }
         // The copy may be missing, damaged or at work: the directory is asked all the same.
         if let page = await kept(text, place), !Task.isCancelled { inbox.post(.people(number, page)) }
@@ -62,7 +63,7 @@ final class BrowsePeople {
         }
         return BrowsePage(
             people: Array(users.prefix(Self.pageSize)), hasMore: users.count > Self.pageSize, source: .offline,
-            isContinuation: false)
+            isContinuation: false, isPartial: (try? await place.copy.summary())?.completed == nil)
     }
 
     /// The page that follows. Where it does not come, it can be asked for again.
@@ -95,13 +96,14 @@ final class BrowsePeople {
     }
 
     private func post(
-        _ number: Int, _ users: [User], hasMore: Bool, _ source: BrowseSource, isContinuation: Bool = false
+        _ number: Int, _ users: [User], hasMore: Bool, _ source: BrowseSource, isContinuation: Bool = false,
+        isPartial: Bool = false
     ) {
         inbox.post(
             .people(
                 number,
                 BrowsePage(
                     people: users.map { $0.detached() }, hasMore: hasMore, source: source,
-                    isContinuation: isContinuation)))
+                    isContinuation: isContinuation, isPartial: isPartial)))
     }
 }

@@ -33,7 +33,7 @@ final class BrowseSession<Behaviour: BrowseBehaviour> {
     /// - Throws: `CancellationError` when the program is told to end, or the terminal is gone.
     func run() async throws {
         defer { stop() }
-        inbox.post(await accounts.event())
+        await accounts.tell()
         accounts.watch()
         while let events = await inbox.next() {
             var isWanted = true
@@ -75,8 +75,10 @@ final class BrowseSession<Behaviour: BrowseBehaviour> {
         case .photo(let number, let id):
             begin(.number(number), number) { try await self.people.photo(number, id) }
         case .cancel(let number): tasks.cancel(.number(number))
-        case .use(let id): tasks.begin(.account) { await self.accounts.use(id) }
-        case .signIn(let number, let id): tasks.begin(.number(number)) { await self.accounts.signIn(number, id) }
+        case .use(let id):
+            accounts.choose(id)
+            tasks.begin(.account) { await self.accounts.tell() }
+        case .signIn(let number, let whom): tasks.begin(.number(number)) { await self.accounts.signIn(number, whom) }
         case .copy(let text): copy(text)
         case .export(let users): tasks.begin(.export) { await self.export(users) }
         case .redraw: terminal.redraw()
