@@ -154,19 +154,22 @@ struct CommandContext {
         return account
     }
 
-    /// The account of this identifier, user name or name; upper and lower case do not matter.
-    private func find(_ name: String, _ store: AccountStore) async throws -> Account {
-        let accounts = try await store.accounts(ofType: invocation.string("type"))
-        if let account = accounts.first(where: { $0.id.rawValue == name }) { return account }
+    /// The accounts that a name means: the one of this identifier, else all of this name, user name or subject; upper and lower
+    /// case do not matter.
+    static func accounts(named name: String, among accounts: [Account]) -> [Account] {
+        if let account = accounts.first(where: { $0.id.rawValue == name }) { return [account] }
         let wanted = name.lowercased()
-        let found = accounts.filter {
+        return accounts.filter {
             [$0.nickname, $0.userName, $0.displayName, $0.subject].contains { $0?.lowercased() == wanted }
         }
+    }
+
+    private func find(_ name: String, _ store: AccountStore) async throws -> Account {
+        let accounts = try await store.accounts(ofType: invocation.string("type"))
+        let found = Self.accounts(named: name, among: accounts)
         if found.count > 1 {
             throw CommandError(
-                .usage, "several accounts are named \(name)",
-                reason: found.map { "\($0.id) of type \($0.type)" }.joined(separator: ", "),
-                hint: "name one by its identifier, or its type with --type")
+                several: found, named: name, hint: "name one by its identifier, or its type with --type")
         }
         guard let account = found.first else {
             try await reportDamage(store)
@@ -188,6 +191,15 @@ struct CommandContext {
                 "\(damaged.count) of them, the first \(first.id) of type \(first.type): damaged, or sealed with another key",
             hint: "nothing was changed; restore a copy of \(store.storagePlace), "
                 + "or directory accounts remove \(first.id) and directory sign-in \(first.type)")
+    }
+}
+
+extension CommandError {
+    /// A name that several accounts have.
+    init(several accounts: [Account], named name: String, hint: String) {
+        self.init(
+            .usage, "several accounts are named \(name)",
+            reason: accounts.map { "\($0.id) of type \($0.type)" }.joined(separator: ", "), hint: hint)
     }
 }
 
