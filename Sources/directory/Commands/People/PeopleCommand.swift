@@ -78,6 +78,11 @@ struct PeopleCommand {
             parts.insert(part)
         }
         if invocation.flag("chain") { parts.remove(.manager) }
+        guard invocation.string("photo") != "-" else {
+            throw CommandError(
+                .usage, "--photo names a file", reason: "the person is shown on standard output, where - would be too",
+                hint: "name a file, or ./- for one of this name")
+        }
         if invocation.flag("offline") { return try await showKept(name, select, parts) }
         do {
             let directory = try await context.directory()
@@ -178,10 +183,10 @@ struct PeopleCommand {
             return
         }
         do {
-            try photo.bytes.write(to: URL(filePath: file), options: .atomic)
-        } catch {
+            try await context.writtenFile(file).write(Array(photo.bytes))
+        } catch let error as PrivateFile.Failure {
             throw CommandError(
-                .failed, "the photo cannot be written to \(file)", reason: "the system refuses it",
+                .failed, "the photo cannot be written to \(file)", reason: error.explanation,
                 hint: "name a file in a folder that exists and may be written to")
         }
         context.console.note("The photo (\(photo.mediaType ?? "of an unknown type")) is in \(file).")
