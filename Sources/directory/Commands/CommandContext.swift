@@ -62,15 +62,19 @@ struct CommandContext {
     func settings() throws -> Settings {
         if let settings = try addingPreset(to: settingsOfFile()) { return settings }
         if let settings = try settingsOfPresets() { return settings }
+        guard let settingsDirectory else { throw CommandError.homeless }
         throw CommandError(
             .settings, "no settings", reason: "there is no \(settingsDirectory)/settings.json",
             hint: "directory providers add entra --client-id ID, or name a file with --settings; "
                 + "to look around first: directory demo")
     }
 
-    var settingsDirectory: String {
+    /// The folder of the user's own settings; nil when the environment names no home. Never one below the current folder: what lies
+    /// there may be anybody's, and says where tokens go.
+    var settingsDirectory: String? {
         if let base = world.environment["XDG_CONFIG_HOME"], base.hasPrefix("/") { return base + "/directory" }
-        return (world.environment["HOME"] ?? ".") + "/.config/directory"
+        guard let home = world.environment["HOME"], home.hasPrefix("/") else { return nil }
+        return home + "/.config/directory"
     }
 
     /// Network and time, with the command line's wishes.

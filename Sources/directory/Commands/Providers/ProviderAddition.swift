@@ -46,7 +46,7 @@ struct ProviderAddition {
 
     /// The file to write: never one that would put another one in the shade.
     private func settingsPath() throws(CommandError) -> String {
-        let (path, isNamed) = context.settingsFile
+        let (path, isNamed) = try context.neededSettingsFile()
         guard !isNamed, path.hasSuffix(".plist") else { return path }
         throw CommandError(
             .settings, "property lists are not edited here", reason: "your settings are in \(path)",

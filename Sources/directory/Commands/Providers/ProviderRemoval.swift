@@ -10,7 +10,7 @@ struct ProviderRemoval {
 
     func run() async throws -> ExitStatus {
         let name = context.invocation.argument("NAME") ?? ""
-        let path = context.settingsFile.path
+        let path = try context.neededSettingsFile().path
         guard let settings = try context.settingsOfFile(), let type = settings[name],
             let old = try SettingsEdit.read(path)
         else {
