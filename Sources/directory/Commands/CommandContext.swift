@@ -117,8 +117,8 @@ struct CommandContext {
         invocation.string("store").map { StoreDirectory($0) } ?? .standard(environment: world.environment)
     }
 
-    /// A hint that leads to the store of this command line: with `--store` where that was typed.
-    func naming(storeIn hint: String) -> String { CommandError.naming(store: invocation.typedStore, in: hint) }
+    /// A sentence whose commands lead to the places of this command line: with `--store` and `--settings` where those were typed.
+    func naming(placesIn sentence: String) -> String { invocation.typedPlaces.named(in: sentence) }
 
     /// The store, opened.
     ///
@@ -205,11 +205,6 @@ extension CommandError {
             .usage, "several accounts are named \(name)",
             reason: accounts.map { "\($0.id) of type \($0.type)" }.joined(separator: ", "), hint: hint)
     }
-}
-
-extension Invocation {
-    /// The store that was named with `--store`; nil where it is found without.
-    var typedStore: String? { source(of: "store") == .option ? string("store") : nil }
 }
 
 /// A transport that holds requests to the command's deadline and tells what is sent.

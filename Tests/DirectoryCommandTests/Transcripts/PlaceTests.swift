@@ -31,4 +31,56 @@ import Testing
         #expect(list.status == 0 && list.output.contains("settings\t\t\(words)"), "\(list)")
         for place in [".config", "relative"] { #expect(!FileManager.default.fileExists(atPath: place)) }
     }
+
+    // MARK: Hints
+
+    @Test func `a hint leads to the store and the settings that were typed`() async throws {
+        let terminal = try await Terminal()
+        let store = terminal.folder.appending(path: "other").path
+        let settings = terminal.settings.path
+        terminal.set("DIRECTORY_SETTINGS", nil)
+        let me = await terminal.run("me", "--store", store, "--settings", settings)
+        #expect(
+            me.errors.contains("hint: directory sign-in --store=\(store) --settings=\(settings) local\n"),
+            "\(me.errors)")
+        let status = await terminal.run("status", "--store", store, "--settings", settings)
+        #expect(
+            status.errors.contains("To sign in: directory sign-in --store=\(store) --settings=\(settings)\n"),
+            "\(status.errors)")
+        terminal.set("DIRECTORY_SETTINGS", settings)
+        #expect(await terminal.run("sign-in", "--store", store).status == 0)
+        terminal.set("DIRECTORY_KEY_CUSTODY", "passphrase")
+        let custody = await terminal.run("--store", store, "status")
+        #expect(
+            custody.status == 9
+                && custody.errors.contains("directory config set --store=\(store) key-custody passphrase"),
+            "\(custody.errors)")
+        terminal.set("DIRECTORY_KEY_CUSTODY", nil)
+        let nobody = await terminal.run("--store", store, "accounts", "show", "nobody")
+        #expect(nobody.errors.contains("hint: directory accounts --store=\(store)\n"), "\(nobody.errors)")
+        // Without an option there is nothing to repeat.
+        #expect(await terminal.run("me").errors.contains("hint: directory sign-in local\n"))
+    }
+
+    @Test(arguments: [
+        (
+            "directory accounts remove a1 and directory sign-in graph",
+            "directory accounts remove --store=/s a1 and directory sign-in --store=/s graph"
+        ),
+        ("choose another directory with --store", "choose another directory with --store"),
+        ("directory help sign-in", "directory help sign-in"),
+        (
+            "directory sync --forget, then directory sync",
+            "directory sync --store=/s --forget, then directory sync --store=/s"
+        ),
+        (
+            "to move it: directory config set key-custody passphrase; or ask for key-file",
+            "to move it: directory config set --store=/s key-custody passphrase; or ask for key-file"
+        ),
+        ("try again; if it stays: directory doctor", "try again; if it stays: directory doctor --store=/s"),
+        ("echo ada@contoso.com | directory lookup", "echo ada@contoso.com | directory lookup --store=/s"),
+    ])
+    func `the store stands behind the words of each command`(hint: String, expected: String) {
+        #expect(TypedPlaces(store: "/s").named(in: hint) == expected)
+    }
 }

@@ -30,7 +30,7 @@ extension CommandContext {
         let store = try await store(try settings ?? self.settings())
         let copy = OfflineDirectory(account: try await account(store).id, in: storeDirectory)
         if try await copy.summary().completed == nil {
-            console.note("The offline copy is not complete yet; directory sync goes on with it.")
+            console.note(naming(placesIn: "The offline copy is not complete yet; directory sync goes on with it."))
         }
         return copy
     }

@@ -34,7 +34,8 @@ struct ProviderAddition {
         } else {
             try await save(keys, path)
         }
-        context.console.note("Added \(name) to \(path). To sign in: directory sign-in \(name)")
+        context.console.note(
+            "Added \(name) to \(path). To sign in: " + context.naming(placesIn: "directory sign-in \(name)"))
         if context.console.options.reportsJSON {
             let type = try SettingsEdit.read(path).flatMap { try Settings(bytes: $0, source: path)[name] }
             if let type {

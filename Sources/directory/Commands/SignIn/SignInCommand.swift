@@ -50,7 +50,7 @@ struct SignInCommand {
         where other.id != account.id && other.subject == nil && other.userName?.lowercased() == name {
             context.console.note(
                 "Another account of this name is kept whose owner was never verified: \(other.id). If it is the same person's, "
-                    + "directory accounts remove \(other.id)")
+                    + context.naming(placesIn: "directory accounts remove \(other.id)"))
         }
     }
 
