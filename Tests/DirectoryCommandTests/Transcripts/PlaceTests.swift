@@ -83,4 +83,23 @@ import Testing
     func `the store stands behind the words of each command`(hint: String, expected: String) {
         #expect(TypedPlaces(store: "/s").named(in: hint) == expected)
     }
+
+    @Test func `Microsoft's directory is proposed to Microsoft's types only`() async throws {
+        let terminal = try await Terminal()
+        try terminal.write(
+            settings: """
+                {"types": {"local": {"issuer": "\(terminal.provider.issuer)", "clientId": "\(terminal.provider.clientID)",
+                "redirectUri": "http://127.0.0.1/callback", "scopes": ["openid", "profile", "offline_access"]},
+                "entra": {"authority": "https://login.microsoftonline.com/common", "clientId": "c", "scopes": "openid",
+                "redirectUri": "http://127.0.0.1/callback"}}}
+                """)
+        #expect(await terminal.run("sign-in", "local").status == 0)
+        let other = await terminal.run("me")
+        #expect(other.status == 8 && !other.errors.contains("graph.microsoft.com"), "\(other.errors)")
+        #expect(other.errors.contains(#""directory": "scim""#) && other.errors.contains(#""directoryBase""#))
+        let answer = #"{"access_token": "AT", "token_type": "Bearer"}"#
+        #expect(await terminal.run("accounts", "import", "--type", "entra", input: answer).status == 0)
+        let entra = await terminal.run("me", "--type", "entra")
+        #expect(entra.status == 8 && entra.errors.contains("https://graph.microsoft.com/"), "\(entra.errors)")
+    }
 }
