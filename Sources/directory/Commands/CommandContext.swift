@@ -120,18 +120,25 @@ struct CommandContext {
     /// A sentence whose commands lead to the places of this command line: with `--store` and `--settings` where those were typed.
     func naming(placesIn sentence: String) -> String { invocation.typedPlaces.named(in: sentence) }
 
-    /// The store, opened.
+    /// The store, opened. Where there is none yet, an empty one in memory takes its place: whoever only looks leaves nothing behind.
     ///
     /// - Parameters:
+    ///   - makesStore: whether a store is made where there is none: for commands that keep something in it. One that watches what others
+    ///     keep in it makes it too.
     ///   - surroundings: network and time; nil: with the command line's wishes.
     ///   - watchesOtherProcesses: whether what other processes change is told.
     func store(
-        _ settings: Settings, surroundings: Surroundings? = nil, watchesOtherProcesses: Bool = false
+        _ settings: Settings, makesStore: Bool = false, surroundings: Surroundings? = nil,
+        watchesOtherProcesses: Bool = false
     ) async throws -> AccountStore {
-        let directory = storeDirectory
+        let storage = SQLiteStorage(directory: storeDirectory)
+        let places = try keyPlaces()
+        let isInMemory = try !makesStore && !watchesOtherProcesses && storage.isMissing()
         let store = try await AccountStore(
-            settings: settings, storage: SQLiteStorage(directory: directory), keyPlaces: try keyPlaces(),
-            surroundings: surroundings ?? self.surroundings(), watchesOtherProcesses: watchesOtherProcesses)
+            settings: settings, storage: isInMemory ? MemoryStorage(inPlaceOf: storage.place) : storage,
+            custody: isInMemory ? MemoryKey(inPlaceOf: places.choice ?? .keyFile, in: storeDirectory) : nil,
+            keyPlaces: places, surroundings: surroundings ?? self.surroundings(),
+            watchesOtherProcesses: watchesOtherProcesses)
         world.stores.add(store)
         return store
     }

@@ -32,6 +32,42 @@ import Testing
         for place in [".config", "relative"] { #expect(!FileManager.default.fileExists(atPath: place)) }
     }
 
+    // MARK: Without a store
+
+    @Test func `a look makes no store where there is none`() async throws {
+        let terminal = try await Terminal()
+        for (words, status) in [
+            (["doctor", "--offline"], 0), (["accounts"], 3), (["accounts", "show", "nobody"], 3), (["status"], 0),
+            (["token"], 4), (["me"], 4), (["accounts", "use", "ada"], 3), (["sign-out"], 4),
+            (["accounts", "export"], 2),
+            (["accounts", "remove", "ada"], 3), (["header"], 4), (["request", "GET", "/me"], 4),
+            (["query", "ada"], 4), (["sync"], 4), (["lookup"], 4),
+        ] as [([String], Int32)] {
+            let answer = await terminal.run(words: words, input: "ada")
+            #expect(!FileManager.default.fileExists(atPath: terminal.store.path), "\(words)")
+            #expect(answer.status == status, "\(words): \(answer)")
+        }
+        let doctor = await terminal.run("doctor", "--offline")
+        #expect(doctor.output.contains("no store yet") && doctor.output.contains(terminal.store.path), "\(doctor)")
+        let status = await terminal.run("status")
+        #expect(status.output.contains("\(terminal.store.path)/accounts.sqlite"), "\(status.output)")
+        #expect(await terminal.run("sign-in").status == 0)
+        #expect(await terminal.run("status").status == 0)
+        #expect(await terminal.run("doctor", "--offline").errors == "All is well.\n")
+    }
+
+    @Test func `what keeps a store from being made is found by doctor all the same`() async throws {
+        let terminal = try await Terminal()
+        try "a file".write(to: terminal.store, atomically: true, encoding: .utf8)
+        let file = await terminal.run("doctor", "--offline")
+        #expect(file.status == 9 && file.output.contains("not a directory"), "\(file.output)")
+        terminal.set("DIRECTORY_STORE", nil)
+        terminal.set("HOME", nil)
+        let nowhere = await terminal.run("doctor", "--offline")
+        #expect(nowhere.status == 9 && nowhere.output.contains("HOME is not set"), "\(nowhere.output)")
+        #expect(await terminal.run("token").status == 9)
+    }
+
     // MARK: Hints
 
     @Test func `a hint leads to the store and the settings that were typed`() async throws {
@@ -82,6 +118,27 @@ import Testing
     ])
     func `the store stands behind the words of each command`(hint: String, expected: String) {
         #expect(TypedPlaces(store: "/s").named(in: hint) == expected)
+    }
+
+    // MARK: Tokens that nothing renews
+
+    @Test func `a refused token that nothing renews needs a sign-in everywhere`() async throws {
+        let terminal = try await Terminal()
+        let added = await terminal.run(
+            "sign-in", "--with-token", input: #"{"access_token": "x", "token_type": "Bearer"}"#)
+        #expect(added.status == 0, "\(added.errors)")
+        // To ask for a new one is not a refusal: what there is stays good.
+        #expect(await terminal.run("token", "--refresh").status == 4)
+        #expect(await terminal.run("token").output == "x\n")
+        #expect(await terminal.run("status").status == 0)
+        #expect(await terminal.run("me").status == 4)
+        let status = await terminal.run("status")
+        #expect(status.status == 4 && status.output.contains("sign-in needed"), "\(status.output)")
+        #expect(await terminal.run("doctor", "--offline").status == 4)
+        let token = await terminal.run("token")
+        #expect(token.status == 4 && token.output.isEmpty)
+        #expect(await terminal.run("sign-in").status == 0)
+        #expect(await terminal.run("me").status == 0)
     }
 
     @Test func `Microsoft's directory is proposed to Microsoft's types only`() async throws {

@@ -165,7 +165,7 @@ struct ProviderAddition {
         ) { @MainActor old in
             let (bytes, type, settings) = try edited(keys, old, path)
             // First the token that can undo it, then the type.
-            if let client { try await context.store(settings).keepRegistration(client, ofType: name) }
+            if let client { try await context.store(settings, makesStore: true).keepRegistration(client, ofType: name) }
             var holdsSecret = false
             if case .inline = type.clientSecret { holdsSecret = true }
             return .text(bytes, holdsSecret: holdsSecret)

@@ -29,7 +29,7 @@ struct SignInCommand {
         let options = try options()
         let settings = try context.settings()
         let type = invocation.argument("TYPE") ?? context.typeName(settings)
-        let store = try await context.store(settings)
+        let store = try await context.store(settings, makesStore: true)
         let account = try await signIn(to: type, try await way(type, store), options, store)
         let name = account.displayName.map { name in
             account.userName.map { "\(name) (\($0))" } ?? name
