@@ -76,7 +76,8 @@ extension AccountStore {
     ///     the settings.
     ///   - claims: what a resource demanded of the token, a JSON object, as it came with a claims challenge. A kept token is
     ///     never given then.
-    ///   - rejected: a token that a resource refused with 401: it counts as used up, whatever its expiry.
+    ///   - rejected: a token that a resource refused with 401: it counts as used up, whatever its expiry. Where nothing renews it, the
+    ///     account needs a sign-in from then on.
     /// - Throws: ``AccountStoreError``: `signInNeeded` only when the provider refused or there is no refresh token, never
     ///   for trouble of network or provider. When claims are what is missing, the error's ``AccountStoreError/provider`` has
     ///   them for ``SignInOptions/claims``. `CancellationError` when the task is cancelled; the refresh goes on for the others.
@@ -211,9 +212,31 @@ extension AccountStore {
             return .found(kept)
         }
         guard record.canRenew else {
-            throw kept == nil ? try notGranted(wish, record) : signInNeeded(.noRefreshToken)
+            guard kept != nil else { throw try notGranted(wish, record) }
+            if wish.isMain, let rejected = demand.rejected, record.tokens.accessToken == rejected,
+                try await !end(id, rejected)
+            {
+                return try await look(id, wish, demand)
+            }
+            throw signInNeeded(.noRefreshToken)
         }
         return .toRefresh(record, wish.claims == nil ? kept : nil)
+    }
+
+    /// Saves that a token was refused that nothing renews: else it would be given to the next who asks, and the account would look
+    /// signed in. False when the account has other tokens by now.
+    private func end(_ id: Account.ID, _ rejected: Secret) async throws -> Bool {
+        do {
+            _ = try await update(id, .signInNeeded) {
+                guard $0.tokens.accessToken == rejected, !$0.canRenew, $0.signInNeeded == nil else { throw Overtaken() }
+                $0.signInNeeded = .noRefreshToken
+            }
+        } catch is Overtaken {
+            return false
+        } catch let error as StorageError where error.kind == .readOnly {
+            // Whoever asks next finds it out again.
+        }
+        return true
     }
 
     func signInNeeded(_ reason: Account.SignInReason, _ provider: ProviderError? = nil) -> AccountStoreError {

@@ -15,7 +15,8 @@ package enum PrivateFile {
         /// The reason in words.
         package let explanation: String
 
-        init(_ code: Int32) {
+        /// The failure that an error number means.
+        package init(_ code: Int32) {
             self.code = code
             explanation = String(cString: strerror(code))
         }
@@ -51,10 +52,14 @@ package enum PrivateFile {
     /// Creates a file with mode 0600 and these bytes, whole or not at all: it is written without a name, made durable and then
     /// linked, which fails with `EEXIST` when the name is taken. Who is killed meanwhile leaves nothing. Where the system has no
     /// files without a name, it has the suffix meanwhile.
-    package static func create(_ path: String, _ bytes: [UInt8], suffix: String) -> Result<Void, Failure> {
+    ///
+    /// - Parameter mode: another mode than that of a secret; of this one the system takes what the process's mask takes from it.
+    package static func create(
+        _ path: String, _ bytes: [UInt8], suffix: String, mode: mode_t = 0o600
+    ) -> Result<Void, Failure> {
         #if os(Linux)
             // O_TMPFILE, which Swift does not see.
-            let nameless = open(directory(of: path), O_WRONLY | O_DIRECTORY | O_CLOEXEC | 0o20_000_000, 0o600)
+            let nameless = open(directory(of: path), O_WRONLY | O_DIRECTORY | O_CLOEXEC | 0o20_000_000, mode)
             if nameless >= 0 {
                 defer { close(nameless) }
                 if let failure = fill(nameless, bytes) { return .failure(failure) }
@@ -67,7 +72,7 @@ package enum PrivateFile {
             }
         #endif
         let temporary = path + "." + suffix
-        let file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        let file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
         guard file >= 0 else { return .failure(Failure(errno)) }
         defer { unlink(temporary) }
         let failure = fill(file, bytes)
@@ -76,6 +81,35 @@ package enum PrivateFile {
         guard link(temporary, path) == 0 else { return .failure(Failure(errno)) }
         syncDirectory(of: path)
         return .success(())
+    }
+
+    /// Gives a file another text, whole or not at all: the new one stands beside it first, is made durable, and takes its place. A
+    /// link is followed.
+    ///
+    /// - Parameters:
+    ///   - mode: the mode to be; nil: the one that the file has.
+    ///   - suffix: unpredictable letters for the name of the file beside it.
+    package static func replace(
+        _ path: String, _ bytes: [UInt8], mode: mode_t? = nil, suffix: String
+    ) -> Result<Void, Failure> {
+        var status = stat()
+        guard let place = resolved(path), stat(place, &status) == 0 else { return .failure(Failure(errno)) }
+        let beside = place + "." + suffix + ".new"
+        if case .failure(let failure) = create(beside, bytes, suffix: suffix) { return .failure(failure) }
+        guard chmod(beside, mode ?? status.st_mode & 0o777) == 0, rename(beside, place) == 0 else {
+            let failure = Failure(errno)
+            unlink(beside)
+            return .failure(failure)
+        }
+        syncDirectory(of: place)
+        return .success(())
+    }
+
+    /// The path without links; nil with `errno` when it leads nowhere.
+    static func resolved(_ path: String) -> String? {
+        guard let text = realpath(path, nil) else { return nil }
+        defer { free(text) }
+        return String(cString: text)
     }
 
     /// Writes the bytes and makes them durable; nil when it is done.
@@ -90,7 +124,7 @@ package enum PrivateFile {
         return fsync(file) == 0 ? nil : Failure(errno)
     }
 
-    private static func directory(of path: String) -> String {
+    static func directory(of path: String) -> String {
         let slash = path.lastIndex(of: "/")
         return slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
     }

@@ -128,7 +128,8 @@ enum Directory {
         try? console.flush()
         let isRun = invocation.action == .run
         let failure = CommandError(
-            reporting: error, type: isRun ? invocation.string("type") : nil, store: isRun ? invocation.typedStore : nil)
+            reporting: error, type: isRun ? invocation.string("type") : nil,
+            places: isRun ? invocation.typedPlaces : TypedPlaces())
         console.report(failure)
         return failure.status
     }

@@ -58,7 +58,10 @@ def run(checks, world):
     os.remove(world.store)
     shutil.copytree(original, world.store)
     if os.path.isdir("/proc/self"):
-        checks.ends("a place where nothing can be made", world.run("accounts", "--store", "/proc/store"), 9, "hint:")
+        checks.ends("a place where nothing can be made",
+                    world.run("sign-in", "--no-browser", "--store", "/proc/store"), 9, "hint:")
+        # Whoever only looks makes none.
+        checks.ends("nobody is there either", world.run("accounts", "--store", "/proc/store"), 3)
 
     killed(checks, world)
     soak(checks, world)

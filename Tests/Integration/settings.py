@@ -63,7 +63,32 @@ def run(checks, world):
     checks.ends("so does the file named in the environment",
                 world.run("accounts", DIRECTORY_SETTINGS=world.path("other.json")), 8, "other.json")
 
+    at_once(checks, world)
     usage(checks, world)
+
+
+def at_once(checks, world):
+    """Many programs change one settings file at the same time: whoever says that it did has done it."""
+    path = world.path("home", ".config", "directory", "settings.json")
+    names = [f"p{number}" for number in range(12)]
+    for sentence, begin in (("with settings", True), ("without any", False)):
+        if not begin:
+            os.remove(path)
+        running = [world.start("providers", "add", f"{name}{begin}", "--issuer", "http://127.0.0.1:1", "--client-id", "x")
+                   for name in names]
+        ends = [one.finish() for one in running]
+        with open(path) as file:
+            text = file.read()
+        kept = [name for name in names if f'"{name}{begin}"' in text]
+        checks.check(f"types that are added at once are all kept, {sentence}",
+                     [one.status for one in ends] == [0] * 12 and kept == names, (ends, text))
+        checks.check(f"and nothing is left beside the file, {sentence}", os.listdir(os.path.dirname(path)) ==
+                     ["settings.json"], os.listdir(os.path.dirname(path)))
+    ends = [one.finish() for one in [world.start("providers", "remove", f"{name}False") for name in names[1:]]]
+    with open(path) as file:
+        text = file.read()
+    checks.check("types that are removed at once are all gone", [one.status for one in ends] == [0] * 11
+                 and "p0False" in text and "p1" not in text, (ends, text))
 
 
 def usage(checks, world):

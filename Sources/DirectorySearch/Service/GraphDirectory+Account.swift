@@ -38,12 +38,7 @@ extension GraphConnection {
                     found: "\"\(type.directory.rawValue)\"")
             }
             guard let address = type.graphAPI else {
-                throw SettingsError(
-                    file: store.settings.source, key: type.directory == .graph ? "graphAPI" : "directoryBase",
-                    expected: "the address of the directory of \(type.name)",
-                    found: "nothing",
-                    hint: type.directory == .graph
-                        ? "add \"graphAPI\": \"https://graph.microsoft.com/\"" : "add \"directoryBase\"")
+                throw noAddress(type, store.settings)
             }
             var connection = try GraphConnection(
                 graphAPI: address, apiVersion: type.directory == .graph ? type.graphVersion : "",
@@ -78,5 +73,20 @@ extension GraphConnection {
             connection.now = store.surroundings.now
             return connection
         }
+    }
+
+    /// That nothing says where the type's directory is. Microsoft's is proposed to Microsoft's own types only: the token of another provider
+    /// is nothing for it, and must not go there.
+    private static func noAddress(_ type: AccountType, _ settings: Settings) -> SettingsError {
+        let hint =
+            switch (type.directory, type.isMicrosoft) {
+            case (.graph, true): "add \"graphAPI\": \"https://graph.microsoft.com/\""
+            case (.graph, false):
+                "this type has no directory yet: add \"graphAPI\", or \"directory\": \"scim\" with \"directoryBase\""
+            default: "add \"directoryBase\""
+            }
+        return SettingsError(
+            file: settings.source, key: type.directory == .graph ? "graphAPI" : "directoryBase",
+            expected: "the address of the directory of \(type.name)", found: "nothing", hint: hint)
     }
 }

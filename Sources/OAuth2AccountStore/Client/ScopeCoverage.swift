@@ -21,7 +21,7 @@ struct ScopeCoverage {
         "https://www.googleapis.com/auth/userinfo.email": "email",
         "https://www.googleapis.com/auth/userinfo.profile": "profile",
     ]
-    private static let microsoftHosts = [
+    fileprivate static let microsoftHosts = [
         "login.microsoftonline.com", "login.microsoftonline.us", "login.partner.microsoftonline.cn", "ciamlogin.com",
         "b2clogin.com", "login.windows.net", "login.microsoft.com", "sts.windows.net",
     ]
@@ -38,13 +38,7 @@ struct ScopeCoverage {
 
     init(_ type: AccountType) {
         resources = type.resources
-        switch type.provider {
-        case .authority: isMicrosoft = true
-        case .issuer(let issuer):
-            let host = URL(string: issuer)?.host(percentEncoded: false)?.lowercased() ?? ""
-            isMicrosoft = Self.microsoftHosts.contains { host == $0 || host.hasSuffix("." + $0) }
-        case .endpoints: isMicrosoft = false
-        }
+        if case .authority = type.provider { isMicrosoft = true } else { isMicrosoft = type.isMicrosoft }
         let own = type.graphAPI?.host(percentEncoded: false)?.lowercased()
         prefixes = isMicrosoft ? (Self.graphHosts + (own.map { [$0] } ?? [])).map { "https://\($0)/" } : []
     }
@@ -97,5 +91,17 @@ struct ScopeCoverage {
     /// What of a wish a token of this scope is not good for. `.default` stands for whatever was granted.
     func unmet(_ wish: TokenWish, by granted: Scope) -> [String] {
         missing(wish.scope ?? [], in: granted).filter { !$0.hasSuffix("/.default") && $0 != ".default" }
+    }
+}
+
+extension AccountType {
+    /// Whether its issuer or authority is an address of Microsoft's.
+    package var isMicrosoft: Bool {
+        switch provider {
+        case .authority(let address), .issuer(let address):
+            let host = URL(string: address)?.host(percentEncoded: false)?.lowercased() ?? ""
+            return ScopeCoverage.microsoftHosts.contains { host == $0 || host.hasSuffix("." + $0) }
+        case .endpoints: return false
+        }
     }
 }

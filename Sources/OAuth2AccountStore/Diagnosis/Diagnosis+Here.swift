@@ -29,6 +29,22 @@ extension Diagnosis {
         }
     }
 
+    /// Whether there is no store yet, or there cannot be one: then there is nothing more to look at in it.
+    mutating func isMissing(_ storage: any AccountStorage) -> Bool {
+        do throws(StorageError) {
+            guard let storage = storage as? SQLiteStorage, try storage.isMissing() else { return false }
+            if let failure = storage.unwritableFolder() { throw failure }
+            add(Finding(.store, .ok, "no store yet; the first sign-in makes \(storage.place)"))
+        } catch {
+            add(Finding(.store, failing: error))
+        }
+        return true
+    }
+
+    mutating func addNobody() {
+        add(Finding(.accounts, .warning, "nobody is signed in", remedy: "directory sign-in"))
+    }
+
     /// Looks whether the records can be read and written.
     mutating func isUsable(_ storage: any AccountStorage) async throws -> Bool {
         do {
@@ -143,9 +159,7 @@ extension Diagnosis {
                     .accounts, .problem, of: account.label, reason.explanation,
                     remedy: "directory sign-in \(account.type)", failure: failure))
         }
-        if accounts.isEmpty {
-            add(Finding(.accounts, .warning, "nobody is signed in", remedy: "directory sign-in"))
-        }
+        if accounts.isEmpty { addNobody() }
     }
 
     /// Opens the port that the browser comes back to, and closes it again.

@@ -88,7 +88,7 @@ public struct Diagnosis: Sendable {
     /// No findings yet.
     public init() {}
 
-    /// Looks at everything. No account is changed, and nothing secret is sent. A store that does not exist yet is made.
+    /// Looks at everything. No account is changed, and nothing secret is sent. A store that does not exist yet is not made.
     ///
     /// - Parameters:
     ///   - settings: the account types.
@@ -107,7 +107,9 @@ public struct Diagnosis: Sendable {
         let types = settings.types.filter { type == nil || $0.name == type }
         diagnosis.look(at: types, settings, surroundings)
         try await diagnosis.lookAtProxy(surroundings, towards: usesNetwork ? types : [])
-        if try await diagnosis.isUsable(storage) {
+        if diagnosis.isMissing(storage) {
+            diagnosis.addNobody()
+        } else if try await diagnosis.isUsable(storage) {
             try await diagnosis.look(at: storage, custody, keyPlaces, settings, surroundings, type: type)
         }
         for type in types { diagnosis.lookAtRedirect(of: type) }
@@ -137,7 +139,9 @@ public struct Diagnosis: Sendable {
         var diagnosis = Diagnosis()
         diagnosis.add(Finding(.settings, failing: failure))
         try await diagnosis.lookAtProxy(surroundings, towards: [])
-        if try await diagnosis.isUsable(storage) {
+        if diagnosis.isMissing(storage) {
+            diagnosis.addNobody()
+        } else if try await diagnosis.isUsable(storage) {
             try await diagnosis.look(at: storage, custody, keyPlaces, nil, surroundings, type: nil)
         }
         return diagnosis

@@ -67,17 +67,29 @@ public struct KeyCustodyError: Error, Sendable, Equatable, CustomStringConvertib
 /// A key that lives in memory: for tests, and for programs that keep it themselves.
 public struct MemoryKey: KeyCustody {
     private let sealingKey: SealingKey
+    /// "memory"
+    public let place: String
+    /// Nil: only the program knows of it.
+    public let choice: KeyCustodyChoice?
 
     /// This key.
-    public init(_ key: SealingKey) { sealingKey = key }
+    public init(_ key: SealingKey) {
+        sealingKey = key
+        place = "memory"
+        choice = nil
+    }
 
     /// A new key.
     ///
     /// - Throws: `JOSEError` when the system has no randomness.
-    public init() throws { sealingKey = try SealingKey.random() }
+    public init() throws { self.init(try SealingKey.random()) }
 
-    /// "memory"
-    public var place: String { "memory" }
+    /// A new key in the place of the one that a store of this folder would have.
+    package init(inPlaceOf choice: KeyCustodyChoice, in directory: StoreDirectory) throws {
+        sealingKey = try SealingKey.random()
+        place = choice == .keyFile ? KeyFile(directory: directory).place : choice.words
+        self.choice = choice
+    }
 
     /// The key.
     public func key() -> SealingKey? { sealingKey }

@@ -16,11 +16,14 @@ public actor MemoryStorage: AccountStorage {
     private var tickets = 0
     private nonisolated let watchers = Mutex<[Int: @Sendable () -> Void]>([:])
 
-    /// An empty storage.
-    public init() {}
-
     /// "memory"
-    public nonisolated var place: String { "memory" }
+    public nonisolated let place: String
+
+    /// An empty storage.
+    public init() { place = "memory" }
+
+    /// An empty storage in the place of one that is not there yet.
+    package init(inPlaceOf place: String) { self.place = place }
 
     private struct Place {
         let position: Int64

@@ -22,7 +22,7 @@ public actor SQLiteStorage: AccountStorage {
 
     /// The path of the file.
     public nonisolated let place: String
-    private let directory: StoreDirectory
+    nonisolated let directory: StoreDirectory
     private let locks: FileLock
     private let thread = SerialThread()
     private var connection: SQLiteConnection?

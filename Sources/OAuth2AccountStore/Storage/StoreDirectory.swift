@@ -33,6 +33,9 @@ public struct StoreDirectory: Sendable, Equatable {
         #endif
     }
 
+    /// Why there is no standard directory, in words for people.
+    package static let homeless = "HOME is not set to an absolute path"
+
     /// The same directory by its real path, in which no part is a link.
     package func resolved() throws(StorageError) -> StoreDirectory {
         guard let real = realpath(path, nil) else { throw .system(errno, place: path, doing: "following the path") }
@@ -49,7 +52,7 @@ public struct StoreDirectory: Sendable, Equatable {
     public func prepare() throws(StorageError) {
         guard !path.isEmpty else {
             throw StorageError(
-                .other, place: "the store's directory", reason: "HOME is not set to an absolute path",
+                .other, place: "the store's directory", reason: Self.homeless,
                 hint: "set HOME or DIRECTORY_STORE, or choose a directory with --store")
         }
         var status = stat()

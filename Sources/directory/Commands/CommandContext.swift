@@ -62,15 +62,19 @@ struct CommandContext {
     func settings() throws -> Settings {
         if let settings = try addingPreset(to: settingsOfFile()) { return settings }
         if let settings = try settingsOfPresets() { return settings }
+        guard let settingsDirectory else { throw CommandError.homeless }
         throw CommandError(
             .settings, "no settings", reason: "there is no \(settingsDirectory)/settings.json",
             hint: "directory providers add entra --client-id ID, or name a file with --settings; "
                 + "to look around first: directory demo")
     }
 
-    var settingsDirectory: String {
+    /// The folder of the user's own settings; nil when the environment names no home. Never one below the current folder: what lies
+    /// there may be anybody's, and says where tokens go.
+    var settingsDirectory: String? {
         if let base = world.environment["XDG_CONFIG_HOME"], base.hasPrefix("/") { return base + "/directory" }
-        return (world.environment["HOME"] ?? ".") + "/.config/directory"
+        guard let home = world.environment["HOME"], home.hasPrefix("/") else { return nil }
+        return home + "/.config/directory"
     }
 
     /// Network and time, with the command line's wishes.
@@ -113,21 +117,28 @@ struct CommandContext {
         invocation.string("store").map { StoreDirectory($0) } ?? .standard(environment: world.environment)
     }
 
-    /// A hint that leads to the store of this command line: with `--store` where that was typed.
-    func naming(storeIn hint: String) -> String { CommandError.naming(store: invocation.typedStore, in: hint) }
+    /// A sentence whose commands lead to the places of this command line: with `--store` and `--settings` where those were typed.
+    func naming(placesIn sentence: String) -> String { invocation.typedPlaces.named(in: sentence) }
 
-    /// The store, opened.
+    /// The store, opened. Where there is none yet, an empty one in memory takes its place: whoever only looks leaves nothing behind.
     ///
     /// - Parameters:
+    ///   - makesStore: whether a store is made where there is none: for commands that keep something in it. One that watches what others
+    ///     keep in it makes it too.
     ///   - surroundings: network and time; nil: with the command line's wishes.
     ///   - watchesOtherProcesses: whether what other processes change is told.
     func store(
-        _ settings: Settings, surroundings: Surroundings? = nil, watchesOtherProcesses: Bool = false
+        _ settings: Settings, makesStore: Bool = false, surroundings: Surroundings? = nil,
+        watchesOtherProcesses: Bool = false
     ) async throws -> AccountStore {
-        let directory = storeDirectory
+        let storage = SQLiteStorage(directory: storeDirectory)
+        let places = try keyPlaces()
+        let isInMemory = try !makesStore && !watchesOtherProcesses && storage.isMissing()
         let store = try await AccountStore(
-            settings: settings, storage: SQLiteStorage(directory: directory), keyPlaces: try keyPlaces(),
-            surroundings: surroundings ?? self.surroundings(), watchesOtherProcesses: watchesOtherProcesses)
+            settings: settings, storage: isInMemory ? MemoryStorage(inPlaceOf: storage.place) : storage,
+            custody: isInMemory ? MemoryKey(inPlaceOf: places.choice ?? .keyFile, in: storeDirectory) : nil,
+            keyPlaces: places, surroundings: surroundings ?? self.surroundings(),
+            watchesOtherProcesses: watchesOtherProcesses)
         world.stores.add(store)
         return store
     }
@@ -154,19 +165,22 @@ struct CommandContext {
         return account
     }
 
-    /// The account of this identifier, user name or name; upper and lower case do not matter.
-    private func find(_ name: String, _ store: AccountStore) async throws -> Account {
-        let accounts = try await store.accounts(ofType: invocation.string("type"))
-        if let account = accounts.first(where: { $0.id.rawValue == name }) { return account }
+    /// The accounts that a name means: the one of this identifier, else all of this name, user name or subject; upper and lower
+    /// case do not matter.
+    static func accounts(named name: String, among accounts: [Account]) -> [Account] {
+        if let account = accounts.first(where: { $0.id.rawValue == name }) { return [account] }
         let wanted = name.lowercased()
-        let found = accounts.filter {
+        return accounts.filter {
             [$0.nickname, $0.userName, $0.displayName, $0.subject].contains { $0?.lowercased() == wanted }
         }
+    }
+
+    private func find(_ name: String, _ store: AccountStore) async throws -> Account {
+        let accounts = try await store.accounts(ofType: invocation.string("type"))
+        let found = Self.accounts(named: name, among: accounts)
         if found.count > 1 {
             throw CommandError(
-                .usage, "several accounts are named \(name)",
-                reason: found.map { "\($0.id) of type \($0.type)" }.joined(separator: ", "),
-                hint: "name one by its identifier, or its type with --type")
+                several: found, named: name, hint: "name one by its identifier, or its type with --type")
         }
         guard let account = found.first else {
             try await reportDamage(store)
@@ -191,9 +205,13 @@ struct CommandContext {
     }
 }
 
-extension Invocation {
-    /// The store that was named with `--store`; nil where it is found without.
-    var typedStore: String? { source(of: "store") == .option ? string("store") : nil }
+extension CommandError {
+    /// A name that several accounts have.
+    init(several accounts: [Account], named name: String, hint: String) {
+        self.init(
+            .usage, "several accounts are named \(name)",
+            reason: accounts.map { "\($0.id) of type \($0.type)" }.joined(separator: ", "), hint: hint)
+    }
 }
 
 /// A transport that holds requests to the command's deadline and tells what is sent.

@@ -9,32 +9,17 @@ extension CommandError {
     ///
     /// - Parameters:
     ///   - type: the account type that the command line names, for the command that signs in.
-    ///   - store: the store that the command line names with `--store`, for the commands that look after it.
-    init(reporting error: any Error, type: String? = nil, store: String? = nil) {
+    ///   - places: the places that the command line names.
+    init(reporting error: any Error, type: String? = nil, places: TypedPlaces = TypedPlaces()) {
         self.init(failure: error)
-        hint = hint.map { Self.naming(store: store, in: $0) }
         // The commands below say what the command line is about; what the store says of itself stays as it is.
         if let type, let hint, hint == Self.signIn || hint.hasPrefix(Self.signIn + " --claims ") {
             self.hint = "\(Self.signIn) \(type)\(hint.dropFirst(Self.signIn.count))"
         }
+        hint = hint.map(places.named)
     }
 
     private static let signIn = "directory sign-in"
-    /// The commands of hints that look after the store: without its name they would look after another one.
-    private static let careOfStore = ["directory accounts salvage", "directory doctor"]
-
-    /// A hint with the store's name after the commands in it that need it.
-    static func naming(store: String?, in hint: String) -> String {
-        guard let store else { return hint }
-        let isPlain =
-            !store.isEmpty
-            && store.utf8.allSatisfy { byte in
-                (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7A || byte >= 0x30 && byte <= 0x39
-                    || "/._-+@%".utf8.contains(byte)
-            }
-        let word = isPlain ? store : "'" + store.replacing("'", with: "'\\''") + "'"
-        return careOfStore.reduce(hint) { $0.replacing($1, with: "\($1) --store=\(word)") }
-    }
 
     /// The longest claims that are shown to be typed, in bytes.
     private static let maximumClaims = 4096

@@ -26,7 +26,8 @@ let gitCredentialSpec = CommandSpec(
     discussion: """
         Git asks by itself, once it is told to: the account types of the settings answer for the host of their issuer or endpoints, \
         and for their resourceHosts. Nothing is answered for plain http but on this machine. What git wants to store is ignored; what it \
-        found useless is renewed the next time.
+        found useless is renewed the next time. A user name that git was given chooses the account of this name; one that no account has \
+        gets the account in use, unless it is an address or the name of an account for another host: then nothing is answered.
         """,
     examples: ["git config credential.helper '!directory git-credential'"],
     subcommands: [

@@ -108,7 +108,7 @@ import Testing
         #expect(
             other.errors.contains("directory accounts salvage") && !other.errors.contains("--store="), "\(other.errors)"
         )
-        #expect(CommandError.naming(store: "/a/b-1", in: "directory doctor") == "directory doctor --store=/a/b-1")
+        #expect(TypedPlaces(store: "/a/b-1").named(in: "directory doctor") == "directory doctor --store=/a/b-1")
     }
 
     @Test func `what can be read of a damaged store is copied, put in its place, and used`() async throws {

@@ -62,7 +62,9 @@ import Testing
         #expect(throws: SettingsError.self) { try SettingsEdit.removing("a", from: Array(text.utf8), file: "f") }
     }
 
-    @Test func `a file is written whole, keeps its mode and its link, and is private when it holds a secret`() throws {
+    @Test func `a file is written whole, keeps its mode and its link, and is private when it holds a secret`()
+        async throws
+    {
         let folder = FileManager.default.temporaryDirectory.appending(path: "settings-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -74,27 +76,92 @@ import Testing
         try "one".write(toFile: real, atomically: false, encoding: .utf8)
         try #require(chmod(real, 0o640) == 0)
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: real)
-        try SettingsEdit.write(
-            Array("two".utf8), to: link, replacing: Array("one".utf8), holdsSecret: false, suffix: "s")
+        try await change(link) { _ in .text(Array("two".utf8), holdsSecret: false) }
         #expect(try String(contentsOfFile: real, encoding: .utf8) == "two")
         #expect(try mode(real) == 0o640)
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == real)
-        try SettingsEdit.write(
-            Array("three".utf8), to: link, replacing: Array("two".utf8), holdsSecret: true, suffix: "s")
+        try await change(link) { _ in .text(Array("three".utf8), holdsSecret: true) }
         #expect(try mode(real) == 0o600)
-        let changed = #expect(throws: SettingsError.self) {
-            try SettingsEdit.write(
-                Array("four".utf8), to: link, replacing: Array("two".utf8), holdsSecret: false, suffix: "s")
-        }
-        #expect(changed?.found == "another text")
-        #expect(try String(contentsOfFile: real, encoding: .utf8) == "three")
         let new = folder.appending(path: "a/b/settings.json").path
-        try SettingsEdit.write(Array("new".utf8), to: new, replacing: nil, holdsSecret: false, suffix: "s")
+        try await change(new) { old in
+            #expect(old == nil)
+            return .text(Array("new".utf8), holdsSecret: false)
+        }
         #expect(try mode(new) == 0o600 && mode(folder.appending(path: "a").path) == 0o700)
         #expect(
             try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == [
                 "a", "real.json", "settings.json",
             ])
+    }
+
+    private func change(
+        _ path: String, _ edit: @escaping @Sendable ([UInt8]?) async throws -> SettingsEdit.Outcome
+    ) async throws {
+        try await SettingsEdit.change(
+            path, suffix: UUID().uuidString, sleep: { try await Task.sleep(for: $0) }, by: edit)
+    }
+
+    @Test func `of many changes at once none is lost`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "settings-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appending(path: "settings.json").path
+        let link = folder.appending(path: "link/settings.json").path
+        try FileManager.default.createDirectory(
+            at: folder.appending(path: "link"), withIntermediateDirectories: true)
+        let names = (0..<24).map { "type\($0)" }
+        for (half, place) in [(names[..<12], path), (names[12...], link)] {
+            if place == link {
+                try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
+            }
+            try await withThrowingTaskGroup { group in
+                for (number, name) in half.enumerated() {
+                    group.addTask {
+                        try await change(number.isMultiple(of: 2) ? path : place) { old in
+                            // Others have their turn between the reading and the writing.
+                            for _ in 0..<10 { await Task.yield() }
+                            return .text(
+                                try SettingsEdit.adding(name, Self.type, to: old, file: path), holdsSecret: false)
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+        let bytes = try #require(try SettingsEdit.read(path))
+        let types = try #require(try JSONValue(parsing: bytes).object?["types"]?.object)
+        #expect(Set(types.members.map(\.name)) == Set(names))
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == path)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["link", "settings.json"])
+    }
+
+    @Test func `an edit begins anew when a program without the lock was quicker, a few times`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "settings-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appending(path: "settings.json").path
+        try "0".write(toFile: path, atomically: false, encoding: .utf8)
+        try await change(path) { old in
+            // An editor, once.
+            if old == Array("0".utf8) { try "1".write(toFile: path, atomically: false, encoding: .utf8) }
+            return .text((old ?? []) + Array("+".utf8), holdsSecret: false)
+        }
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == "1+")
+        let error = await #expect(throws: SettingsError.self) {
+            try await change(path) { old in
+                try ((old ?? []) + [0x2E]).withUnsafeBytes { try Data($0).write(to: URL(filePath: path)) }
+                return .text([], holdsSecret: false)
+            }
+        }
+        #expect(error?.found == "another text" && error?.hint?.contains("try again") == true)
+        #expect(try String(contentsOfFile: path, encoding: .utf8).hasPrefix("1+."))
+        // Gone, made in between, and a link that leads nowhere.
+        try FileManager.default.removeItem(atPath: path)
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "nowhere")
+        let link = await #expect(throws: SettingsError.self) {
+            try await change(path) { _ in .text([0x7B], holdsSecret: false) }
+        }
+        #expect(link?.found == "a link that leads to no file")
     }
 }
 

@@ -16,7 +16,7 @@ struct AccountsCommand {
         try writer.finish()
         try await context.reportDamage(store)
         guard records.isEmpty else { return .done }
-        context.console.note("No accounts yet. To sign in: directory sign-in")
+        context.console.note(context.naming(placesIn: "No accounts yet. To sign in: directory sign-in"))
         return .notFound
     }
 

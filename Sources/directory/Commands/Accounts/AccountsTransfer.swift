@@ -37,7 +37,7 @@ struct AccountsTransfer {
             throw CommandError(
                 .usage, "nothing was imported", reason: error.description, hint: "directory help accounts import")
         }
-        let store = try await context.store(try context.settings())
+        let store = try await context.store(try context.settings(), makesStore: true)
         let report = try await store.importAccounts(file, toType: context.invocation.string("type"))
         let writer = OutputFormat(context.invocation).list(ImportRecord.columns, context.console)
         for item in report.items { try writer.write(ImportRecord(item: item)) }

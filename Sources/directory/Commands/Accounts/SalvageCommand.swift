@@ -44,7 +44,7 @@ struct SalvageCommand {
         if kept == nil {
             context.console.note(
                 "To use the copy: end other programs that use the store, remove \(report.path), then "
-                    + context.naming(storeIn: "directory accounts salvage") + " --replace")
+                    + context.naming(placesIn: "directory accounts salvage") + " --replace")
         }
         // What does not open with the key is lost too, for who wants to use it.
         let lost = report.lost + max(0, report.records - (report.opening ?? report.records))

@@ -33,7 +33,9 @@ struct StatusCommand {
         case let format: try writeRows(records, format.list(Self.columns, context.console))
         }
         if !damaged.isEmpty { return .store }
-        if records.isEmpty { context.console.note("No accounts yet. To sign in: directory sign-in") }
+        if records.isEmpty {
+            context.console.note(context.naming(placesIn: "No accounts yet. To sign in: directory sign-in"))
+        }
         return records.contains(where: \.needsSignIn) ? .signInNeeded : .done
     }
 

@@ -68,7 +68,7 @@ struct ConfigCommand {
     }
 
     func path() throws -> ExitStatus {
-        try context.console.writeLine(DisplayText.visible(context.settingsFile.path))
+        try context.console.writeLine(DisplayText.visible(try context.neededSettingsFile().path))
         return .done
     }
 
@@ -94,14 +94,16 @@ struct ConfigCommand {
             .usage, isKnown ? "\(name) is not changed here" : "no value \(name.debugDescription)",
             reason: "expected \(names.joined(separator: ", "))",
             hint: isKnown
-                ? "edit \(context.settingsFile.path)"
+                ? "edit \(context.settingsFile?.path ?? "a file, and name it with --settings")"
                 : NearestWord.nearest(to: name, in: names).map { "did you mean \($0)?" } ?? "directory config list")
     }
 
     private func value(_ name: String) async throws -> ConfigValue {
         switch name {
         case "settings":
-            let (path, isNamed) = context.settingsFile
+            guard let (path, isNamed) = context.settingsFile else {
+                return ConfigValue(name: name, value: "", from: StoreDirectory.homeless)
+            }
             let isThere = FileManager.default.fileExists(atPath: path)
             return ConfigValue(
                 name: name, value: path,

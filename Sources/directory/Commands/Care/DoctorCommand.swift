@@ -11,8 +11,8 @@ struct DoctorCommand {
     func run() async throws -> ExitStatus {
         let diagnosis = try await diagnose()
         let writer = OutputFormat(context.invocation).list(DiagnosisRecord.columns, context.console)
-        let store = context.invocation.typedStore
-        for finding in diagnosis.findings { try writer.write(DiagnosisRecord(finding: finding, store: store)) }
+        let places = context.invocation.typedPlaces
+        for finding in diagnosis.findings { try writer.write(DiagnosisRecord(finding: finding, places: places)) }
         try writer.finish()
         let statuses = diagnosis.problems.map { DiagnosisRecord(finding: $0).status }
         let warnings = diagnosis.findings.count { $0.state == .warning }
@@ -61,8 +61,8 @@ struct DoctorCommand {
 /// One thing that `doctor` looked at.
 struct DiagnosisRecord: OutputRecord {
     let finding: Diagnosis.Finding
-    /// The store that was named with `--store`, for what mends it.
-    var store: String?
+    /// The places that were typed, for what mends it.
+    var places = TypedPlaces()
 
     static let columns = [
         TableColumn("CHECK"), TableColumn("STATE"), TableColumn("OF"), TableColumn("FOUND"), TableColumn("REMEDY"),
@@ -75,7 +75,7 @@ struct DiagnosisRecord: OutputRecord {
     var remedy: String? {
         guard finding.state != .ok else { return nil }
         return (finding.remedy ?? finding.failure.flatMap { CommandError(reporting: $0).hint })
-            .map { CommandError.naming(store: store, in: $0) }
+            .map(places.named)
     }
 
     var cells: [String] {

@@ -41,11 +41,13 @@ struct ServeCommand {
         }
         if let path = invocation.string("port-file") {
             do {
-                // Written under another name first: who waits for the file never reads half of it.
-                try Data("\(provider.port)\n".utf8).write(to: URL(filePath: path), options: .atomic)
+                try await context.writtenFile(path).write(Array("\(provider.port)\n".utf8))
             } catch {
                 await provider.shutDown()
-                throw CommandError(.failed, "cannot write \(path)", reason: "the file cannot be made")
+                guard let failure = error as? PrivateFile.Failure else { throw error }
+                throw CommandError(
+                    .failed, "the port cannot be written to \(path)", reason: failure.explanation,
+                    hint: "name a file in a folder that exists and may be written to")
             }
         }
         try context.console.writeLine("\(provider.issuer.absoluteString)")

@@ -44,7 +44,9 @@ enum OfflineCopies {
     /// Adds what is kept offline to the view of `status`.
     static func add(to detail: inout Detail, _ context: CommandContext, _ store: AccountStore) async throws {
         for copy in try await copies(context, store) {
-            let who = copy.account?.label ?? "\(copy.index.account) (no account; directory sync --forget --all)"
+            let who =
+                copy.account?.label
+                ?? context.naming(placesIn: "\(copy.index.account) (no account; directory sync --forget --all)")
             switch copy.summary {
             case .success(let summary):
                 let time = summary.completed.map { "as of \(TimeText.rfc3339($0))" } ?? "not complete yet"

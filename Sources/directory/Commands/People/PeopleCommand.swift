@@ -36,7 +36,7 @@ extension CommandContext {
     /// Says when not everybody is in the copy yet.
     func tellIncomplete(_ copy: OfflineDirectory) async throws {
         guard try await copy.summary().completed == nil else { return }
-        console.note("The offline copy is not complete yet; directory sync goes on with it.")
+        console.note(naming(placesIn: "The offline copy is not complete yet; directory sync goes on with it."))
     }
 
     /// The fields that `--fields` names; nil when it is not given.
@@ -82,6 +82,11 @@ struct PeopleCommand {
             parts.insert(part)
         }
         if invocation.flag("chain") { parts.remove(.manager) }
+        guard invocation.string("photo") != "-" else {
+            throw CommandError(
+                .usage, "--photo names a file", reason: "the person is shown on standard output, where - would be too",
+                hint: "name a file, or ./- for one of this name")
+        }
         if invocation.flag("offline") { return try await showKept(name, select, parts) }
         do {
             let directory = try await context.directory()
@@ -182,10 +187,10 @@ struct PeopleCommand {
             return
         }
         do {
-            try photo.bytes.write(to: URL(filePath: file), options: .atomic)
-        } catch {
+            try await context.writtenFile(file).write(Array(photo.bytes))
+        } catch let error as PrivateFile.Failure {
             throw CommandError(
-                .failed, "the photo cannot be written to \(file)", reason: "the system refuses it",
+                .failed, "the photo cannot be written to \(file)", reason: error.explanation,
                 hint: "name a file in a folder that exists and may be written to")
         }
         context.console.note("The photo (\(photo.mediaType ?? "of an unknown type")) is in \(file).")

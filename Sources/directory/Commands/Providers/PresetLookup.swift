@@ -9,18 +9,26 @@ import StrictJSON
 
 // The presets built in are the last place where a type is looked for.
 extension CommandContext {
-    /// The settings file of this command line: the one it names, else the user's own, whether it exists or not.
-    var settingsFile: (path: String, isNamed: Bool) {
+    /// The settings file of this command line: the one it names, else the user's own, whether it exists or not. Nil when
+    /// none is named and the user has no home.
+    var settingsFile: (path: String, isNamed: Bool)? {
         if let path = invocation.string("settings") { return (path, true) }
+        guard let settingsDirectory else { return nil }
         let json = settingsDirectory + "/settings.json"
         let plist = settingsDirectory + "/settings.plist"
         let files = FileManager.default
         return (!files.fileExists(atPath: json) && files.fileExists(atPath: plist) ? plist : json, false)
     }
 
+    /// The same for a command that cannot do without.
+    func neededSettingsFile() throws(CommandError) -> (path: String, isNamed: Bool) {
+        guard let settingsFile else { throw .homeless }
+        return settingsFile
+    }
+
     /// The settings of the file; nil when none is named and there is none.
     func settingsOfFile() throws -> Settings? {
-        let (path, isNamed) = settingsFile
+        guard let (path, isNamed) = settingsFile else { return nil }
         guard isNamed || FileManager.default.fileExists(atPath: path) else { return nil }
         return try Settings(contentsOf: URL(filePath: path))
     }
@@ -33,7 +41,9 @@ extension CommandContext {
         guard let name = path ?? invocation.string("type"), settings?[name] == nil,
             let preset = ProviderPreset(named: name)
         else { return settings }
-        guard preset.isComplete else { throw CommandError(incomplete: preset, file: settingsFile.path) }
+        guard preset.isComplete else {
+            throw CommandError(incomplete: preset, file: try neededSettingsFile().path)
+        }
         return try Settings(
             types: (settings?.types ?? []) + [try preset.accountType()], defaultType: settings?.defaultType ?? name,
             source: settings?.source ?? "the presets built in", deviceMode: settings?.deviceMode ?? .private)
@@ -54,6 +64,13 @@ extension CommandContext {
 }
 
 extension CommandError {
+    /// Nothing says where the user's own settings are.
+    static var homeless: CommandError {
+        CommandError(
+            .settings, "no settings", reason: StoreDirectory.homeless,
+            hint: "set HOME or XDG_CONFIG_HOME, or name a file with --settings")
+    }
+
     /// A preset that lacks what only the person knows.
     init(incomplete preset: ProviderPreset, file: String) {
         self.init(

@@ -24,17 +24,18 @@ struct ProviderAddition {
     func run() async throws -> ExitStatus {
         let path = try settingsPath()
         let old = try SettingsEdit.read(path)
-        var keys = try keys()
+        let keys = try keys()
+        // Whatever is wrong with the rest is found before a client or a folder is made.
+        var trial = keys
+        if invocation.flag("register") { trial["clientId"] = "unknown" }
+        let type = try edited(trial, old, path).type
         if invocation.flag("register") {
-            // Whatever is wrong with the rest is found before a client is made.
-            var trial = keys
-            trial["clientId"] = "unknown"
-            let type = try edited(trial, old, path).type
-            try await register(type, &keys, old, path)
+            try await register(type, keys, path)
         } else {
-            try save(keys, old, path)
+            try await save(keys, path)
         }
-        context.console.note("Added \(name) to \(path). To sign in: directory sign-in \(name)")
+        context.console.note(
+            "Added \(name) to \(path). To sign in: " + context.naming(placesIn: "directory sign-in \(name)"))
         if context.console.options.reportsJSON {
             let type = try SettingsEdit.read(path).flatMap { try Settings(bytes: $0, source: path)[name] }
             if let type {
@@ -46,7 +47,7 @@ struct ProviderAddition {
 
     /// The file to write: never one that would put another one in the shade.
     private func settingsPath() throws(CommandError) -> String {
-        let (path, isNamed) = context.settingsFile
+        let (path, isNamed) = try context.neededSettingsFile()
         guard !isNamed, path.hasSuffix(".plist") else { return path }
         throw CommandError(
             .settings, "property lists are not edited here", reason: "your settings are in \(path)",
@@ -154,32 +155,37 @@ struct ProviderAddition {
         return (bytes, type, settings)
     }
 
-    private func save(_ keys: JSONObject, _ old: [UInt8]?, _ path: String) throws {
-        let (bytes, type, _) = try edited(keys, old, path)
-        var holdsSecret = false
-        if case .inline = type.clientSecret { holdsSecret = true }
-        try SettingsEdit.write(
-            bytes, to: path, replacing: old, holdsSecret: holdsSecret,
-            suffix: try ProviderRegistration.letters(context.surroundings()))
+    /// Adds the type to what the file says by then.
+    ///
+    /// - Parameter client: the client that was registered for it.
+    private func save(_ keys: JSONObject, _ path: String, _ client: RegisteredClient? = nil) async throws {
+        let surroundings = context.surroundings()
+        try await SettingsEdit.change(
+            path, suffix: try ProviderRegistration.letters(surroundings), sleep: surroundings.sleep
+        ) { @MainActor old in
+            let (bytes, type, settings) = try edited(keys, old, path)
+            // First the token that can undo it, then the type.
+            if let client { try await context.store(settings, makesStore: true).keepRegistration(client, ofType: name) }
+            var holdsSecret = false
+            if case .inline = type.clientSecret { holdsSecret = true }
+            return .text(bytes, holdsSecret: holdsSecret)
+        }
     }
 
     // MARK: Registration
 
-    private func register(_ type: AccountType, _ keys: inout JSONObject, _ old: [UInt8]?, _ path: String) async throws {
+    private func register(_ type: AccountType, _ known: JSONObject, _ path: String) async throws {
         let registration = ProviderRegistration(type: type, surroundings: context.surroundings())
         var metadata = ProviderPreset(named: type.preset ?? "")?.registration ?? JSONObject()
         for member in try furtherMembers().members { metadata[member.name] = member.value }
         let made = try await registration.register(metadata, initialAccessToken: try initialAccessToken())
         do {
+            var keys = known
             for member in made.keys.members { keys[member.name] = member.value }
-            let settings = try edited(keys, old, path).settings
-            // First the token that can undo it, then the type.
-            let store = try await context.store(settings)
-            try await store.keepRegistration(made.client, ofType: name)
             do {
-                try save(keys, old, path)
+                try await save(keys, path, made.client)
             } catch {
-                try? await store.keepRegistration(nil, ofType: name)
+                await forget(made.client, keys, path)
                 throw error
             }
         } catch {
@@ -192,6 +198,15 @@ struct ProviderAddition {
         }
         context.console.note("Registered the client \(made.client.clientID) at \(made.client.issuer).")
         for note in made.notes { context.console.note(note) }
+    }
+
+    /// Forgets the token of a client that is not used after all. One that another program registered for a type of the same name stays.
+    private func forget(_ client: RegisteredClient, _ keys: JSONObject, _ path: String) async {
+        let settings = (try? edited(keys, SettingsEdit.read(path), path).settings) ?? (try? context.settings())
+        guard let settings, let store = try? await context.store(settings),
+            (try? await store.registration(ofType: name))?.clientID == client.clientID
+        else { return }
+        try? await store.keepRegistration(nil, ofType: name)
     }
 
     private func furtherMembers() throws(CommandError) -> JSONObject {

@@ -10,7 +10,7 @@ struct ProviderRemoval {
 
     func run() async throws -> ExitStatus {
         let name = context.invocation.argument("NAME") ?? ""
-        let path = context.settingsFile.path
+        let path = try context.neededSettingsFile().path
         guard let settings = try context.settingsOfFile(), let type = settings[name],
             let old = try SettingsEdit.read(path)
         else {
@@ -21,7 +21,7 @@ struct ProviderRemoval {
                 hint: "directory providers")
         }
         // Whatever is wrong with the file is found before anything is deleted at the provider.
-        let bytes = try SettingsEdit.removing(name, from: old, file: path)
+        _ = try SettingsEdit.removing(name, from: old, file: path)
         let store = try await context.store(settings)
         let accounts = try await store.accounts(ofType: name)
         guard accounts.isEmpty else {
@@ -34,12 +34,12 @@ struct ProviderRemoval {
             try await delete(client, type)
             try await store.keepRegistration(nil, ofType: name)
         }
-        if SettingsEdit.isEmpty(bytes) {
-            try SettingsEdit.remove(path)
-        } else {
-            try SettingsEdit.write(
-                bytes, to: path, replacing: old, holdsSecret: false,
-                suffix: try ProviderRegistration.letters(context.surroundings()))
+        let surroundings = context.surroundings()
+        try await SettingsEdit.change(
+            path, suffix: try ProviderRegistration.letters(surroundings), sleep: surroundings.sleep
+        ) { old in
+            let bytes = try SettingsEdit.removing(name, from: old ?? [], file: path)
+            return SettingsEdit.isEmpty(bytes) ? .removed : .text(bytes, holdsSecret: false)
         }
         context.console.note("Removed \(name) from \(path).")
         return .done

@@ -29,7 +29,7 @@ struct SignInCommand {
         let options = try options()
         let settings = try context.settings()
         let type = invocation.argument("TYPE") ?? context.typeName(settings)
-        let store = try await context.store(settings)
+        let store = try await context.store(settings, makesStore: true)
         let account = try await signIn(to: type, try await way(type, store), options, store)
         let name = account.displayName.map { name in
             account.userName.map { "\(name) (\($0))" } ?? name
@@ -50,7 +50,7 @@ struct SignInCommand {
         where other.id != account.id && other.subject == nil && other.userName?.lowercased() == name {
             context.console.note(
                 "Another account of this name is kept whose owner was never verified: \(other.id). If it is the same person's, "
-                    + "directory accounts remove \(other.id)")
+                    + context.naming(placesIn: "directory accounts remove \(other.id)"))
         }
     }
 

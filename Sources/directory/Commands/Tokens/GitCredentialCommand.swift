@@ -84,13 +84,31 @@ struct GitCredentialCommand {
         let types = settings.types.filter { (named == nil || $0.name == named) && Self.hosts(of: $0).contains(host) }
         guard !types.isEmpty else { return nil }
         let store = try await context.store(settings)
+        let accounts = try await store.accounts(ofType: nil)
+        let own = accounts.filter { account in types.contains { $0.name == account.type } }
+        if let name = context.invocation.string("account") {
+            let found = CommandContext.accounts(named: name, among: own)
+            // None, or several: an error as elsewhere, but where it is an account of another host.
+            let account = found.count == 1 ? found[0] : try await context.account(store, named: name)
+            return types.first { $0.name == account.type }.map { (store, account, $0) }
+        }
+        if let name = question.attributes["username"], !name.isEmpty {
+            for type in types {
+                let named = CommandContext.accounts(named: name, among: own.filter { $0.type == type.name })
+                if named.count == 1 { return (store, named[0], type) }
+                // Several people of one name: the one in use, or nobody.
+                guard !named.isEmpty else { continue }
+                let current = try await store.currentAccount(ofType: type.name)
+                guard let current, named.contains(where: { $0.id == current.id }) else {
+                    throw CommandError(several: named, named: name, hint: "name one of them with --account")
+                }
+                return (store, current, type)
+            }
+            // Somebody who has no account for this host must not get another person's token.
+            guard !name.contains("@"), CommandContext.accounts(named: name, among: accounts).isEmpty else { return nil }
+        }
+        // No name, or one that is nobody's, such as the host's own word for "a token": any account will do.
         for type in types {
-            let accounts = try await store.accounts(ofType: type.name)
-            let wanted = context.invocation.string("account") ?? question.attributes["username"]
-            let chosen = accounts.first { [$0.id.rawValue, $0.userName, $0.displayName].contains(wanted) }
-            if let chosen { return (store, chosen, type) }
-            // A name that git was given and that no account has is the host's own word for "a token": any account will do.
-            guard context.invocation.string("account") == nil else { continue }
             if let current = try await store.currentAccount(ofType: type.name) { return (store, current, type) }
         }
         return nil

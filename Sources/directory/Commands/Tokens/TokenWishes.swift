@@ -28,6 +28,12 @@ extension CommandContext {
         do {
             let token = try await store.accessToken(for: account.id, scopes: scopes)
             guard invocation.flag("refresh") else { return token }
+            // Nobody refused this one: it stays good where there is nothing to get another with.
+            guard account.canRefresh else {
+                throw AccountStoreError(
+                    .signInNeeded(.noRefreshToken), what: "no other token",
+                    reason: "the provider gave no refresh token; the one that is there stays", remedy: .signInAgain)
+            }
             return try await store.accessToken(for: account.id, scopes: scopes, rejected: token.secret)
         } catch var error as AccountStoreError {
             error.hint = error.hint ?? Self.hint(error, account, scopes)
