@@ -150,6 +150,9 @@ import Testing
         browser.send(.accounts([.eve], current: BrowseAccount.eve.id))
         #expect(
             browser.shows("The account was removed by another program. Now searching as eve@fabrikam.com."))
+        browser.send(.accounts([], current: nil))
+        browser.send(.accounts([.ada], current: BrowseAccount.ada.id))
+        #expect(browser.shows("Now searching as ada@contoso.com.") && !browser.shows("was removed"))
     }
 
     @Test func `marks that a sign-in to another account loses are said to be`() {

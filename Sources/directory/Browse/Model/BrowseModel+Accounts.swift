@@ -20,6 +20,8 @@ extension BrowseModel {
     /// Whether there is nobody to search as, and nothing but a sign-in helps.
     var mustSignIn: Bool { accounts?.isEmpty == true }
 
+    private static let removed = "The account was removed by another program."
+
     mutating func take(_ accounts: [BrowseAccount], _ current: Account.ID?) {
         self.accounts = accounts
         refused.formIntersection(accounts.map(\.id))
@@ -31,10 +33,16 @@ extension BrowseModel {
         let lost = marked.isEmpty ? nil : "Nobody is marked any more."
         self.current = current
         startAnew()
-        guard let before else { return }
+        guard let before else {
+            // What was said when the last account went is over.
+            if notice?.text.hasPrefix(Self.removed) == true, let account = currentAccount {
+                say("Now searching as \(DisplayText.visible(account.label)).", .good)
+            }
+            return
+        }
         if !accounts.contains(where: { $0.id == before }) {
             let next = currentAccount.map { "Now searching as \(DisplayText.visible($0.label))." }
-            let words = ["The account was removed by another program.", next, lost]
+            let words = [Self.removed, next, lost]
             say(words.compactMap { $0 }.joined(separator: " "), .warning)
         } else if let lost {
             // Behind what was said of the sign-in to another account.
