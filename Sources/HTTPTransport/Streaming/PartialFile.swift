@@ -137,9 +137,18 @@ final class PartialFile: Sendable {
         try? OpenFile(descriptor: descriptor, path: mark).write(Data("\(address)\n\(validator)\n".utf8))
     }
 
+    /// How many bytes are there.
+    func size() throws(HTTPFileError) -> Int64 {
+        let size = Int64(lseek(file.descriptor, 0, SEEK_END))
+        guard size >= 0 else {
+            throw HTTPFileError(path: target, reason: "the unfinished download cannot be read (\(systemWords())).")
+        }
+        return size
+    }
+
     /// Gives the complete file its name, and its size back.
     func finish() throws(HTTPFileError) -> Int64 {
-        let size = Int64(lseek(file.descriptor, 0, SEEK_END))
+        let size = try size()
         guard rename(path, target) == 0 else {
             throw HTTPFileError(path: target, reason: "the finished download cannot be put here (\(systemWords())).")
         }
@@ -148,13 +157,18 @@ final class PartialFile: Sendable {
     }
 
     /// Removes what nobody could continue.
-    func leave() async {
-        _ = try? await FileThread.run { [self] () throws(HTTPFileError) in
+    ///
+    /// - Returns: Whether something stays that can be continued.
+    @discardableResult
+    func leave() async -> Bool {
+        let stays = try? await FileThread.run { [self] () throws(HTTPFileError) in
             let size = lseek(file.descriptor, 0, SEEK_END)
-            guard size <= 0 || Self.validator(in: mark, of: address) == nil else { return }
+            guard size <= 0 || Self.validator(in: mark, of: address) == nil else { return keeps }
             _ = unlink(mark)
             _ = unlink(path)
+            return false
         }
+        return stays ?? false
     }
 
     // MARK: - What it is a part of
