@@ -113,6 +113,7 @@ private struct Download<Transport: HTTPTransport> {
         if let start {
             asking.fields["Range"] = "bytes=\(start.size)-"
             asking.fields["If-Range"] = start.validator
+            offset.set(start.size, total: nil)
         }
         let answer = try await transport.stream(asking, progress: shifted(by: offset))
         if answer.status == 416, start != nil { return .otherContent }
@@ -132,6 +133,7 @@ private struct Download<Transport: HTTPTransport> {
             isNew = false
         }
         if isNew {
+            offset.set(0, total: nil)
             let validator = answer.status == 200 ? PartialFile.validator(of: answer.fields) : nil
             try await FileThread.run { () throws(HTTPFileError) in try partial.startOver(validator) }
         }
