@@ -84,6 +84,18 @@ import Testing
         #expect(folder.names == ["f"])
     }
 
+    @Test func `all of another content in place of the rest is nothing that was kept`() async throws {
+        let other = pattern(50_000, seed: 4)
+        let server = try server { connection, _, _ in
+            connection.send("HTTP/1.1 200 OK\r\nETag: \"w\"\r\nContent-Length: \(other.count)\r\n\r\n")
+            return connection.send(Array(other))
+        }
+        _ = try? await download(server)
+        let saved = try await download(server)
+        #expect(saved.size == 50_000 && saved.resumed == 0)
+        #expect(try Data(contentsOf: folder.place("f")) == other)
+    }
+
     @Test func `more than was said is not put behind ours`() async throws {
         let server = try server { connection, _, _ in
             connection.send("HTTP/1.1 206 Partial Content\r\nConnection: close\r\n")

@@ -36,7 +36,8 @@ extension HTTPTransport {
     /// A place that is no file, such as a pipe or a device, is written to directly.
     ///
     /// - Parameters:
-    ///   - destination: The file's place. Its folder must be there; a file that is there is replaced, and a symbolic link followed.
+    ///   - destination: The file's place. Its folder must be there; a file that is there is replaced and keeps its permissions, and a
+    ///     symbolic link is followed. A write-protected file is refused. The unfinished file can be read by its owner alone.
     ///   - resuming: Whether an earlier attempt is continued and this one kept if it breaks off.
     ///   - policy: When a request that failed is sent again; with `resuming` it goes on where it broke off.
     ///   - progress: Told how far it is.
@@ -82,7 +83,7 @@ private struct Download<Transport: HTTPTransport> {
             while true {
                 switch try await receive(partial, from: start) {
                 case .complete(var download):
-                    if download.file != nil { download.resumed = kept }
+                    if download.resumed > 0 { download.resumed = kept }
                     return download
                 case .piece(let next): start = next
                 case .otherContent:
@@ -159,7 +160,7 @@ private struct Download<Transport: HTTPTransport> {
         return .complete(
             HTTPDownload(
                 response: HTTPResponse(status: answer.status, fields: answer.fields, url: answer.url),
-                file: URL(filePath: target.path), size: size))
+                file: URL(filePath: target.path), size: size, resumed: isNew ? 0 : start?.size ?? 0))
     }
 
     /// Whether the answer names other content than the one that was asked for. A server should not, after `If-Range`.
