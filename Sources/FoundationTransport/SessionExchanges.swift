@@ -14,15 +14,30 @@ final class SessionExchanges: NSObject, URLSessionDataDelegate, Sendable {
         let continuation: CheckedContinuation<HTTPResponse, any Error>
         var body = Data()
         var isTooLarge = false
+        var isOverdue = false
     }
 
-    private let running = Mutex<[Int: Exchange]>([:])
+    private struct State {
+        var running: [Int: Exchange] = [:]
+        /// Ends of tasks that were cancelled before they began. Each is taken by its beginning.
+        var earlyEnds: [Int: any Error] = [:]
+    }
+
+    private let state = Mutex(State())
 
     func begin(
         _ number: Int, limit: Int, _ url: URL, _ continuation: CheckedContinuation<HTTPResponse, any Error>
     ) {
-        running.withLock { $0[number] = Exchange(limit: max(0, limit), url: url, continuation: continuation) }
+        let end = state.withLock { state -> (any Error)? in
+            if let end = state.earlyEnds.removeValue(forKey: number) { return end }
+            state.running[number] = Exchange(limit: max(0, limit), url: url, continuation: continuation)
+            return nil
+        }
+        if let end { continuation.resume(throwing: end) }
     }
+
+    /// Notes that the time of the exchange is over. Its task is to be cancelled then.
+    func expire(_ number: Int) { state.withLock { $0.running[number]?.isOverdue = true } }
 
     /// No redirect is followed here: who sent the request decides, and the token does not go along unseen.
     func urlSession(
@@ -33,23 +48,34 @@ final class SessionExchanges: NSObject, URLSessionDataDelegate, Sendable {
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-        let isTooLarge = running.withLock { running in
-            guard var exchange = running.removeValue(forKey: dataTask.taskIdentifier) else { return true }
+        let isTooLarge = state.withLock { state in
+            guard var exchange = state.running.removeValue(forKey: dataTask.taskIdentifier) else { return true }
             if data.count > exchange.limit - exchange.body.count {
                 exchange.isTooLarge = true
             } else {
                 exchange.body.append(data)
             }
-            running[dataTask.taskIdentifier] = exchange
+            state.running[dataTask.taskIdentifier] = exchange
             return exchange.isTooLarge
         }
         if isTooLarge { dataTask.cancel() }
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        guard let exchange = running.withLock({ $0.removeValue(forKey: task.taskIdentifier) }) else { return }
+        let ended = state.withLock { state -> Exchange? in
+            if let exchange = state.running.removeValue(forKey: task.taskIdentifier) { return exchange }
+            let isCancelled = (error as? URLError).map { $0.code == .cancelled } ?? true
+            state.earlyEnds[task.taskIdentifier] =
+                isCancelled ? CancellationError() : Self.failure(error, task.originalRequest?.url?.host() ?? "")
+            return nil
+        }
+        guard let exchange = ended else { return }
         let host = exchange.url.host() ?? ""
-        if exchange.isTooLarge {
+        if exchange.isOverdue {
+            exchange.continuation.resume(
+                throwing: HTTPTransportError(
+                    .timedOut, host: host, reason: "The answer was not complete in the request's time."))
+        } else if exchange.isTooLarge {
             exchange.continuation.resume(
                 throwing: HTTPTransportError(
                     .responseTooLarge, host: host,

@@ -6,7 +6,7 @@ public import HTTPTransport
 #endif
 
 extension HTTPRequest {
-    /// The request that a `URLRequest` describes: method, address, header fields, content and time limit.
+    /// The request that a `URLRequest` describes: method, address, header fields, content and time limit, where that is more than 0.
     ///
     /// - Throws: `HTTPTransportError` of the kind `invalidRequest` when it has no address, or a body stream, which can be read only once:
     ///   give such a content as `HTTPBody.chunks`.
@@ -25,7 +25,8 @@ extension HTTPRequest {
         for (name, value) in (request.allHTTPHeaderFields ?? [:]).sorted(by: { $0.key < $1.key }) {
             fields.append(name: name, value: value)
         }
-        timeout = .seconds(request.timeoutInterval)
+        // 0, and what is no number, are no limit that was meant; the longest is some thirty years.
+        if request.timeoutInterval > 0 { timeout = .seconds(min(request.timeoutInterval, 1e9)) }
         redirects = .follow(limit: 16)
     }
 }

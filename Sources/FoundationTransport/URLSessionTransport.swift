@@ -28,8 +28,17 @@ public final class URLSessionTransport: HTTPTransport {
 
     /// Sends the request and gives the whole answer, whatever its status.
     ///
+    /// The request's time is that of the whole answer, redirects included. Pinned keys and a CA file of the request's own are not what
+    /// `URLSession` can keep to here; such a request is refused.
+    ///
     /// - Throws: `HTTPTransportError` when no answer came; `CancellationError` when the task is cancelled.
     public func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        guard request.trust == .system else {
+            throw HTTPTransportError(
+                .tls, host: request.url.host() ?? "",
+                reason: "URLSessionTransport knows no pinned keys and no CA file; send the request with CurlTransport.")
+        }
+        let deadline = ContinuousClock.now.advanced(by: min(max(request.timeout, .zero), .seconds(1_000_000_000)))
         var current = request
         var followed = 0
         while true {
@@ -39,7 +48,7 @@ public final class URLSessionTransport: HTTPTransport {
                     .plainHTTPRefused, host: current.url.host() ?? "",
                     reason: "Plain http is refused for any host but this machine; use https.")
             }
-            var response = try await exchange(current)
+            var response = try await exchange(current, until: deadline)
             response.url = response.url ?? current.url
             guard case .follow(let limit) = request.redirects, let next = try current.redirected(by: response) else {
                 return response
@@ -53,8 +62,17 @@ public final class URLSessionTransport: HTTPTransport {
         }
     }
 
-    private func exchange(_ request: HTTPRequest) async throws -> HTTPResponse {
+    private func exchange(
+        _ request: HTTPRequest, until deadline: ContinuousClock.Instant
+    ) async throws -> HTTPResponse {
         let task = session.dataTask(with: try URLRequest(request))
+        // The limit of a URLRequest is one of silence: it begins anew with each byte.
+        let watch = Task { [exchanges] in
+            try await Task.sleep(until: deadline, clock: .continuous)
+            exchanges.expire(task.taskIdentifier)
+            task.cancel()
+        }
+        defer { watch.cancel() }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 exchanges.begin(task.taskIdentifier, limit: request.maximumResponseSize, request.url, continuation)

@@ -1,10 +1,11 @@
 import Foundation
-import FoundationTransport
 import HTTPTransport
 import LocalProvider
 import OAuth2AccountStore
 import OAuth2AccountStoreTesting
 import Testing
+
+@testable import FoundationTransport
 
 #if canImport(FoundationNetworking)
     import FoundationNetworking
@@ -75,6 +76,51 @@ import Testing
         server.close()
         let gone = await #expect(throws: HTTPTransportError.self) { try await transport.send(request) }
         #expect(gone?.kind == .cannotConnect && gone.map { !"\($0)".contains("hidden") } == true)
+    }
+
+    @Test func `a request that trusts less than the system does is not sent without that`() async throws {
+        let url = try #require(URL(string: "https://127.0.0.1:1/"))
+        let pin = try #require(PublicKeyPin(Data(repeating: 7, count: 32).base64EncodedString()))
+        for trust in [ServerTrust(pinnedKeys: [pin]), ServerTrust(caFile: "/ca.pem")] {
+            var request = HTTPRequest(.get, url)
+            request.trust = trust
+            let error = await #expect(throws: HTTPTransportError.self) { try await URLSessionTransport().send(request) }
+            #expect(error?.kind == .tls && error?.reason.contains("CurlTransport") == true)
+        }
+    }
+
+    @Test func `the time of a request is that of all its redirects`() async throws {
+        let server = try LoopbackListener { _ in
+            try? await Task.sleep(for: .milliseconds(300))
+            return LoopbackResponse(status: 302, fields: ["Location": "/again"])
+        }
+        defer { server.close() }
+        var request = HTTPRequest(.get, try #require(URL(string: "http://127.0.0.1:\(server.port)/")))
+        request.redirects = .follow(limit: 40)
+        request.timeout = .seconds(2)
+        let error = await #expect(throws: HTTPTransportError.self) { try await URLSessionTransport().send(request) }
+        #expect(error?.kind == .timedOut)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `an exchange that ended before it began ends`() async throws {
+        let exchanges = SessionExchanges()
+        let url = try #require(URL(string: "http://127.0.0.1:1/"))
+        let session = URLSession(configuration: .ephemeral)
+        defer { session.invalidateAndCancel() }
+        let task = session.dataTask(with: url)
+        exchanges.urlSession(session, task: task, didCompleteWithError: URLError(.cancelled))
+        await #expect(throws: CancellationError.self) {
+            try await withCheckedThrowingContinuation {
+                exchanges.begin(task.taskIdentifier, limit: 1, url, $0)
+            }
+        }
+    }
+
+    @Test(arguments: [0, -1, .infinity, .nan, .greatestFiniteMagnitude, 1e300] as [TimeInterval])
+    func `a time limit that is none does no harm`(interval: TimeInterval) throws {
+        var request = URLRequest(url: try #require(URL(string: "https://api.example/")))
+        request.timeoutInterval = interval
+        #expect(try HTTPRequest(request).timeout >= .seconds(1))
     }
 
     @Test func `values go to URLRequest and back`() throws {

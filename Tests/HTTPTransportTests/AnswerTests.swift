@@ -78,8 +78,7 @@ import Testing
         "", "HTTP/1.1 200 OK\r\nContent-Le", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", "HTTP/1.1 200 OK\r\n",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab", "garbage\r\n\r\n", "<html>old</html>",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nab\r\n0\r\n\r\n", "HTTP/1.1 100 Continue\r\n\r\n",
-        "HTTP/1.1 999 Odd\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n",
-        "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc", "\u{16}\u{3}\u{1}\u{0}\u{2}",
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n", "\u{16}\u{3}\u{1}\u{0}\u{2}",
     ])
     func `an answer that is broken or cut off is a lost connection`(bytes: String) async {
         #expect(await kind(bytes) == .connectionLost)
@@ -129,6 +128,46 @@ import Testing
                 "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: \(bytes.count)\r\n\r\n".utf8 + bytes)
         }
         #expect(try await transport.send(HTTPRequest(.get, server.url())).body == Data(count: 70_000))
+    }
+
+    @Test func `compressed content that grows a thousandfold comes whole to a reader that takes its time`() async throws
+    {
+        let bytes = try gzip(zeros: 70_000_000)
+        let server = try ScriptedServer { connection, _ in
+            _ = connection.readRequest()
+            connection.send(
+                "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: \(bytes.count)\r\n\r\n".utf8 + bytes)
+        }
+        var count = 0
+        for try await chunk in try await transport.stream(HTTPRequest(.get, server.url())).body {
+            count += chunk.count
+            await Task.yield()
+        }
+        #expect(count == 70_000_000)
+    }
+
+    @Test(arguments: ["gzip", "snappy"])
+    func `content that cannot be decompressed says what to ask for, and is not worth another attempt`(
+        coding: String
+    ) async throws {
+        let server = try ScriptedServer { _ in
+            answer("200 OK", "Content-Encoding: \(coding)\r\n", body: "no such thing")
+        }
+        let error = await failure(transport, HTTPRequest(.get, server.url()))
+        #expect(error?.reason.contains("Accept-Encoding: identity") == true)
+        #expect(error.map { HTTPRetryPolicy().failures.contains($0.kind) } == false)
+    }
+
+    @Test(arguments: [600, 999])
+    func `a status that HTTP does not have is named`(status: Int) async throws {
+        let server = try ScriptedServer { _ in answer("\(status) What") }
+        for isStreamed in [false, true] {
+            let request = HTTPRequest(.get, server.url())
+            let error = await #expect(throws: HTTPTransportError.self) {
+                _ = isStreamed ? try await transport.stream(request).status : try await transport.send(request).status
+            }
+            #expect(error?.reason.contains("\(status), which HTTP does not have") == true)
+        }
     }
 
     @Test func `a thousand fields are read, a flood is refused`() async throws {

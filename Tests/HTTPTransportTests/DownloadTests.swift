@@ -140,22 +140,6 @@ import Testing
         #expect(server.requests.count == 3)
     }
 
-    @Test func `a part that starts elsewhere is not put behind ours`() async throws {
-        let server = try ScriptedServer { connection, number in
-            _ = connection.readRequest()
-            if number == 1 {
-                connection.send("HTTP/1.1 200 OK\r\nETag: \"a\"\r\nContent-Length: 9\r\n\r\nabc")
-            } else {
-                connection.send(answer("206 Partial Content", "Content-Range: bytes 5-8/9\r\n", body: "5678"))
-            }
-        }
-        _ = try? await transport.download(HTTPRequest(.get, server.url()), to: folder.place("f"))
-        await #expect(throws: HTTPTransportError.self) {
-            try await transport.download(HTTPRequest(.get, server.url()), to: folder.place("f"))
-        }
-        #expect(!folder.names.contains("f"))
-    }
-
     @Test(arguments: [(nil, ""), ("W/\"v1\"", ""), ("\"v1\"", "Accept-Ranges: none\r\n")] as [(String?, String)])
     func `what cannot be continued is not kept`(tag: String?, fields: String) async throws {
         let server = try server(pattern(1000), tag: tag, cuts: [500, 500], fields: fields)

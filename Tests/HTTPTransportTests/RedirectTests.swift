@@ -90,7 +90,7 @@ import Testing
         ("http://127.0.0.1/r", "http://rs.example.com/r"), ("https://rs.example.com/r", "ftp://rs.example.com/r"),
         ("https://rs.example.com/r", "file:///etc/passwd"),
         ("https://rs.example.com/r", "https://a:secret@rs.example.com/"),
-        ("https://rs.example.com/r", ""),
+        ("https://rs.example.com/r", ""), ("https://rs.example.com/r", "https://bücher.example/"),
     ])
     func `an address that may not be followed to is refused`(from: String, to: String) {
         let error = #expect(throws: HTTPTransportError.self) {
@@ -107,6 +107,13 @@ import Testing
         ("https://a.example/x", "https://A.example:443/y", "https://A.example:443/y", true),
         ("https://a.example/x", "https://a.example:8443/y", "https://a.example:8443/y", false),
         ("http://localhost/x", "https://localhost/x", "https://localhost/x", false),
+        ("https://a.example/x", "/echo?sig=a%2Bb|c", "https://a.example/echo?sig=a%2Bb%7Cc", true),
+        ("https://a.example/x", "/é%20x", "https://a.example/%C3%A9%20x", true),
+        (
+            "https://a.example/x", "/x[1]/y%20z?a[b]=50%&c=%2f",
+            "https://a.example/x%5B1%5D/y%20z?a%5Bb%5D=50%25&c=%2f", true
+        ),
+        ("https://a.example/x", "https://[::1]:8/y z#a%20b#c", "https://[::1]:8/y%20z#a%20b%23c", false),
     ])
     func `where a redirect leads and whether the token goes along`(
         from: String, location: String, target: String, keeps: Bool

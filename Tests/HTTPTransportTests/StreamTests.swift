@@ -227,7 +227,10 @@ import Testing
         request.firstByteTimeout = nil
         request.timeout = .milliseconds(60)
         let whole = await #expect(throws: HTTPTransportError.self) { try await transport.stream(request) }
-        #expect(whole?.kind == .timedOut && whole?.reason.contains("not complete") == true)
+        #expect(whole?.kind == .timedOut && whole?.reason.contains("not complete within 60 ms") == true)
+        request.timeout = .seconds(1) - .nanoseconds(4_153_078)
+        let words = await #expect(throws: HTTPTransportError.self) { try await transport.stream(request) }
+        #expect(words?.reason.contains("within 1 second.") == true)
     }
 
     @Test func `a reader that takes its time is not the server's silence`() async throws {

@@ -120,7 +120,7 @@ import Testing
         #expect(exchange.requestFields == ["Authorization": "masked", "Cookie": "masked", "Accept": "text/plain"])
         #expect(
             String(decoding: exchange.body, as: UTF8.self)
-                == #"{"code":"Request_NotFound","state":"NY","client_secret":"masked","echo":"masked","n":[{"token":1}]}"#
+                == #"{"code":"Request_NotFound","state":"NY","client_secret":"masked","echo":"masked","n":[{"token":"masked"}]}"#
         )
     }
 

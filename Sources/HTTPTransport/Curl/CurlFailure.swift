@@ -13,6 +13,11 @@ extension CurlTransfer {
             return .failure(HTTPTransportError(.responseTooLarge, host: host, reason: reason))
         }
         guard code == CURLE_OK else { return .failure(failure(code)) }
+        if head.isComplete, head.status > 599 {
+            return .failure(
+                HTTPTransportError(
+                    .other, host: host, reason: "The answer's status is \(head.status), which HTTP does not have."))
+        }
         guard head.isComplete, (200...599).contains(head.status) else {
             return .failure(
                 HTTPTransportError(
@@ -59,14 +64,21 @@ extension CurlTransfer {
             return HTTPTransportError(.connectionLost, host: host, reason: "The answer is not HTTP (\(words)).")
         case CURLE_BAD_CONTENT_ENCODING:
             return HTTPTransportError(
-                .connectionLost, host: host, reason: "The answer's content cannot be decompressed (\(words)).")
+                .other, host: host,
+                reason:
+                    "The answer's content is compressed in a way that cannot be read (\(words)); ask for it as it is,"
+                    + " with the header field Accept-Encoding: identity.")
         case CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_HTTP2,
             CURLE_HTTP2_STREAM, CURLE_SEND_FAIL_REWIND:
             if proxyRefused { return proxyFailure(words) }
             return HTTPTransportError(
                 .connectionLost, host: host, reason: "The connection ended before the answer was complete (\(words)).")
         case CURLE_OUT_OF_MEMORY:
-            return HTTPTransportError(.other, host: host, reason: "There is no memory left for the request.")
+            return HTTPTransportError(
+                .other, host: host,
+                reason:
+                    "There is no memory left for the request. If the answer is compressed, ask for it as it is, with the"
+                    + " header field Accept-Encoding: identity.")
         default:
             return HTTPTransportError(.other, host: host, reason: "libcurl failed: \(words) (\(code.rawValue)).")
         }

@@ -17,6 +17,9 @@ internal import CCurl
 extension CurlTransfer {
     /// How much libcurl reads and writes at once where a transfer may be large.
     private static let bufferSize = 1 << 18
+    /// The same for an answer that may be compressed. What one of these grows to, at most a thousandfold, is all in memory while the
+    /// reader rests, and libcurl allows 64 MB for it.
+    private static let compressedBufferSize = 1 << 15
 
     /// Gives what libcurl refused, or nil.
     func setOptions(_ own: ClientCertificate?) -> CURLcode? {
@@ -162,7 +165,10 @@ extension CurlTransfer {
                         return 0
                     }, context))
         }
-        if submission.channel != nil { _ = ccurl_easy_set_long(handle, CURLOPT_BUFFERSIZE, Self.bufferSize) }
+        if submission.channel != nil {
+            let size = submission.plan.asksForContentAsItIs ? Self.bufferSize : Self.compressedBufferSize
+            _ = ccurl_easy_set_long(handle, CURLOPT_BUFFERSIZE, size)
+        }
 
         // When a kept connection turns out to be dead, libcurl connects again and sends the request again. A server may
         // have acted on the first one, so a request that must not happen twice stops there. Where libcurl is too old

@@ -49,6 +49,12 @@ struct RequestAddress: Equatable {
                 .plainHTTPRefused, host: shown,
                 reason: "Plain http is refused for any host but this machine (127.0.0.1, [::1], localhost); use https.")
         }
+        // Not every URL has their ASCII form, and libcurl may not know another.
+        guard url.host(percentEncoded: false)?.utf8.allSatisfy({ $0 < 0x80 }) ?? true else {
+            throw HTTPTransportError(
+                .invalidRequest, host: shown,
+                reason: "The address's host has letters that are not ASCII; write its form that begins with xn--.")
+        }
         // `https:///a` is a path to one parser and a host to the other. IPv6 addresses may be spelt in several ways.
         guard let named = url.host(percentEncoded: true)?.lowercased(), !named.isEmpty,
             host.hasPrefix("[") || named == host

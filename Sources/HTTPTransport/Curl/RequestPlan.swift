@@ -97,6 +97,9 @@ struct RequestPlan: Sendable {
         fieldLines = lines
     }
 
+    /// Whether the server was asked not to compress the answer.
+    var asksForContentAsItIs: Bool { fieldLines.contains { $0.lowercased() == "accept-encoding: identity" } }
+
     /// The number of bytes, or nil where it is not known yet or cannot be; what is wrong with a file comes out when it is opened.
     private static func length(of content: HTTPBody?) -> Int64? {
         guard let content else { return 0 }

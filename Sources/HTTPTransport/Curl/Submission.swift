@@ -47,8 +47,17 @@ struct Submission: Sendable {
         finish(.failure(HTTPTransportError(kind, host: plan.shownHost, reason: reason)))
     }
 
+    /// A time limit for people: what is left of one in other hands may have nine places.
+    private func words(for limit: Duration) -> String {
+        let seconds = limit / .seconds(1)
+        guard seconds >= 0.095 else { return "\(Int((seconds * 1000).rounded(.up))) ms" }
+        let tenths = (seconds * 10).rounded()
+        guard tenths.truncatingRemainder(dividingBy: 10) == 0 else { return "\(tenths / 10) seconds" }
+        return tenths == 10 ? "1 second" : "\(Int64(tenths / 10)) seconds"
+    }
+
     /// Ends with `timedOut`.
-    func timeOut() { fail(.timedOut, "The answer was not complete within \(timeout).") }
+    func timeOut() { fail(.timedOut, "The answer was not complete within \(words(for: timeout)).") }
 }
 
 /// The time for a request and all its redirects.

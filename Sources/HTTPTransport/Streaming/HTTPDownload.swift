@@ -36,7 +36,8 @@ extension HTTPTransport {
     /// A place that is no file, such as a pipe or a device, is written to directly.
     ///
     /// - Parameters:
-    ///   - destination: The file's place. Its folder must be there; a file that is there is replaced, and a symbolic link followed.
+    ///   - destination: The file's place. Its folder must be there; a file that is there is replaced and keeps its permissions, and a
+    ///     symbolic link is followed. A write-protected file is refused. The unfinished file can be read by its owner alone.
     ///   - resuming: Whether an earlier attempt is continued and this one kept if it breaks off.
     ///   - policy: When a request that failed is sent again; with `resuming` it goes on where it broke off.
     ///   - progress: Told how far it is.
@@ -76,56 +77,101 @@ private struct Download<Transport: HTTPTransport> {
             try PartialFile(target, url: url, resuming: resuming)
         }
         do {
-            if let download = try await receive(partial, from: partial.resumption) { return download }
-            // The server has nothing that begins where the part ends: it is not what it was.
-            try await FileThread.run { () throws(HTTPFileError) in try partial.startOver(nil) }
-            return try await receive(partial, from: nil) ?? HTTPDownload(response: HTTPResponse(status: 416), file: nil)
+            var start = partial.resumption
+            /// What earlier attempts brought, as far as it is still good.
+            var kept = start?.size ?? 0
+            while true {
+                switch try await receive(partial, from: start) {
+                case .complete(var download):
+                    if download.resumed > 0 { download.resumed = kept }
+                    return download
+                case .piece(let next): start = next
+                case .otherContent:
+                    // The server has nothing that begins where the part ends: it is not what it was.
+                    try await FileThread.run { () throws(HTTPFileError) in try partial.startOver(nil) }
+                    start = nil
+                    kept = 0
+                }
+            }
         } catch {
-            await partial.leave()
-            throw error
+            guard await partial.leave(), var failure = error as? HTTPTransportError else { throw error }
+            failure.reason += " What came is kept; the same download again asks for the rest only."
+            throw failure
         }
     }
 
-    /// Nil where the server does not have the range that was asked for.
-    private func receive(_ partial: PartialFile, from start: PartialFile.Resumption?) async throws -> HTTPDownload? {
-        let offset = OffsetBox()
+    private enum Outcome {
+        case complete(HTTPDownload)
+        /// The server sent less than it was asked for, and the rest is to be asked for.
+        case piece(PartialFile.Resumption)
+        /// The server does not have what was asked for: its content is another one now.
+        case otherContent
+    }
+
+    private func receive(_ partial: PartialFile, from start: PartialFile.Resumption?) async throws -> Outcome {
+        let offset = Offset()
         var asking = prepared
         if let start {
             asking.fields["Range"] = "bytes=\(start.size)-"
             asking.fields["If-Range"] = start.validator
+            offset.set(start.size, total: nil)
         }
         let answer = try await transport.stream(asking, progress: shifted(by: offset))
-        if answer.status == 416, start != nil { return nil }
+        if answer.status == 416, start != nil { return .otherContent }
         guard (200...299).contains(answer.status) else {
             let refusal = try await answer.whole(limit: max(0, request.maximumResponseSize))
             await partial.leave()
-            return HTTPDownload(response: refusal, file: nil)
+            return .complete(HTTPDownload(response: refusal, file: nil))
         }
-        var resumed: Int64 = 0
+        // A part that the caller asked for with a Range of its own is what is to be saved.
+        let range = answer.status == 206 && request.fields["Range"] == nil ? ContentRange(answer.fields) : nil
+        var isNew = true
         if answer.status == 206, let start {
-            guard contentStart(answer.fields) == start.size else {
-                throw HTTPTransportError(
-                    .connectionLost, host: request.url.shownHost,
-                    reason:
-                        "The server sent another part of the content than the one from byte \(start.size) on; try again."
-                )
+            guard let range, range.first == start.size, !isOther(answer.fields["ETag"], start.validator) else {
+                return .otherContent
             }
-            resumed = start.size
-            offset.set(resumed)
-        } else {
+            offset.set(start.size, total: range.total)
+            isNew = false
+        }
+        if isNew {
+            offset.set(0, total: nil)
             let validator = answer.status == 200 ? PartialFile.validator(of: answer.fields) : nil
             try await FileThread.run { () throws(HTTPFileError) in try partial.startOver(validator) }
         }
         try await answer.body.source.write(to: partial.file)
+        if let range {
+            let size = try await FileThread.run { () throws(HTTPFileError) in try partial.size() }
+            if let failure = range.failure(at: size) {
+                if size > range.last + 1 {
+                    try await FileThread.run { () throws(HTTPFileError) in try partial.startOver(nil) }
+                }
+                throw HTTPTransportError(.connectionLost, host: request.url.shownHost, reason: failure)
+            }
+            if let total = range.total, size < total {
+                guard let start else {
+                    throw HTTPTransportError(
+                        .connectionLost, host: request.url.shownHost,
+                        reason: "The server sent \(size) of \(total) bytes, though it was asked for all of them.")
+                }
+                return .piece(PartialFile.Resumption(size: size, validator: start.validator))
+            }
+        }
         let size = try await FileThread.run { () throws(HTTPFileError) in try partial.finish() }
-        return HTTPDownload(
-            response: HTTPResponse(status: answer.status, fields: answer.fields, url: answer.url),
-            file: URL(filePath: target.path), size: size, resumed: resumed)
+        return .complete(
+            HTTPDownload(
+                response: HTTPResponse(status: answer.status, fields: answer.fields, url: answer.url),
+                file: URL(filePath: target.path), size: size, resumed: isNew ? 0 : start?.size ?? 0))
+    }
+
+    /// Whether the answer names other content than the one that was asked for. A server should not, after `If-Range`.
+    private func isOther(_ tag: String?, _ validator: String) -> Bool {
+        guard let tag, tag.hasPrefix("\""), validator.hasPrefix("\"") else { return false }
+        return tag != validator
     }
 
     /// Into a pipe or a device: chunk by chunk, because its reader may take its time.
     private func writeDirectly() async throws -> HTTPDownload {
-        let answer = try await transport.stream(prepared, progress: shifted(by: OffsetBox()))
+        let answer = try await transport.stream(prepared, progress: shifted(by: Offset()))
         guard (200...299).contains(answer.status) else {
             return HTTPDownload(
                 response: try await answer.whole(limit: max(0, request.maximumResponseSize)), file: nil)
@@ -148,27 +194,30 @@ private struct Download<Transport: HTTPTransport> {
         return request
     }
 
-    private func shifted(by offset: OffsetBox) -> HTTPProgress.Handler? {
+    private func shifted(by offset: Offset) -> HTTPProgress.Handler? {
         guard let meter else { return nil }
         return { progress in
             var progress = progress
             progress.received += offset.value
-            progress.totalToReceive = progress.totalToReceive.map { $0 + offset.value }
+            progress.totalToReceive = offset.total ?? progress.totalToReceive.map { $0 + offset.value }
             progress.hasEnded = false
             meter.update(progress)
         }
     }
-
-    /// The first byte's place of `Content-Range: bytes 5-9/10`.
-    private func contentStart(_ fields: HTTPFields) -> Int64? {
-        guard let range = fields["Content-Range"], range.lowercased().hasPrefix("bytes ") else { return nil }
-        return Int64(range.dropFirst(6).prefix { $0 != "-" })
-    }
 }
 
 /// How much was there before this attempt, as the transport's thread sees it.
-private final class OffsetBox: Sendable {
-    private let offset = Atomic<Int64>(0)
-    var value: Int64 { offset.load(ordering: .relaxed) }
-    func set(_ value: Int64) { offset.store(value, ordering: .relaxed) }
+private final class Offset: Sendable {
+    private let bytes = Atomic<Int64>(0)
+    /// 0 where it is not known.
+    private let whole = Atomic<Int64>(0)
+    var value: Int64 { bytes.load(ordering: .relaxed) }
+    var total: Int64? {
+        let total = whole.load(ordering: .relaxed)
+        return total > 0 ? total : nil
+    }
+    func set(_ value: Int64, total: Int64?) {
+        bytes.store(value, ordering: .relaxed)
+        whole.store(total ?? 0, ordering: .relaxed)
+    }
 }

@@ -22,10 +22,12 @@ struct DownloadTarget: Sendable {
     init(_ path: String) throws(HTTPFileError) {
         var status = stat()
         guard stat(path, &status) == 0 else {
-            guard errno == ENOENT, !path.isEmpty, !path.hasSuffix("/") else {
-                throw HTTPFileError(path: path, reason: "a download cannot be saved here (\(systemWords())).")
+            let code = errno
+            let end = Self.end(ofLinks: path)
+            guard code == ENOENT, !end.isEmpty, !end.hasSuffix("/") else {
+                throw HTTPFileError(path: path, reason: "a download cannot be saved here (\(systemWords(code))).")
             }
-            self.path = path
+            self.path = end
             isSpecial = false
             return
         }
@@ -33,12 +35,31 @@ struct DownloadTarget: Sendable {
             throw HTTPFileError(path: path, reason: "this is a folder; name the file to save the download as.")
         }
         isSpecial = status.st_mode & S_IFMT != S_IFREG
+        // Its folder would let it be replaced, but it was protected from that on purpose.
+        guard isSpecial || (status.st_mode & 0o222 != 0 && access(path, W_OK) == 0) else {
+            throw HTTPFileError(
+                path: path, reason: "this file may not be written to; make it writable, or choose another place.")
+        }
         guard !isSpecial, let resolved = realpath(path, nil) else {
             self.path = path
             return
         }
         self.path = String(cString: resolved)
         free(resolved)
+    }
+
+    /// Where symbolic links lead to that end at nothing yet.
+    private static func end(ofLinks path: String) -> String {
+        var path = path
+        for _ in 0..<40 {
+            var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
+            let count = readlink(path, &bytes, bytes.count)
+            guard count > 0, count < bytes.count else { return path }
+            let next = String(decoding: bytes[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            let folder = path.lastIndex(of: "/").map { path[...$0] } ?? ""
+            path = next.hasPrefix("/") ? next : folder + next
+        }
+        return path
     }
 
     /// Opens what is no file. May wait, as for the reader of a pipe.
@@ -97,7 +118,7 @@ final class PartialFile: Sendable {
     private static func open(_ path: String, for target: String) throws(HTTPFileError) -> OpenFile {
         for _ in 0..<8 {
             // Not through a symbolic link, which somebody else may have put there.
-            let descriptor = systemOpen(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+            let descriptor = systemOpen(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
             guard descriptor >= 0 else {
                 throw HTTPFileError(
                     path: target,
@@ -118,6 +139,8 @@ final class PartialFile: Sendable {
                     path: path,
                     reason: "a download keeps its unfinished file here, and this one is not ours; remove it.")
             }
+            // Nobody else reads it before it is complete, even if one was left that could be read.
+            _ = fchmod(descriptor, 0o600)
             // The one before may have finished, and given the file its name, between the opening and the lock.
             if lstat(path, &named) == 0, named.st_ino == opened.st_ino, named.st_dev == opened.st_dev { return file }
         }
@@ -137,9 +160,19 @@ final class PartialFile: Sendable {
         try? OpenFile(descriptor: descriptor, path: mark).write(Data("\(address)\n\(validator)\n".utf8))
     }
 
+    /// How many bytes are there.
+    func size() throws(HTTPFileError) -> Int64 {
+        let size = Int64(lseek(file.descriptor, 0, SEEK_END))
+        guard size >= 0 else {
+            throw HTTPFileError(path: target, reason: "the unfinished download cannot be read (\(systemWords())).")
+        }
+        return size
+    }
+
     /// Gives the complete file its name, and its size back.
     func finish() throws(HTTPFileError) -> Int64 {
-        let size = Int64(lseek(file.descriptor, 0, SEEK_END))
+        let size = try size()
+        if let mode = finalMode() { _ = fchmod(file.descriptor, mode) }
         guard rename(path, target) == 0 else {
             throw HTTPFileError(path: target, reason: "the finished download cannot be put here (\(systemWords())).")
         }
@@ -147,14 +180,35 @@ final class PartialFile: Sendable {
         return size
     }
 
+    /// The permissions of the file that is replaced, or those that the system gives a new one here; nil where they are not known, and
+    /// then only its owner can read it.
+    private func finalMode() -> mode_t? {
+        var status = stat()
+        if stat(target, &status) == 0 { return status.st_mode & 0o777 }
+        // The mask can be asked for only by setting it, for the whole process; a folder may have rules of its own. So: an example.
+        let example = path + ".mode"
+        let descriptor = systemOpen(example, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer {
+            _ = close(descriptor)
+            _ = unlink(example)
+        }
+        return fstat(descriptor, &status) == 0 ? status.st_mode & 0o777 : nil
+    }
+
     /// Removes what nobody could continue.
-    func leave() async {
-        _ = try? await FileThread.run { [self] () throws(HTTPFileError) in
+    ///
+    /// - Returns: Whether something stays that can be continued.
+    @discardableResult
+    func leave() async -> Bool {
+        let stays = try? await FileThread.run { [self] () throws(HTTPFileError) in
             let size = lseek(file.descriptor, 0, SEEK_END)
-            guard size <= 0 || Self.validator(in: mark, of: address) == nil else { return }
+            guard size <= 0 || Self.validator(in: mark, of: address) == nil else { return keeps }
             _ = unlink(mark)
             _ = unlink(path)
+            return false
         }
+        return stays ?? false
     }
 
     // MARK: - What it is a part of

@@ -17,7 +17,7 @@ extension HTTPRequest {
         func refused(_ reason: String) -> HTTPTransportError {
             HTTPTransportError(.redirectRefused, host: url.shownHost, reason: reason)
         }
-        guard !location.isEmpty, let target = URL(string: location, relativeTo: url)?.absoluteURL else {
+        guard !location.isEmpty, let target = URL(written: location, relativeTo: url) else {
             throw refused("The redirect's Location is not an address.")
         }
         let from = try RequestAddress(url)

@@ -25,7 +25,7 @@ enum StandardInput {
         }
     }
 
-    /// Copies everything up to the end into a new file that only this user can read.
+    /// Copies everything up to the end into an empty file that is there.
     @MainActor
     static func copy(to path: String) throws { try copy(0, "standard input", to: path) }
 
@@ -44,10 +44,11 @@ enum StandardInput {
 
     @MainActor
     private static func copy(_ input: Int32, _ name: String, to path: String) throws {
-        let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        let file = open(path, O_WRONLY | O_CLOEXEC)
         func failure() -> CommandError {
             CommandError(
-                .failed, "\(name) cannot be kept in \(path)", reason: String(cString: strerror(errno)),
+                .failed, "\(name) cannot be kept in the folder for temporary files",
+                reason: String(cString: strerror(errno)),
                 hint: "make room there, or set TMPDIR to another folder")
         }
         guard file >= 0 else { throw failure() }

@@ -54,6 +54,22 @@ import Testing
         }
     }
 
+    @Test func `what comes from standard input has no name that could stay behind`() throws {
+        let file = try InputFile()
+        try Data("first".utf8).write(to: URL(filePath: file.path))
+        for _ in 0..<2 { #expect(try Data(contentsOf: URL(filePath: file.path)) == Data("first".utf8)) }
+        #expect(try HTTPBody.file(at: URL(filePath: file.path)).length() == 5)
+        #if os(Linux)
+            let folder = FileManager.default.temporaryDirectory.path(percentEncoded: false)
+            #expect(file.path.hasPrefix("/dev/fd/") || !FileManager.default.fileExists(atPath: "/proc/self/fd"))
+            let number = file.path.split(separator: "/").last.map(String.init) ?? ""
+            let name = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(number)")
+            #expect(name.contains("directory-input-") && name.hasSuffix("(deleted)"), "\(name) in \(folder)")
+        #endif
+        file.remove()
+        #expect(!FileManager.default.fileExists(atPath: file.path))
+    }
+
     @Test func `each piece of an answer goes into the pipe as it comes`() async throws {
         let captured = CapturedConsole()
         let output = captured.output

@@ -24,6 +24,16 @@ import Testing
         #expect(try place("//evil.example/me") == "https://graph.example/v1.0//evil.example/me")
         #expect(try place("https://any.example/ä") == "https://any.example/%C3%A4")
         #expect(try place("http://127.0.0.1:1/") == "http://127.0.0.1:1/")
+        for (typed, sent) in [
+            ("/x?a[b]=x%20y", "/x?a%5Bb%5D=x%20y"), ("/x?q=50%&y=%20", "/x?q=50%25&y=%20"),
+            ("/x[1]/y%20z", "/x%5B1%5D/y%20z"), ("/x?y=%2f%2B+%", "/x?y=%2f%2B+%25"),
+            ("/users?$filter=displayName eq '50% x'", "/users?$filter=displayName%20eq%20'50%25%20x'"),
+        ] {
+            #expect(try place("https://any.example" + typed) == "https://any.example" + sent)
+            #expect(try place("/v1.0" + typed) == "https://graph.example/v1.0" + sent)
+        }
+        let letters = #expect(throws: CommandError.self) { try place("https://b\u{FC}cher.example/") }
+        #expect(letters?.status == .usage && letters?.hint?.contains("resourceHosts") == true, "\(letters as Any)")
         for text in ["me", "", "ftp://a.example", "http://a.example/", "https://", "https://u:p@a.example/"] {
             let error = #expect(throws: CommandError.self) { try place(text) }
             #expect(error?.status == .usage && error?.hint != nil, "\(text)")
@@ -61,6 +71,17 @@ import Testing
         #expect(pieces.joined() + (long.rest() ?? "") == String(repeating: "ä", count: 50_000))
         var binary = TerminalText()
         #expect(binary.take(Data([0x89, 0x50, 0, 0x0A])) == nil)
+    }
+
+    @Test(arguments: [false, true])
+    func `that an answer is no text is said on a terminal, even where little is said`(isQuiet: Bool) async throws {
+        var options = ConsoleOptions()
+        if isQuiet { options.verbosity = .quiet }
+        let captured = CapturedConsole(terminal: true, options)
+        let answer = RequestAnswer(
+            captured.console, line: TransferLine(captured.console, isForFile: false), includesHead: false)
+        try await answer.write(HTTPStreamedResponse(status: 200, body: HTTPResponseBody(Data([0x89, 0, 1]))))
+        #expect(captured.errorOutput.text.contains("is not text") && captured.output.text.isEmpty)
     }
 
     @Test func `a request is signed, and its answer shown as it came`() async throws {

@@ -42,7 +42,8 @@ struct RequestAnswer {
         for try await chunk in answer.body {
             line.end()
             guard let lines = text.take(chunk) else {
-                console.note(
+                // In the place of the answer, so it is said even with --quiet.
+                console.instruct(
                     "The content is not text (\(answer.fields["Content-Type"] ?? "of an unknown type")); --output FILE keeps it."
                 )
                 return

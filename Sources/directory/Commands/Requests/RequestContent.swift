@@ -118,7 +118,7 @@ struct RequestContent {
     ) throws -> [InputFile] {
         var inputs: [InputFile] = []
         func copied(_ copy: @MainActor (_ path: String) throws -> Void) throws -> HTTPBody {
-            let file = InputFile()
+            let file = try InputFile()
             inputs.append(file)
             try copy(file.path)
             return .file(at: URL(filePath: file.path))
@@ -201,16 +201,4 @@ struct RequestContent {
         }
         return .bytes(bytes)
     }
-}
-
-/// A private file for what comes from standard input, so that it can be sent again, whatever its size.
-struct InputFile {
-    let path: String
-
-    init() {
-        let folder = FileManager.default.temporaryDirectory.path(percentEncoded: false)
-        path = (folder.hasSuffix("/") ? folder : folder + "/") + "directory-input-\(UUID().uuidString)"
-    }
-
-    func remove() { try? FileManager.default.removeItem(atPath: path) }
 }

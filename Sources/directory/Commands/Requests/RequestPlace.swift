@@ -28,13 +28,20 @@ struct RequestPlace {
                 hint: "write %23 where it is part of a name, or leave out what begins with it")
         }
         let whole = isPath ? try base(for: text) + text.replacing("#", with: "%23") : text
-        guard let url = URL(string: Self.encoded(whole)), let scheme = url.scheme?.lowercased(),
+        guard let url = URL(written: whole), let scheme = url.scheme?.lowercased(),
             ["https", "http"].contains(scheme), url.host()?.isEmpty == false
         else {
             throw CommandError(
                 .usage, "\(UsageError.quoted(text)) is no address",
                 reason: "expected one that begins with https://, or a path that begins with /",
                 hint: "directory request GET /me")
+        }
+        // Their letters are told apart badly, and the settings name hosts as they are sent.
+        guard url.host(percentEncoded: false)?.utf8.allSatisfy({ $0 < 0x80 }) == true else {
+            throw CommandError(
+                isPath ? .settings : .usage, "the address's host has letters that are not ASCII",
+                reason: "expected the form of it that is sent, which begins with xn--",
+                hint: "write that form, here and in resourceHosts")
         }
         guard scheme == "https" || url.isLoopback else {
             throw CommandError(
@@ -68,17 +75,5 @@ struct RequestPlace {
             .settings, "a path needs the address of an API",
             reason: "\(type.name) has neither graphAPI nor resourceHosts",
             hint: "give the whole address, beginning with https://, or add one of them to the settings")
-    }
-
-    private static func encoded(_ text: String) -> String {
-        var result = ""
-        for byte in text.utf8 {
-            if byte > 0x20, byte < 0x7F, !"\"<>\\^`{|}".utf8.contains(byte) {
-                result.unicodeScalars.append(Unicode.Scalar(byte))
-            } else {
-                result += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-            }
-        }
-        return result
     }
 }
