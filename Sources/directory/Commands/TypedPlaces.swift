@@ -15,7 +15,7 @@ struct TypedPlaces: Sendable {
         guard store != nil || settings != nil else { return hint }
         var rest = hint[...]
         var result = ""
-        while let start = rest.range(of: Self.program) {
+        while let start = rest.firstRange(of: Self.program) {
             result += rest[..<start.upperBound]
             let isWord = start.lowerBound == rest.startIndex || !rest[..<start.lowerBound].hasSuffix("-")
             rest = rest[start.upperBound...]
