@@ -22,7 +22,7 @@ else
     RELEASE := -c release --disable-default-traits
 endif
 STRICT := -Xswiftc -warnings-as-errors
-PROGRAM := .build/release/directory
+PROGRAM := .build/release/lodge
 SOURCES := $(wildcard Package.swift Sources Tests Examples Benchmarks)
 
 .DEFAULT_GOAL := help
@@ -39,8 +39,8 @@ $(STATIC)/libstdc++.a:
 	@mkdir -p $(STATIC)
 	@ln -sf "$$(clang++ -print-file-name=libstdc++.a)" $@
 
-build: deps $(if $(STATIC),$(STATIC)/libstdc++.a) ## Build the command: .build/release/directory
-	@set -o pipefail; $(SWIFT) build $(RELEASE) $(SWIFTFLAGS) --product directory 2>&1 | .ci/quiet-build
+build: deps $(if $(STATIC),$(STATIC)/libstdc++.a) ## Build the command: .build/release/lodge
+	@set -o pipefail; $(SWIFT) build $(RELEASE) $(SWIFTFLAGS) --product lodge 2>&1 | .ci/quiet-build
 
 demo: build ## Build, then show the whole story on a local provider
 	@$(PROGRAM) demo
@@ -76,30 +76,30 @@ bench: build .build/python/bin/python ## Print the figures against their peers: 
 	@BENCHMARK_DIRECTORY="$(CURDIR)/$(PROGRAM)" .build/release/benchmarks
 
 SHARE = $(DESTDIR)$(PREFIX)/share
-COMPLETIONS = "$(SHARE)/bash-completion/completions/directory" "$(SHARE)/zsh/site-functions/_directory" \
-    "$(SHARE)/fish/vendor_completions.d/directory.fish"
+COMPLETIONS = "$(SHARE)/bash-completion/completions/lodge" "$(SHARE)/zsh/site-functions/_lodge" \
+    "$(SHARE)/fish/vendor_completions.d/lodge.fish"
 
 install: build install-files ## Install command, manual and completions under PREFIX (/usr/local)
-	@echo "Installed $(DESTDIR)$(PREFIX)/bin/directory, its manual, completions and example settings"
+	@echo "Installed $(DESTDIR)$(PREFIX)/bin/lodge, its manual, completions and example settings"
 
 # What `install` and `package` put in place, once the command is built.
 install-files:
 	@install -d "$(DESTDIR)$(PREFIX)/bin" "$(SHARE)/man/man1" "$(SHARE)/bash-completion/completions" \
 	    "$(SHARE)/zsh/site-functions" "$(SHARE)/fish/vendor_completions.d"
-	@install -m 755 $(PROGRAM) "$(DESTDIR)$(PREFIX)/bin/directory"
+	@install -m 755 $(PROGRAM) "$(DESTDIR)$(PREFIX)/bin/lodge"
 	@$(PROGRAM) __manual "$(SHARE)/man/man1"
 	@set -- $(COMPLETIONS); for shell in bash zsh fish; do $(PROGRAM) completion $$shell >"$$1"; shift; done
-	@install -d "$(SHARE)/directory/Settings/providers"
-	@install -m 644 $(wildcard Settings/*.json Settings/*.plist) "$(SHARE)/directory/Settings"
-	@install -m 644 $(wildcard Settings/providers/*) "$(SHARE)/directory/Settings/providers"
+	@install -d "$(SHARE)/lodge/Settings/providers"
+	@install -m 644 $(wildcard Settings/*.json Settings/*.plist) "$(SHARE)/lodge/Settings"
+	@install -m 644 $(wildcard Settings/providers/*) "$(SHARE)/lodge/Settings/providers"
 
 package: build ## Make a Debian package in .build/package
 	@.ci/debian-package "$(CURDIR)/$(PROGRAM)" .build/package
 	@ls -l $(PROGRAM) | awk '{ printf "The command has %.1f MB.\n", $$5 / 1000000 }'
 
 uninstall: ## Remove what was installed
-	@rm -rf "$(DESTDIR)$(PREFIX)/bin/directory" "$(SHARE)/directory" $(COMPLETIONS)
-	@rm -f "$(SHARE)/man/man1/directory.1" "$(SHARE)"/man/man1/directory-*.1
+	@rm -rf "$(DESTDIR)$(PREFIX)/bin/lodge" "$(SHARE)/lodge" $(COMPLETIONS)
+	@rm -f "$(SHARE)/man/man1/lodge.1" "$(SHARE)"/man/man1/lodge-*.1
 
 clean: ## Remove what was built
 	@rm -rf .build

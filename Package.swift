@@ -2,7 +2,7 @@
 import PackageDescription
 
 let package = Package(
-    name: "directory",
+    name: "lodge",
     platforms: [.macOS(.v15), .iOS(.v18)],
     products: [
         .library(name: "DirectorySearch", targets: ["DirectorySearch"]),
@@ -14,7 +14,7 @@ let package = Package(
         .library(name: "HTTPTransport", targets: ["HTTPTransport"]),
         .library(name: "LocalProvider", targets: ["LocalProvider"]),
         .library(name: "FleetStorage", targets: ["FleetStorage"]),
-        .executable(name: "directory", targets: ["directory"]),
+        .executable(name: "lodge", targets: ["lodge"]),
     ],
     traits: [
         .trait(
@@ -60,7 +60,7 @@ let package = Package(
             name: "OAuth2AccountStoreTesting",
             dependencies: ["HTTPTransport", "LocalProvider", "OAuth2", "OAuth2AccountStore", "StrictJSON"]),
         .executableTarget(
-            name: "directory",
+            name: "lodge",
             dependencies: [
                 "CNCurses", "DirectorySearch", "HTTPTransport", "LocalProvider", "OAuth2", "OAuth2AccountStore",
                 "StrictJSON",
@@ -132,16 +132,16 @@ let package = Package(
             name: "ExampleTests",
             dependencies: ["HTTPTransport", "LocalProvider", "SendRequest", "SignInAndSearch", "WatchAccounts"]),
         .testTarget(
-            name: "DirectoryCommandTests",
+            name: "LodgeTests",
             dependencies: [
-                "directory", "HTTPTransport", "LocalProvider", "OAuth2AccountStore", "StrictJSON", "TestSupport",
+                "lodge", "HTTPTransport", "LocalProvider", "OAuth2AccountStore", "StrictJSON", "TestSupport",
             ]),
     ],
     swiftLanguageModes: [.v6]
 )
 
 // `make integration` sets it, to build for the trait PostgreSQL only what is tested with it.
-if Context.environment["DIRECTORY_ONLY"] == "PostgreSQL" {
+if Context.environment["LODGE_ONLY"] == "PostgreSQL" {
     let needed: Set = [
         "COpenSSL", "CCurl", "CSQLite", "CPostgreSQL", "StrictJSON", "HTTPTransport", "JOSE", "OAuth2",
         "OAuth2AccountStore",

@@ -132,14 +132,14 @@ final class BrowseScene {
                 body: isList ? body : Data("{}".utf8))
         }
         var environment = environment
-        environment["DIRECTORY_STORE"] = nil
+        environment["LODGE_STORE"] = nil
         environment["HOME"] = folder.path
         environment["TERM"] = "xterm-256color"
         environment["LC_ALL"] = "C.UTF-8"
         self.environment = environment
         try folder.write(SearchScene.settings(port: listener.port), to: "settings.json")
         try folder.write(Self.lines(people), to: "people.txt")
-        let directory = StoreDirectory(folder.path + "/store")
+        let directory = StoreLocation(folder.path + "/store")
         let store = try await AccountStore(
             settings: try Settings(contentsOf: URL(filePath: folder.path + "/settings.json")),
             storage: SQLiteStorage(directory: directory), custody: KeyFile(directory: directory),

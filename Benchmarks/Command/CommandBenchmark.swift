@@ -1,4 +1,4 @@
-/// Whole processes of `directory` beside those of curl and of Python.
+/// Whole processes of `lodge` beside those of curl and of Python.
 @MainActor
 enum CommandBenchmark {
     private static let rounds = 60

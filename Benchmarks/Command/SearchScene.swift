@@ -43,11 +43,11 @@ final class SearchScene {
         }
         var environment = environment
         // What the person's own environment says must not lead to the person's own accounts.
-        environment["DIRECTORY_STORE"] = nil
+        environment["LODGE_STORE"] = nil
         environment["HOME"] = folder.path
         self.environment = environment
         try folder.write(Self.settings(port: listener.port), to: "settings.json")
-        let directory = StoreDirectory(folder.path + "/store")
+        let directory = StoreLocation(folder.path + "/store")
         let store = try await AccountStore(
             settings: try Settings(contentsOf: URL(filePath: folder.path + "/settings.json")),
             storage: SQLiteStorage(directory: directory), custody: KeyFile(directory: directory),
@@ -80,7 +80,7 @@ final class SearchScene {
             ],
             environment: environment)
         guard try program.output().contains("ada@contoso.example") else {
-            throw BenchmarkError("directory search does not find who is there")
+            throw BenchmarkError("lodge search does not find who is there")
         }
         return program
     }
@@ -92,28 +92,28 @@ final class SearchScene {
             arguments: ["token", "--settings", folder.path + "/settings.json", "--store", folder.path + "/store"],
             environment: environment)
         guard try program.output() == TokenAnswer.standardToken + "\n" else {
-            throw BenchmarkError("directory token does not give the token that is kept")
+            throw BenchmarkError("lodge token does not give the token that is kept")
         }
         return program
     }
 
     /// A Python script that has MSAL find the token in its cache and asks for the same address with it.
     func python(_ python: Python) throws -> Program {
-        guard let target = targets.last else { throw BenchmarkError("directory search asked for nothing") }
+        guard let target = targets.last else { throw BenchmarkError("lodge search asked for nothing") }
         let words = [
             folder.path + "/msal.json", TokenAnswer.standardToken, "http://127.0.0.1:\(listener.port)\(target)",
         ]
         _ = try python.script("search.py", words + ["prepare"], environment).run()
         let program = python.script("search.py", words, environment)
         guard try program.output().contains("ada@contoso.example") else {
-            throw BenchmarkError("Python is not given the answer that directory search is given")
+            throw BenchmarkError("Python is not given the answer that lodge search is given")
         }
         return program
     }
 
     /// curl with the address that our program asked for, and the same fields.
     func curl(_ path: String) throws -> Program {
-        guard let target = targets.last else { throw BenchmarkError("directory search asked for nothing") }
+        guard let target = targets.last else { throw BenchmarkError("lodge search asked for nothing") }
         let program = Program(
             path: path,
             arguments: [
@@ -122,7 +122,7 @@ final class SearchScene {
             ],
             environment: environment)
         guard try program.output().contains("ada@contoso.example") else {
-            throw BenchmarkError("curl is not given the answer that directory search is given")
+            throw BenchmarkError("curl is not given the answer that lodge search is given")
         }
         return program
     }

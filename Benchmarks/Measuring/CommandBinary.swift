@@ -11,7 +11,7 @@
     import Darwin
 #endif
 
-/// The `directory` that is measured.
+/// The `lodge` that is measured.
 struct CommandBinary {
     let path: String
     /// How it was built, in words.
@@ -35,9 +35,9 @@ struct CommandBinary {
         } catch {
             say("The released form is not measured: \(error)")
         }
-        let beside = Self.directoryOfThisProgram + "/directory"
+        let beside = Self.directoryOfThisProgram + "/lodge"
         guard access(beside, X_OK) == 0 else {
-            throw BenchmarkError("there is no \(beside); run swift build -c release --product directory first")
+            throw BenchmarkError("there is no \(beside); run swift build -c release --product lodge first")
         }
         return CommandBinary(path: beside, kind: "beside this program")
     }
@@ -58,7 +58,7 @@ struct CommandBinary {
         let swift = Program(
             path: try Program.find("swift", in: environment), arguments: arguments, environment: environment)
         _ = try swift.run()
-        return CommandBinary(path: packageRoot + "/.build/released/release/directory", kind: "built as it is released")
+        return CommandBinary(path: packageRoot + "/.build/released/release/lodge", kind: "built as it is released")
     }
 
     private static var packageRoot: String {

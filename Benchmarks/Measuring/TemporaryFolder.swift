@@ -9,7 +9,7 @@ struct TemporaryFolder {
     let path: String
 
     init() throws {
-        path = FileManager.default.temporaryDirectory.path + "/directory-benchmark-\(UUID().uuidString)"
+        path = FileManager.default.temporaryDirectory.path + "/lodge-benchmark-\(UUID().uuidString)"
         try FileManager.default.createDirectory(
             atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
     }

@@ -29,7 +29,7 @@ enum OfflineBenchmark {
         let people = environment["BENCHMARK_PEOPLE"].flatMap { Int($0) } ?? 1_000_000
         let folder = try TemporaryFolder()
         defer { folder.remove() }
-        let directory = StoreDirectory(folder.path + "/store")
+        let directory = StoreLocation(folder.path + "/store")
         let account = try await signIn(folder, directory)
         let service = InventedDirectory(people: people)
         let connection = try service.connection()
@@ -53,7 +53,7 @@ enum OfflineBenchmark {
     }
 
     /// An account in a store as the command opens it.
-    private static func signIn(_ folder: TemporaryFolder, _ directory: StoreDirectory) async throws -> Account {
+    private static func signIn(_ folder: TemporaryFolder, _ directory: StoreLocation) async throws -> Account {
         try folder.write(SearchScene.settings(port: 9), to: "settings.json")
         let store = try await AccountStore(
             settings: try Settings(contentsOf: URL(filePath: folder.path + "/settings.json")),
@@ -151,7 +151,7 @@ enum OfflineBenchmark {
     ) async throws {
         let binary = try CommandBinary.find(environment: environment)
         var environment = environment
-        environment["DIRECTORY_STORE"] = nil
+        environment["LODGE_STORE"] = nil
         environment["HOME"] = folder.path
         let name = InventedDirectory.name(1)
         let ours = Program(
@@ -162,7 +162,7 @@ enum OfflineBenchmark {
             ],
             environment: environment)
         guard try ours.output().contains("@contoso.example") else {
-            throw BenchmarkError("directory query does not find who is there")
+            throw BenchmarkError("lodge query does not find who is there")
         }
         let curl = try Program.find("curl", in: environment)
         let peer = Program(path: curl, arguments: ["--version"], environment: environment)

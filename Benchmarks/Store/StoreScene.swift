@@ -44,7 +44,7 @@ struct StoreScene {
     let folder: String
     let provider = StoreProvider()
 
-    var directory: StoreDirectory { StoreDirectory(folder + "/store") }
+    var directory: StoreLocation { StoreLocation(folder + "/store") }
     var bare: String { folder + "/bare.sqlite" }
     /// The identifiers, and the bytes of a record.
     private(set) var ids: [Account.ID] = []
@@ -53,9 +53,9 @@ struct StoreScene {
     init(folder: String) { self.folder = folder }
 
     func open(storage: (any AccountStorage)? = nil) async throws -> AccountStore {
-        var surroundings = Surroundings(transport: provider, environment: [:])
+        var dependencies = Dependencies(transport: provider, environment: [:])
         let provider = provider
-        surroundings.now = { provider.now }
+        dependencies.now = { provider.now }
         let text = """
             {"defaultType": "graph", "types": {"graph": {
                 "authorizationEndpoint": "https://op.example.com/authorize",
@@ -65,7 +65,7 @@ struct StoreScene {
         return try await AccountStore(
             settings: try Settings(bytes: Array(text.utf8), source: "benchmark"),
             storage: storage ?? SQLiteStorage(directory: directory), custody: KeyFile(directory: directory),
-            surroundings: surroundings, watchesOtherProcesses: false)
+            dependencies: dependencies, watchesOtherProcesses: false)
     }
 
     /// Adds the accounts in memory and writes their records to the disk at once: one by one each would be made durable.

@@ -16,7 +16,7 @@ enum AccessTokenScene {
     private static let rounds = 15
 
     /// What the scene can decide: the time, and how many requests there were.
-    private final class World: Sendable {
+    private final class CommandEnvironment: Sendable {
         let requests = Atomic<Int>(0)
         private let hours = Atomic<Int>(0)
 
@@ -37,7 +37,7 @@ enum AccessTokenScene {
     static func run(_ show: @MainActor (Figure) -> Void) async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
-        let world = World()
+        let world = CommandEnvironment()
         let listener = try LoopbackListener { _ in
             let number = world.requests.add(1, ordering: .relaxed).newValue
             return LoopbackResponse(
@@ -45,13 +45,13 @@ enum AccessTokenScene {
                 body: TokenAnswer.body(accessToken: "access-\(number)", refreshToken: "refresh-\(number)"))
         }
         defer { listener.close() }
-        var surroundings = Surroundings.system
-        surroundings.now = { world.now }
-        let directory = StoreDirectory(folder.path + "/store")
+        var dependencies = Dependencies.system
+        dependencies.now = { world.now }
+        let directory = StoreLocation(folder.path + "/store")
         let store = try await AccountStore(
             settings: try Settings(bytes: Array(SearchScene.settings(port: listener.port).utf8), source: "benchmark"),
             storage: SQLiteStorage(directory: directory), custody: KeyFile(directory: directory),
-            surroundings: surroundings, watchesOtherProcesses: false)
+            dependencies: dependencies, watchesOtherProcesses: false)
         let account = try await store.add(
             try TokenResponse.read(TokenAnswer.response(accessToken: "first")), toType: "graph")
         try await expired(store, account.id, world, show)
@@ -59,7 +59,7 @@ enum AccessTokenScene {
     }
 
     private static func expired(
-        _ store: AccountStore, _ id: Account.ID, _ world: World, _ show: @MainActor (Figure) -> Void
+        _ store: AccountStore, _ id: Account.ID, _ world: CommandEnvironment, _ show: @MainActor (Figure) -> Void
     ) async throws {
         var requests: [Double] = []
         var single: [Double] = []
@@ -90,7 +90,7 @@ enum AccessTokenScene {
 
     /// The seconds until everybody has a token, and the requests that it took.
     private static func refresh(
-        _ store: AccountStore, _ id: Account.ID, _ callers: Int, _ world: World
+        _ store: AccountStore, _ id: Account.ID, _ callers: Int, _ world: CommandEnvironment
     ) async throws -> (seconds: Double, requests: Int) {
         world.letTokensExpire()
         _ = world.takeRequests()

@@ -71,7 +71,7 @@ enum DirectoryBenchmark {
         let expected = DirectoryScene.pages(people) * DirectoryScene.peopleOfPage
         let found = try ours.output().utf8.count { $0 == 0x0A }
         guard found == expected else {
-            throw BenchmarkError("directory search listed \(found) people, expected \(expected)")
+            throw BenchmarkError("lodge search listed \(found) people, expected \(expected)")
         }
         for (name, peer, goal) in [
             ("python3 with requests", scene.python(python, people: people), Goal.atMost(0.5)),

@@ -38,7 +38,7 @@ final class DirectoryScene {
             return LoopbackResponse(status: 200, fields: ["Content-Type": "application/json"], body: body)
         }
         var environment = environment
-        environment["DIRECTORY_STORE"] = nil
+        environment["LODGE_STORE"] = nil
         environment["HOME"] = folder.path
         self.environment = environment
         let settings = SearchScene.settings(port: listener.port)
@@ -49,8 +49,8 @@ final class DirectoryScene {
         try folder.write(String(decoding: people, as: UTF8.self), to: "people.json")
         let store = try await AccountStore(
             settings: try Settings(contentsOf: URL(filePath: folder.path + "/settings-100000.json")),
-            storage: SQLiteStorage(directory: StoreDirectory(folder.path + "/store")),
-            custody: KeyFile(directory: StoreDirectory(folder.path + "/store")), watchesOtherProcesses: false)
+            storage: SQLiteStorage(directory: StoreLocation(folder.path + "/store")),
+            custody: KeyFile(directory: StoreLocation(folder.path + "/store")), watchesOtherProcesses: false)
         _ = try await store.add(
             try TokenResponse.read(TokenAnswer.response(accessToken: TokenAnswer.standardToken)), toType: "graph")
     }

@@ -11,7 +11,7 @@
         /// What is set unless the caller says otherwise. A connection whose other end is gone without a word, as after a power
         /// failure, is noticed within half a minute.
         private static let defaults = [
-            ("client_encoding", "UTF8"), ("fallback_application_name", "directory-accounts"), ("keepalives_idle", "10"),
+            ("client_encoding", "UTF8"), ("fallback_application_name", "oauth2-accounts"), ("keepalives_idle", "10"),
             ("keepalives_interval", "5"), ("keepalives_count", "3"), ("tcp_user_timeout", "30000"),
         ]
 

@@ -26,9 +26,9 @@
         private var prepared: [String: String] = [:]
 
         /// Connects.
-        init(_ target: ConnectionTarget) throws(PostgreSQLFault) {
+        init(_ target: ConnectionTarget) throws(PostgreSQLError) {
             guard let handle = target.withParameters({ PQconnectStartParams($0, $1, 0) }) else {
-                throw PostgreSQLFault(state: nil, message: "no memory for a connection")
+                throw PostgreSQLError(state: nil, message: "no memory for a connection")
             }
             self.handle = handle
             // The long form has the code of a refused connection, which is to be had in no other way.
@@ -41,7 +41,7 @@
 
         deinit { PQfinish(handle) }
 
-        private func connect() throws(PostgreSQLFault) {
+        private func connect() throws(PostgreSQLError) {
             let deadline = ContinuousClock.now + Self.patience.connect
             var progress = PGRES_POLLING_WRITING
             if PQstatus(handle) == CONNECTION_BAD { progress = PGRES_POLLING_FAILED }
@@ -49,7 +49,7 @@
                 guard progress != PGRES_POLLING_FAILED else { throw lost() }
                 let events = progress == PGRES_POLLING_READING ? POLLIN : POLLOUT
                 guard Self.wait(PQsocket(handle), Int32(events), until: deadline) else {
-                    throw PostgreSQLFault(
+                    throw PostgreSQLError(
                         state: nil, message: "no connection within \(Self.patience.connect)", isLost: true)
                 }
                 progress = PQconnectPoll(handle)
@@ -59,7 +59,7 @@
         }
 
         /// Settings of the session, of which older servers do not know all.
-        private func configure() throws(PostgreSQLFault) {
+        private func configure() throws(PostgreSQLError) {
             try run(
                 """
                 SELECT set_config(known.name, wished.value, false) FROM (VALUES
@@ -94,14 +94,14 @@
         }
 
         /// Runs statements without parameters and rows, in one transaction.
-        func execute(_ sql: String) throws(PostgreSQLFault) {
+        func execute(_ sql: String) throws(PostgreSQLError) {
             guard PQsendQuery(handle, sql) == 1 else { throw lost() }
             _ = try answer()
         }
 
         /// Runs a statement and gives its rows. It is prepared once; the text is always the program's own.
         @discardableResult
-        func run(_ sql: String, _ parameters: [Value] = []) throws(PostgreSQLFault) -> [[Value]] {
+        func run(_ sql: String, _ parameters: [Value] = []) throws(PostgreSQLError) -> [[Value]] {
             let name = try prepare(sql, parameters)
             var bytes: [UInt8] = []
             var places: [(offset: Int, count: Int)?] = []
@@ -131,7 +131,7 @@
             return try answer()
         }
 
-        private func prepare(_ sql: String, _ parameters: [Value]) throws(PostgreSQLFault) -> String {
+        private func prepare(_ sql: String, _ parameters: [Value]) throws(PostgreSQLError) -> String {
             // The same text may come with a null where it had a blob; the kinds are those of the columns.
             if let name = prepared[sql] { return name }
             let name = "s\(prepared.count)"
@@ -150,10 +150,10 @@
 
         // MARK: Answers
 
-        private func answer() throws(PostgreSQLFault) -> [[Value]] {
+        private func answer() throws(PostgreSQLError) -> [[Value]] {
             let deadline = ContinuousClock.now + Self.patience.statement
             var rows: [[Value]] = []
-            var fault: PostgreSQLFault?
+            var fault: PostgreSQLError?
             try flush(until: deadline)
             while true {
                 while PQisBusy(handle) == 1 {
@@ -173,7 +173,7 @@
             return rows
         }
 
-        private func flush(until deadline: ContinuousClock.Instant) throws(PostgreSQLFault) {
+        private func flush(until deadline: ContinuousClock.Instant) throws(PostgreSQLError) {
             while true {
                 switch PQflush(handle) {
                 case 0: return
@@ -204,27 +204,27 @@
             }
         }
 
-        private func failure(_ result: OpaquePointer) -> PostgreSQLFault {
+        private func failure(_ result: OpaquePointer) -> PostgreSQLError {
             // PG_DIAG_SQLSTATE and PG_DIAG_MESSAGE_PRIMARY. The first sentence names tables and columns, never values.
             func field(_ code: Character) -> String? {
                 code.asciiValue.flatMap { PQresultErrorField(result, Int32($0)) }.map { String(cString: $0) }
             }
             let isLost = PQstatus(handle) != CONNECTION_OK
             guard let state = field("C") else { return lost() }
-            return PostgreSQLFault(
+            return PostgreSQLError(
                 state: state, message: field("M") ?? "no reason was given",
                 isLost: isLost || state.hasPrefix("57P") || state.hasPrefix("08"))
         }
 
-        private func lost() -> PostgreSQLFault {
-            var fault = PostgreSQLFault(report: PQerrorMessage(handle).map { String(cString: $0) } ?? "", isLost: true)
+        private func lost() -> PostgreSQLError {
+            var fault = PostgreSQLError(report: PQerrorMessage(handle).map { String(cString: $0) } ?? "", isLost: true)
             // libpq gives up by itself when it has no password: the same as a wrong one.
             if fault.state == nil, PQconnectionNeedsPassword(handle) == 1 { fault.state = "28P01" }
             return fault
         }
 
-        private func silent() -> PostgreSQLFault {
-            PostgreSQLFault(state: nil, message: "no answer within \(Self.patience.statement)", isLost: true)
+        private func silent() -> PostgreSQLError {
+            PostgreSQLError(state: nil, message: "no answer within \(Self.patience.statement)", isLost: true)
         }
 
         /// Waits for a descriptor; false when the time is over.

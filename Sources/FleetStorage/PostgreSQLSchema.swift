@@ -33,10 +33,10 @@
 
         /// Makes the tables, or brings them to this version, or says why they cannot be used. A store that is up to date is only
         /// read.
-        func open(_ connection: PostgreSQLConnection) throws(PostgreSQLFault) {
+        func open(_ connection: PostgreSQLConnection) throws(PostgreSQLError) {
             if try foundVersion(connection) == Self.version { return }
             try connection.execute("BEGIN")
-            do throws(PostgreSQLFault) {
+            do throws(PostgreSQLError) {
                 // Processes that start at once do this one after the other.
                 try connection.run("SELECT pg_advisory_xact_lock($1)", [.integer(lockKey("schema"))])
                 if let found = try foundVersion(connection) {
@@ -53,7 +53,7 @@
         }
 
         /// The version that is there; nil when nothing is.
-        private func foundVersion(_ connection: PostgreSQLConnection) throws(PostgreSQLFault) -> Int64? {
+        private func foundVersion(_ connection: PostgreSQLConnection) throws(PostgreSQLError) -> Int64? {
             // The catalog is read, not to_regclass asked: in a transaction that function may remember what was before the lock.
             let tables = try connection.run(
                 """
@@ -62,14 +62,14 @@
                 """, [.text(name)])
             guard tables.first?.first == .integer(1) else { return nil }
             let rows: [[PostgreSQLConnection.Value]]
-            do throws(PostgreSQLFault) {
+            do throws(PostgreSQLError) {
                 rows = try connection.run("SELECT version FROM \(name).state")
             } catch {
-                throw error.state == "42703" ? PostgreSQLFault(notAStore) : error
+                throw error.state == "42703" ? PostgreSQLError(notAStore) : error
             }
-            guard case .integer(let version)? = rows.first?.first, version > 0 else { throw PostgreSQLFault(notAStore) }
+            guard case .integer(let version)? = rows.first?.first, version > 0 else { throw PostgreSQLError(notAStore) }
             guard version <= Self.version else {
-                throw PostgreSQLFault(
+                throw PostgreSQLError(
                     StorageError(
                         .laterVersion, place: place,
                         reason: "it was written by a later version (schema \(version), this one knows \(Self.version))",
@@ -85,16 +85,16 @@
         }
 
         /// One step, in the transaction of ``open(_:)``. There is no earlier version yet.
-        private func migrate(_ connection: PostgreSQLConnection, from version: Int64) throws(PostgreSQLFault) {
-            throw PostgreSQLFault(notAStore)
+        private func migrate(_ connection: PostgreSQLConnection, from version: Int64) throws(PostgreSQLError) {
+            throw PostgreSQLError(notAStore)
         }
 
-        private func create(_ connection: PostgreSQLConnection) throws(PostgreSQLFault) {
+        private func create(_ connection: PostgreSQLConnection) throws(PostgreSQLError) {
             let strangers = try connection.run(
                 """
                 SELECT count(*) FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE nspname = $1
                 """, [.text(name)])
-            guard strangers.first?.first == .integer(0) else { throw PostgreSQLFault(notAStore) }
+            guard strangers.first?.first == .integer(0) else { throw PostgreSQLError(notAStore) }
             // Asked for first, because IF NOT EXISTS needs the permission to create even when there is nothing to do.
             let found = try connection.run("SELECT count(*) FROM pg_namespace WHERE nspname = $1", [.text(name)])
             if found.first?.first == .integer(0) {

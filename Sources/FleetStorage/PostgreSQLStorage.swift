@@ -74,7 +74,7 @@
             while true {
                 if let connection { return connection }
                 let began = ContinuousClock.now
-                do throws(PostgreSQLFault) {
+                do throws(PostgreSQLError) {
                     let fresh = try PostgreSQLConnection(target)
                     try schema.open(fresh)
                     connection = fresh
@@ -98,7 +98,7 @@
         /// taken effect.
         private func perform<Result>(
             isChange: Bool = false,
-            _ body: (PostgreSQLConnection, _ mayBeDone: Bool) throws(PostgreSQLFault) -> Result
+            _ body: (PostgreSQLConnection, _ mayBeDone: Bool) throws(PostgreSQLError) -> Result
         ) async throws -> Result {
             var mayBeDone = false
             var attempt = 0
@@ -110,7 +110,7 @@
                 } catch let error as StorageError where isChange && mayBeDone {
                     throw unsure(error)
                 }
-                do throws(PostgreSQLFault) {
+                do throws(PostgreSQLError) {
                     return try body(connection, mayBeDone)
                 } catch {
                     if error.isLost {
@@ -138,7 +138,7 @@
 
         private func select(_ rest: String, _ parameters: [PostgreSQLConnection.Value]) async throws -> [SealedRecord] {
             let sql = "SELECT \(Self.columns) FROM \(schema.name).accounts WHERE \(rest)"
-            return try await perform { connection, _ throws(PostgreSQLFault) in
+            return try await perform { connection, _ throws(PostgreSQLError) in
                 try connection.run(sql, parameters).map(Self.record)
             }
         }
@@ -184,7 +184,7 @@
         /// How many records there are.
         public func count(ofType type: String?) async throws -> Int {
             let sql = "SELECT count(*) FROM \(schema.name).accounts"
-            let rows = try await perform { connection, _ throws(PostgreSQLFault) in
+            let rows = try await perform { connection, _ throws(PostgreSQLError) in
                 guard let type else { return try connection.run(sql) }
                 return try connection.run("\(sql) WHERE type = $1", [.text(type)])
             }
@@ -204,9 +204,9 @@
             }
             let sql = "\(statement) \(logging)"
             let row = try await perform(isChange: true) {
-                connection, mayBeDone throws(PostgreSQLFault) -> [PostgreSQLConnection.Value]? in
+                connection, mayBeDone throws(PostgreSQLError) -> [PostgreSQLConnection.Value]? in
                 if mayBeDone, let done = try found(mark, connection) { return done }
-                do throws(PostgreSQLFault) {
+                do throws(PostgreSQLError) {
                     let rows = try connection.run(sql, [.blob(mark), .text(kind.rawValue)] + parameters)
                     if let row = rows.first { return row }
                 } catch {
@@ -235,7 +235,7 @@
 
         private func found(
             _ mark: [UInt8], _ connection: PostgreSQLConnection
-        ) throws(PostgreSQLFault) -> [PostgreSQLConnection.Value]? {
+        ) throws(PostgreSQLError) -> [PostgreSQLConnection.Value]? {
             try connection.run(
                 """
                 SELECT changes.sequence, accounts.position FROM \(schema.name).changes
@@ -247,7 +247,7 @@
         /// What the log holds too much is removed with the next change that comes here, if not now.
         private func prune(before sequence: Int64) async {
             let sql = "DELETE FROM \(schema.name).changes WHERE sequence <= $1"
-            _ = try? await perform { connection, _ throws(PostgreSQLFault) in
+            _ = try? await perform { connection, _ throws(PostgreSQLError) in
                 try connection.run(sql, [.integer(sequence - Self.keptChanges)])
             }
         }
@@ -321,7 +321,7 @@
         /// A small value kept beside the records.
         public func value(_ name: String) async throws -> [UInt8]? {
             let sql = "SELECT value FROM \(schema.name).facts WHERE name = $1"
-            let rows = try await perform { connection, _ throws(PostgreSQLFault) in
+            let rows = try await perform { connection, _ throws(PostgreSQLError) in
                 try connection.run(sql, [.text(name)])
             }
             guard case .blob(let bytes)? = rows.first?.first else { return nil }
@@ -332,7 +332,7 @@
         public func setValue(_ value: [UInt8]?, for name: String) async throws {
             let facts = "\(schema.name).facts"
             // Done twice it is the same as done once.
-            _ = try await perform(isChange: true) { connection, _ throws(PostgreSQLFault) in
+            _ = try await perform(isChange: true) { connection, _ throws(PostgreSQLError) in
                 guard let value else {
                     return try connection.run("DELETE FROM \(facts) WHERE name = $1", [.text(name)])
                 }
@@ -363,7 +363,7 @@
                 SELECT state.sequence, changes.sequence, id, type, kind FROM \(schema.name).state
                 LEFT JOIN \(schema.name).changes ON changes.sequence > $1 ORDER BY changes.sequence
                 """
-            let rows = try await perform { connection, _ throws(PostgreSQLFault) in
+            let rows = try await perform { connection, _ throws(PostgreSQLError) in
                 try connection.run(sql, [.integer(sequence)])
             }
             guard case .integer(let last)? = rows.first?.first else { return nil }
@@ -382,7 +382,7 @@
         /// The sequence of the newest change.
         public func lastSequence() async throws -> Int64 {
             let sql = "SELECT sequence FROM \(schema.name).state"
-            let rows = try await perform { connection, _ throws(PostgreSQLFault) in try connection.run(sql) }
+            let rows = try await perform { connection, _ throws(PostgreSQLError) in try connection.run(sql) }
             return Self.sequence(rows.first) ?? 0
         }
 

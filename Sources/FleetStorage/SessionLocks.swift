@@ -68,10 +68,10 @@
             while true {
                 try Task.checkCancellation()
                 let began = ContinuousClock.now
-                do throws(PostgreSQLFault) {
+                do throws(PostgreSQLError) {
                     if try await tryLock(key, task) { return Held(self, key) }
                     away = .zero
-                    guard waited < timeout else { throw PostgreSQLFault(stillHeld(timeout)) }
+                    guard waited < timeout else { throw PostgreSQLError(stillHeld(timeout)) }
                 } catch {
                     // As statements do, a lock waits for a server that is started again.
                     let isKnown = await wasConnected || wasThere
@@ -104,7 +104,7 @@
             func mine() -> Set<Int64> { Set(held.filter { $0.value == task }.keys) }
             guard !mine().isEmpty else { return }
             if let connection, mine().isDisjoint(with: broken) {
-                do throws(PostgreSQLFault) { try connection.run("SELECT 1") } catch { drop() }
+                do throws(PostgreSQLError) { try connection.run("SELECT 1") } catch { drop() }
             }
             guard mine().isDisjoint(with: broken) else {
                 throw StorageError(
@@ -120,12 +120,12 @@
             broken.formUnion(held.keys)
         }
 
-        private func tryLock(_ key: Int64, _ task: Int?) throws(PostgreSQLFault) -> Bool {
+        private func tryLock(_ key: Int64, _ task: Int?) throws(PostgreSQLError) -> Bool {
             guard held[key] == nil else { return false }
             var attempts = 0
             while true {
                 attempts += 1
-                do throws(PostgreSQLFault) {
+                do throws(PostgreSQLError) {
                     let connection = try connected()
                     if let graceEnd, ContinuousClock.now < graceEnd { return false }
                     let rows = try connection.run("SELECT pg_try_advisory_lock($1)", [.integer(key)])
@@ -141,7 +141,7 @@
             }
         }
 
-        private func connected() throws(PostgreSQLFault) -> PostgreSQLConnection {
+        private func connected() throws(PostgreSQLError) -> PostgreSQLConnection {
             if let connection { return connection }
             let fresh = try PostgreSQLConnection(target)
             // The holders in this process still believe in the locks of the session that broke. Those that nobody took meanwhile
@@ -160,7 +160,7 @@
             guard held.removeValue(forKey: key) != nil else { return }
             broken.remove(key)
             guard let connection else { return }
-            do throws(PostgreSQLFault) {
+            do throws(PostgreSQLError) {
                 try connection.run("SELECT pg_advisory_unlock($1)", [.integer(key)])
             } catch {
                 // The end of the session gives it back.

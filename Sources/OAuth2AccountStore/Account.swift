@@ -97,7 +97,7 @@ public struct Account: Sendable, Identifiable, Equatable {
         homeAccountID = record.homeAccountID
         policy = record.policy
         accessTokenExpiry = record.tokens.expiry
-        canRefresh = record.canRenew
+        canRefresh = record.canRefresh
         isClient = record.renewal != nil
         signInNeeded = record.signInNeeded
         created = record.created

@@ -24,7 +24,7 @@ public enum AccountEvent: Sendable {
 }
 
 /// Hands events to every stream.
-final class EventHub: Sendable {
+final class EventBroadcaster: Sendable {
     private struct State {
         var next = 0
         var streams: [Int: AsyncStream<AccountEvent>.Continuation] = [:]

@@ -9,7 +9,7 @@ import StrictJSON
 #endif
 
 /// The tokens of an account and what is known of them.
-struct Tokens: Codable, Sendable, Equatable {
+struct TokenSet: Codable, Sendable, Equatable {
     var accessToken: Secret
     var refreshToken: Secret?
     var idToken: Secret?
@@ -39,8 +39,8 @@ struct Tokens: Codable, Sendable, Equatable {
     }
 
     /// These tokens after a refresh: what the answer does not have stays (RFC 6749 section 6).
-    func refreshed(by response: TokenResponse, received: Date) -> Tokens {
-        var tokens = Tokens(response, asked: scope, received: received)
+    func refreshed(by response: TokenResponse, received: Date) -> TokenSet {
+        var tokens = TokenSet(response, asked: scope, received: received)
         tokens.refreshToken = response.refreshToken ?? refreshToken
         tokens.idToken = response.idToken ?? idToken
         return tokens
@@ -100,7 +100,7 @@ struct AccountRecord: Codable, Sendable, Equatable {
     /// Scheme, host and port of the token endpoint that gave the tokens.
     var tokenOrigin: String?
     var claimsText: String?
-    var tokens: Tokens
+    var tokens: TokenSet
     var signInNeeded: Account.SignInReason?
     var created: Date
     var userData: Data?
@@ -111,14 +111,14 @@ struct AccountRecord: Codable, Sendable, Equatable {
     /// The name that the user gave it.
     var nickname: String?
     /// Where it came from, when it was imported.
-    var imported: ImportMark?
+    var imported: ImportOrigin?
 
     // What follows came later: records without it are read too.
 
     /// What the refresh token is good for, as far as it is known: an access token may be good for less (RFC 6749 section 6).
     var grant: Scope?
     /// Access tokens for other scopes and resources.
-    var further: [FurtherToken]?
+    var further: [CachedAccessToken]?
     /// `uid.utid` of the provider's `client_info`: the person's home account at Entra.
     var homeAccountID: String?
     /// The policy that gave the tokens, by its name in the settings; nil: the authority's own.
@@ -135,7 +135,7 @@ struct AccountRecord: Codable, Sendable, Equatable {
     }
 
     /// Whether fresh tokens can be had without the person.
-    var canRenew: Bool { tokens.refreshToken != nil || renewal != nil }
+    var canRefresh: Bool { tokens.refreshToken != nil || renewal != nil }
 
     /// What the refresh token is good for.
     var granted: Scope { grant.map { $0.union(tokens.scope) } ?? tokens.scope }
@@ -151,7 +151,7 @@ struct AccountRecord: Codable, Sendable, Equatable {
 struct RecordSeal: Sendable {
     let key: SealingKey
     let identities: RecordIdentity
-    private static let checkText = Array("directory account store".utf8)
+    private static let checkText = Array("OAuth2AccountStore key".utf8)
     private static let checkContext = Array("key-check-1".utf8)
 
     init(key: SealingKey) {

@@ -9,46 +9,46 @@ import StrictJSON
 
 extension AccountStore {
     /// What a flight brought to all who waited for it.
-    enum Flown: Sendable {
+    enum RefreshOutcome: Sendable {
         /// Tokens that the provider gave just now. Asking again brings nothing better.
-        case renewed(Tokens)
+        case renewed(TokenSet)
         /// Tokens that were in the storage.
-        case found(Tokens)
+        case found(TokenSet)
         /// No new tokens, for a reason that passes. These have not expired yet.
-        case kept(Tokens, because: any Error)
+        case kept(TokenSet, because: any Error)
     }
 
     /// What a caller wants of a token.
-    struct Demand {
+    struct FreshnessRequirement {
         let validity: Double?
         let rejected: Secret?
         /// Whether it is a renewal ahead of time, which nobody waits for.
         var isEarly = false
 
         /// - Parameter renewable: whether the token can be renewed; nil: when it has a refresh token.
-        func accepts(_ tokens: Tokens, at now: Date, renewable: Bool? = nil) -> Bool {
+        func accepts(_ tokens: TokenSet, at now: Date, renewable: Bool? = nil) -> Bool {
             tokens.accessToken != rejected && tokens.isFresh(at: now, for: validity, renewable: renewable)
                 && !(isEarly && tokens.isDueEarly(at: now))
         }
 
         /// Whether a token will do that could not be renewed ahead of its end.
-        func tolerates(_ tokens: Tokens, at now: Date) -> Bool {
+        func tolerates(_ tokens: TokenSet, at now: Date) -> Bool {
             tokens.accessToken != rejected && validity == nil && tokens.isFresh(at: now, for: 0)
         }
     }
 
     /// Tokens that are not saved yet, and the refresh token they came for, if they did: they replace that one and no other.
-    struct Unsaved: Sendable {
-        let tokens: Tokens
+    struct PendingTokenUpdate: Sendable {
+        let tokens: TokenSet
         let sent: Secret?
         /// The token for other scopes or another resource that they came with.
-        var further: FurtherToken?
+        var further: CachedAccessToken?
         /// The claims of a new ID token.
         var claims: JSONObject?
     }
 
     /// Somebody else changed the tokens meanwhile: another process, or a sign-in.
-    private struct Overtaken: Error {}
+    private struct RecordConflict: Error {}
 
     /// How often a refresh that was overtaken is begun again.
     private static let maximumAttempts = 3
@@ -85,8 +85,8 @@ extension AccountStore {
         for id: Account.ID, minimumValidity: Duration? = nil, scopes: Scope? = nil, resource: String? = nil,
         claims: String? = nil, rejected: Secret? = nil
     ) async throws -> AccessToken {
-        let demand = Demand(validity: minimumValidity.map { $0 / .seconds(1) }, rejected: rejected)
-        let wish = TokenWish(scope: scopes, resource: resource, claims: claims)
+        let demand = FreshnessRequirement(validity: minimumValidity.map { $0 / .seconds(1) }, rejected: rejected)
+        let wish = SilentTokenParameters(scope: scopes, resource: resource, claims: claims)
         guard wish.isMain else { return try await token(id, wish, demand) }
         if let kept = loaded[id], kept.record.signInNeeded == nil,
             demand.accepts(kept.record.tokens, at: now(judging: kept.record.tokens, of: id))
@@ -102,7 +102,7 @@ extension AccountStore {
     }
 
     /// The tokens that a flight brought, when they will do; nil when there must be another flight.
-    func accepted(_ flown: Flown, _ demand: Demand, _ id: Account.ID) throws -> Tokens? {
+    func accepted(_ flown: RefreshOutcome, _ demand: FreshnessRequirement, _ id: Account.ID) throws -> TokenSet? {
         switch flown {
         case .renewed(let tokens): return tokens
         case .found(let tokens):
@@ -114,25 +114,27 @@ extension AccountStore {
     }
 
     /// Begins a refresh that all who have the same wish share.
-    func start(_ id: Account.ID, _ wish: TokenWish, _ demand: Demand) -> SharedResult<Flown> {
-        let flight = SharedResult<Flown>()
-        let name = FurtherTokens.Wish(id: id, wish: wish)
+    func start(_ id: Account.ID, _ wish: SilentTokenParameters, _ demand: FreshnessRequirement) -> Promise<
+        RefreshOutcome
+    > {
+        let flight = Promise<RefreshOutcome>()
+        let name = AccessTokenCache.Wish(id: id, wish: wish)
         if wish.isMain { flights[id] = flight } else { further.flights[name] = flight }
         // A task of its own: the caller who happened to start it may be cancelled.
         Task {
             await refreshGate.enter()
             defer { refreshGate.leave() }
-            let result: Result<Flown, any Error>
+            let result: Result<RefreshOutcome, any Error>
             do {
                 let flown = try await renew(id, wish, demand)
                 if case .kept(let tokens, let error) = flown {
-                    if demand.isEarly { further.earlyRenewalFailed(id, now: surroundings.now()) }
+                    if demand.isEarly { further.earlyRenewalFailed(id, now: dependencies.now()) }
                     if !demand.tolerates(tokens, at: now(judging: tokens, of: id)) { tellFailure(id, error) }
                 }
                 result = .success(flown)
             } catch {
                 let failure = AccountStoreError.wrapping(error, what: Self.noToken)
-                if demand.isEarly { further.earlyRenewalFailed(id, now: surroundings.now()) }
+                if demand.isEarly { further.earlyRenewalFailed(id, now: dependencies.now()) }
                 if wish.isMain, !demand.isEarly { tellFailure(id, failure) }
                 result = .failure(failure)
             }
@@ -145,11 +147,11 @@ extension AccountStore {
     /// Begins a renewal ahead of time when the provider wants that, and waits for nothing.
     private func renewEarly(_ id: Account.ID, _ record: AccountRecord) {
         guard record.tokens.refreshIn != nil else { return }
-        let now = surroundings.now()
-        guard record.tokens.isDueEarly(at: now), record.canRenew, flights[id] == nil,
+        let now = dependencies.now()
+        guard record.tokens.isDueEarly(at: now), record.canRefresh, flights[id] == nil,
             further.mayRenewEarly(id, now: now)
         else { return }
-        _ = start(id, .main, Demand(validity: nil, rejected: nil, isEarly: true))
+        _ = start(id, .main, FreshnessRequirement(validity: nil, rejected: nil, isEarly: true))
     }
 
     private static let noToken = "cannot get a fresh access token"
@@ -159,13 +161,15 @@ extension AccountStore {
         tell(.accessTokenFailed(Account(record: kept.record, position: kept.position), error))
     }
 
-    private func renew(_ id: Account.ID, _ wish: TokenWish, _ demand: Demand) async throws -> Flown {
+    private func renew(_ id: Account.ID, _ wish: SilentTokenParameters, _ demand: FreshnessRequirement) async throws
+        -> RefreshOutcome
+    {
         // What the storage has is out of date while there is something to save.
         if unsaved[id] == nil, case .found(let tokens) = try await look(id, wish, demand) { return .found(tokens) }
         // One lock for all tokens of the account: they are got with the same refresh token.
         let lock = try await storage.lock("account:\(id)", timeout: .seconds(120))
         defer { lock.release() }
-        try await saveWhatIsLeft(id)
+        try await savePendingUpdate(id)
         for _ in 0..<Self.maximumAttempts {
             // Another process may have refreshed while this one waited.
             switch try await look(id, wish, demand) {
@@ -173,7 +177,7 @@ extension AccountStore {
             case .toRefresh(let record, let kept):
                 do {
                     return .renewed(try await refresh(record, wish, demand))
-                } catch is Overtaken {
+                } catch is RecordConflict {
                     continue
                 } catch {
                     // A failed renewal ahead of time need not be a failure: the token that is there still works.
@@ -196,22 +200,24 @@ extension AccountStore {
     }
 
     private enum Look {
-        case found(Tokens)
+        case found(TokenSet)
         /// The account, and the token that it has for the wish, which will not do.
-        case toRefresh(AccountRecord, Tokens?)
+        case toRefresh(AccountRecord, TokenSet?)
     }
 
     /// Looks whether the saved tokens will do, or can be refreshed.
-    private func look(_ id: Account.ID, _ wish: TokenWish, _ demand: Demand) async throws -> Look {
+    private func look(_ id: Account.ID, _ wish: SilentTokenParameters, _ demand: FreshnessRequirement) async throws
+        -> Look
+    {
         guard let record = try await read(id)?.record else { throw unknown(id) }
         if let reason = record.signInNeeded { throw signInNeeded(reason) }
         let kept = try kept(wish, in: record)
         if let kept, wish.claims == nil,
-            demand.accepts(kept, at: now(judging: kept, of: id), renewable: wish.isMain ? nil : record.canRenew)
+            demand.accepts(kept, at: now(judging: kept, of: id), renewable: wish.isMain ? nil : record.canRefresh)
         {
             return .found(kept)
         }
-        guard record.canRenew else {
+        guard record.canRefresh else {
             guard kept != nil else { throw try notGranted(wish, record) }
             if wish.isMain, let rejected = demand.rejected, record.tokens.accessToken == rejected,
                 try await !end(id, rejected)
@@ -228,10 +234,12 @@ extension AccountStore {
     private func end(_ id: Account.ID, _ rejected: Secret) async throws -> Bool {
         do {
             _ = try await update(id, .signInNeeded) {
-                guard $0.tokens.accessToken == rejected, !$0.canRenew, $0.signInNeeded == nil else { throw Overtaken() }
+                guard $0.tokens.accessToken == rejected, !$0.canRefresh, $0.signInNeeded == nil else {
+                    throw RecordConflict()
+                }
                 $0.signInNeeded = .noRefreshToken
             }
-        } catch is Overtaken {
+        } catch is RecordConflict {
             return false
         } catch let error as StorageError where error.kind == .readOnly {
             // Whoever asks next finds it out again.
@@ -246,14 +254,16 @@ extension AccountStore {
     /// Asks the provider for new tokens and saves them. The account's lock is held.
     ///
     /// - Returns: The tokens that were wished for.
-    private func refresh(_ record: AccountRecord, _ wish: TokenWish, _ demand: Demand) async throws -> Tokens {
+    private func refresh(_ record: AccountRecord, _ wish: SilentTokenParameters, _ demand: FreshnessRequirement)
+        async throws -> TokenSet
+    {
         let type = try type(of: record)
         let connection = try await connection(to: type)
         try checkSameProvider(record, type, connection.server)
         let prepared = try await prepareRenewal(record, connection)
         // Once the provider has rotated the token, the answer must be saved: find out before whether it can be.
         let attempt = try await beginAttempt(record)
-        let renewed: Renewed
+        let renewed: RefreshResult
         do {
             renewed = try await attempted(attempt) { try await self.renewed(record, wish, prepared) }
         } catch {
@@ -278,7 +288,7 @@ extension AccountStore {
 
     /// What it means that the provider did not renew the main token.
     private func refusal(
-        _ record: AccountRecord, _ error: any Error, _ attempt: RefreshAttempt?, isEarly: Bool
+        _ record: AccountRecord, _ error: any Error, _ attempt: RefreshJournal?, isEarly: Bool
     ) async throws -> any Error {
         guard let sent = record.tokens.refreshToken else { return error }
         switch error {
@@ -300,12 +310,12 @@ extension AccountStore {
 
     /// `invalid_grant` and its kind are believed only if nobody has a newer refresh token.
     private func lost(
-        _ record: AccountRecord, _ sent: Secret, _ error: ProviderError, _ attempt: RefreshAttempt?
+        _ record: AccountRecord, _ sent: Secret, _ error: ProviderError, _ attempt: RefreshJournal?
     ) async throws -> any Error {
         let told = error.signInReason ?? .grantGone
         let reason = attempt.map { $0.reason(told) } ?? told
         let marked = try await update(record.id, .signInNeeded) {
-            guard $0.tokens.refreshToken == sent else { throw Overtaken() }
+            guard $0.tokens.refreshToken == sent else { throw RecordConflict() }
             $0.signInNeeded = reason
         }
         return marked == nil ? unknown(record.id) : signInNeeded(reason, error)
@@ -313,12 +323,12 @@ extension AccountStore {
 
     /// Saves new tokens; false when the account is gone. What cannot be saved is kept in memory and saved with the next call;
     /// until then nobody sees it.
-    private func save(_ new: Unsaved, _ id: Account.ID) async throws -> Bool {
+    private func save(_ new: PendingTokenUpdate, _ id: Account.ID) async throws -> Bool {
         unsaved[id] = new
-        let now = surroundings.now()
+        let now = dependencies.now()
         do {
             let saved = try await update(id, .tokens) {
-                guard $0.tokens.refreshToken == new.sent else { throw Overtaken() }
+                guard $0.tokens.refreshToken == new.sent else { throw RecordConflict() }
                 if let token = new.further {
                     $0.further = further.kept($0.further ?? [], of: id, with: token, now: now)
                 }
@@ -328,18 +338,18 @@ extension AccountStore {
             }
             unsaved[id] = nil
             return saved != nil
-        } catch is Overtaken {
+        } catch is RecordConflict {
             unsaved[id] = nil
-            throw Overtaken()
+            throw RecordConflict()
         }
     }
 
     /// Saves the tokens that could not be saved before. The account's lock is held.
-    private func saveWhatIsLeft(_ id: Account.ID) async throws {
+    private func savePendingUpdate(_ id: Account.ID) async throws {
         guard let left = unsaved[id] else { return }
         do {
             _ = try await save(left, id)
-        } catch is Overtaken {
+        } catch is RecordConflict {
             // Somebody signed in meanwhile: theirs are the newer ones.
         }
     }

@@ -19,11 +19,11 @@ public actor AccountStore {
     /// The account types.
     public nonisolated let settings: Settings
     /// The outside world.
-    public nonisolated let surroundings: Surroundings
+    public nonisolated let dependencies: Dependencies
     nonisolated let storage: any AccountStorage
     nonisolated let custody: any KeyCustody
     nonisolated let seal: RecordSeal
-    nonisolated let hub = EventHub()
+    nonisolated let hub = EventBroadcaster()
     nonisolated let pending = Mutex<[String: PendingSignIn]>([:])
     let providers: ProviderCache
 
@@ -35,15 +35,15 @@ public actor AccountStore {
     }
 
     /// The accounts that were used last, so that a fresh token needs no disk.
-    var loaded = RecentlyUsed<Account.ID, Loaded>(capacity: maximumLoaded)
+    var loaded = LRUCache<Account.ID, Loaded>(capacity: maximumLoaded)
     private static let maximumLoaded = 1_000
     /// The refreshes under way, each shared by all who want that account's token.
-    var flights: [Account.ID: SharedResult<Flown>] = [:]
-    nonisolated let refreshGate = RefreshGate(limit: maximumRefreshesInFlight)
+    var flights: [Account.ID: Promise<RefreshOutcome>] = [:]
+    nonisolated let refreshGate = AsyncSemaphore(limit: maximumRefreshesInFlight)
     /// The access tokens for other scopes and resources: refreshes under way, refusals, uses.
-    var further = FurtherTokens()
+    var further = AccessTokenCache()
     /// Tokens that the provider gave and the storage would not take. They are saved before anything else is tried.
-    var unsaved: [Account.ID: Unsaved] = [:]
+    var unsaved: [Account.ID: PendingTokenUpdate] = [:]
     /// The newest change that was told.
     private var told: Int64?
     private var telling: Task<Void, Never>?
@@ -56,24 +56,24 @@ public actor AccountStore {
     ///
     /// - Parameters:
     ///   - settings: the account types.
-    ///   - storage: where records are kept; nil: SQLite in the user's standard directory, see ``StoreDirectory``.
-    ///   - custody: who keeps the key; nil: the place that the storage remembers, among `keyPlaces`.
-    ///   - keyPlaces: where the key may be; nil: beside that database, or where the storage remembers.
-    ///   - surroundings: the outside world.
+    ///   - storage: where records are kept; nil: SQLite in the user's standard directory, see ``StoreLocation``.
+    ///   - custody: who keeps the key; nil: the place that the storage remembers, among `keyLocations`.
+    ///   - keyLocations: where the key may be; nil: beside that database, or where the storage remembers.
+    ///   - dependencies: the outside world.
     ///   - watchesOtherProcesses: whether changes made by other processes become events here.
     /// - Throws: ``AccountStoreError`` when the storage or the key is unusable. A locked or missing key is never an empty store.
     public init(
         settings: Settings, storage: (any AccountStorage)? = nil, custody: (any KeyCustody)? = nil,
-        keyPlaces: KeyPlaces? = nil, surroundings: Surroundings = .system, watchesOtherProcesses: Bool = true
+        keyLocations: KeyLocations? = nil, dependencies: Dependencies = .system, watchesOtherProcesses: Bool = true
     ) async throws {
-        let directory = StoreDirectory.standard(environment: surroundings.environment)
+        let directory = StoreLocation.standard(environment: dependencies.environment)
         self.settings = settings
-        self.surroundings = surroundings
+        self.dependencies = dependencies
         self.storage = storage ?? SQLiteStorage(directory: directory)
-        providers = ProviderCache(surroundings: surroundings)
+        providers = ProviderCache(dependencies: dependencies)
         do {
-            let places = keyPlaces ?? KeyPlaces(directory: directory, environment: surroundings.environment)
-            let opened = try await KeyOpening(storage: self.storage, given: custody, places: places).open()
+            let places = keyLocations ?? KeyLocations(directory: directory, environment: dependencies.environment)
+            let opened = try await KeyLoader(storage: self.storage, given: custody, places: places).open()
             self.custody = opened.custody
             seal = RecordSeal(key: opened.key)
             if watchesOtherProcesses {
@@ -257,7 +257,7 @@ public actor AccountStore {
             loaded[id] = nil
             unsaved[id] = nil
             if let sequence {
-                try? await storage.setValue(nil, for: RefreshAttempt.name(id))
+                try? await storage.setValue(nil, for: RefreshJournal.name(id))
                 await changed(sequence)
             }
         }
@@ -276,7 +276,7 @@ public actor AccountStore {
         throw AccountStoreError(
             .unknownType, what: "no account type \(name.debugDescription)",
             reason: "\(settings.source) has \(names.joined(separator: ", "))", remedy: .changeSettings,
-            hint: NearestWord.nearest(to: name, in: names).map { "did you mean \($0)?" })
+            hint: SpellingSuggestion.nearest(to: name, in: names).map { "did you mean \($0)?" })
     }
 
     /// Runs `body` and makes its failures the store's.
@@ -316,7 +316,7 @@ public actor AccountStore {
         await tellChanges(upTo: .max)
         // Another process may hold the file for longer than is waited for. Without another change nobody would look again.
         for _ in 0..<Self.maximumLooks where isBehind {
-            guard (try? await surroundings.sleep(.seconds(1))) != nil else { return }
+            guard (try? await dependencies.sleep(.seconds(1))) != nil else { return }
             await tellChanges(upTo: .max)
         }
     }

@@ -115,7 +115,7 @@ struct ClientCredentials {
             }
             return Secret(text)
         case .file(let path):
-            switch PrivateFile.read(path, maximumSize: Self.maximumSize) {
+            switch OwnerOnlyFile.read(path, maximumSize: Self.maximumSize) {
             case .failure(let failure):
                 throw SettingsError(
                     file: path, expected: "a readable file with the \(what) of \(key)", found: failure.explanation)

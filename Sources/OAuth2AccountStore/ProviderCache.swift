@@ -14,22 +14,22 @@ actor ProviderCache {
     /// How long endpoints are believed, in seconds.
     private static let serverLifetime = 3600.0
 
-    private let surroundings: Surroundings
+    private let dependencies: Dependencies
     private struct TransportKey: Hashable {
         let caFile: String?
         let certificate: ClientCertificate?
     }
     private let transports = Mutex<[TransportKey: any HTTPTransport]>([:])
     private var servers: [String: (type: AccountType, server: AuthorizationServer, fetched: Date)] = [:]
-    private var fetching: [String: SharedResult<AuthorizationServer>] = [:]
+    private var fetching: [String: Promise<AuthorizationServer>] = [:]
     private var keys: [URL: JWKSCache] = [:]
-    private var fetchingKeys: [URL: SharedResult<JWKSet>] = [:]
+    private var fetchingKeys: [URL: Promise<JWKSet>] = [:]
     /// The last time that keys were asked for, in seconds since 1970.
     private var lastAsked = 0.0
     /// What servers said of their clocks and nonces.
-    nonisolated let memory = ProviderMemory()
+    nonisolated let memory = ServerHints()
 
-    init(surroundings: Surroundings) { self.surroundings = surroundings }
+    init(dependencies: Dependencies) { self.dependencies = dependencies }
 
     /// The transport for requests in nobody's name.
     nonisolated var plainTransport: any HTTPTransport { transport(caFile: nil, certificate: nil) }
@@ -37,7 +37,7 @@ actor ProviderCache {
     /// The transport for a type, with its own certificate authorities where it has some.
     nonisolated func transport(for type: AccountType) -> any HTTPTransport {
         let transport = transport(caFile: type.caFile, certificate: type.clientCertificate)
-        return type.pinnedKeys.isEmpty ? transport : PinningTransport(inner: transport, pins: type.pinnedKeys)
+        return type.pinnedKeys.isEmpty ? transport : KeyPinningTransport(inner: transport, pins: type.pinnedKeys)
     }
 
     private nonisolated func transport(caFile: String?, certificate: ClientCertificate?) -> any HTTPTransport {
@@ -45,7 +45,7 @@ actor ProviderCache {
             let key = TransportKey(caFile: caFile, certificate: certificate)
             if let transport = transports[key] { return transport }
             let transport =
-                certificate.map { surroundings.certifiedTransport(caFile, $0) } ?? surroundings.transport(caFile)
+                certificate.map { dependencies.certifiedTransport(caFile, $0) } ?? dependencies.transport(caFile)
             transports[key] = transport
             return transport
         }
@@ -65,17 +65,17 @@ actor ProviderCache {
     func server(for type: AccountType) async throws -> AuthorizationServer {
         let name = Self.name(of: type)
         if let known = servers[name], known.type == type,
-            (0..<Self.serverLifetime).contains(surroundings.now().timeIntervalSince(known.fetched))
+            (0..<Self.serverLifetime).contains(dependencies.now().timeIntervalSince(known.fetched))
         {
             return known.server
         }
         if let running = fetching[name] { return try await running.value() }
-        let result = SharedResult<AuthorizationServer>()
+        let result = Promise<AuthorizationServer>()
         fetching[name] = result
         Task {
             do {
                 let server = try await discover(type)
-                servers[name] = (type, server, surroundings.now())
+                servers[name] = (type, server, dependencies.now())
                 fetching[name] = nil
                 result.finish(.success(server))
             } catch {
@@ -130,14 +130,14 @@ actor ProviderCache {
 
     private func send(_ request: HTTPRequest, _ type: AccountType) async throws -> HTTPResponse {
         let response = try await transport(for: type).send(request)
-        memory.note(response, from: request.url, now: surroundings.now())
+        memory.note(response, from: request.url, now: dependencies.now())
         return response
     }
 
     /// The provider's keys. `afterUnknownKey`: fetched anew, unless that was done a moment ago.
     func keys(of server: AuthorizationServer, type: AccountType, afterUnknownKey: Bool = false) async throws -> JWKSet {
         let request = try JWKSRequest(server: server).request
-        let now = surroundings.now().timeIntervalSince1970
+        let now = dependencies.now().timeIntervalSince1970
         // A clock that was set back would keep old keys for as long as it was set back.
         if now < lastAsked { keys.removeAll() }
         lastAsked = now
@@ -146,14 +146,14 @@ actor ProviderCache {
             return known
         }
         if let running = fetchingKeys[request.url] { return try await running.value() }
-        let result = SharedResult<JWKSet>()
+        let result = Promise<JWKSet>()
         fetchingKeys[request.url] = result
         // A task of its own: the caller who happened to start it may be cancelled.
         Task {
             keys[request.url, default: JWKSCache()].fetchBegan(now: now)
             do {
                 let set = try JWKSRequest.read(try await send(request, type))
-                keys[request.url, default: JWKSCache()].store(set, now: surroundings.now().timeIntervalSince1970)
+                keys[request.url, default: JWKSCache()].store(set, now: dependencies.now().timeIntervalSince1970)
                 fetchingKeys[request.url] = nil
                 result.finish(.success(set))
             } catch {

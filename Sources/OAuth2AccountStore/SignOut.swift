@@ -88,7 +88,7 @@ extension AccountStore {
     private func endSession(_ url: URL?) async -> SignOutReport.Part {
         guard let url else { return .notOffered }
         do {
-            try await surroundings.openBrowser(url)
+            try await dependencies.openBrowser(url)
             return .done
         } catch {
             return .failed(Self.reason(error))
@@ -97,12 +97,12 @@ extension AccountStore {
 
     /// The refresh token first: most providers then forget the access token too.
     func revoke(
-        _ tokens: Tokens, and further: [FurtherToken] = [], _ connection: ProviderConnection
+        _ tokens: TokenSet, and further: [CachedAccessToken] = [], _ connection: ProviderClient
     ) async -> SignOutReport.Part {
         var outcome = SignOutReport.Part.notOffered
         var requests: [(Secret, RevocationRequest.Hint)] = []
         if let refreshToken = tokens.refreshToken { requests.append((refreshToken, .refreshToken)) }
-        let now = surroundings.now()
+        let now = dependencies.now()
         for token in [tokens] + further.map(\.tokens) where token.expiry.map({ $0 > now }) ?? true || token == tokens {
             // Of what another program kept there may be the refresh token alone.
             if !token.accessToken.value.isEmpty { requests.append((token.accessToken, .accessToken)) }
@@ -122,7 +122,7 @@ extension AccountStore {
 
     /// Asks the provider to forget one token; false when it does not offer that.
     private func revoke(
-        _ token: Secret, _ hint: RevocationRequest.Hint, _ tokens: Tokens, _ connection: ProviderConnection
+        _ token: Secret, _ hint: RevocationRequest.Hint, _ tokens: TokenSet, _ connection: ProviderClient
     ) async throws -> Bool {
         let server = connection.server
         guard

@@ -31,12 +31,12 @@ public struct Recording: Sendable, Equatable {
             let question = Question(request)
             method = question.method
             address = question.address
-            requestFields = Masking.masked(request.fields)
+            requestFields = Redaction.masked(request.fields)
             requestBody = question.body
             status = response.status
-            fields = Masking.masked(response.fields)
-            body = Masking.masked(
-                response.body, type: response.fields["Content-Type"], token: Masking.token(of: request))
+            fields = Redaction.masked(response.fields)
+            body = Redaction.masked(
+                response.body, type: response.fields["Content-Type"], token: Redaction.token(of: request))
         }
 
         init(_ object: JSONObject) throws(RecordingError) {
@@ -110,8 +110,8 @@ public struct Recording: Sendable, Equatable {
 
         init(_ request: HTTPRequest) {
             method = request.method.rawValue
-            address = Masking.masked(request.url)
-            body = Masking.masked(request.body ?? Data(), type: request.fields["Content-Type"])
+            address = Redaction.masked(request.url)
+            body = Redaction.masked(request.body ?? Data(), type: request.fields["Content-Type"])
         }
 
         init(_ exchange: Exchange) {

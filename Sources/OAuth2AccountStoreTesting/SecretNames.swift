@@ -10,7 +10,7 @@ enum SecretNames {
         "accesstoken", "refreshtoken", "idtoken", "token", "codeverifier", "clientsecret", "secret", "password",
         "assertion", "clientassertion", "devicecode", "usercode", "verificationuricomplete", "idtokenhint",
         "registrationaccesstoken", "subjecttoken", "actortoken", "apikey", "clientinfo", "samlresponse",
-        "authorization", "cookie", "dpop",
+        "authorization", "cookie", "dpop", "secretid",
     ]
     /// Those of parameters alone: in an answer a `code` is that of an error, and a `state` a part of an address.
     private static let parameters: Set<String> = [

@@ -116,30 +116,32 @@ extension TestClock {
     }
 }
 
-extension Surroundings {
+extension Dependencies {
     /// A world for tests: this network, this clock, no environment, and a browser that cannot be opened.
-    public static func testing(transport: any HTTPTransport, clock: TestClock = TestClock()) -> Surroundings {
-        var surroundings = Surroundings(transport: transport, environment: [:])
-        surroundings.now = { clock.now }
-        surroundings.uptime = { clock.uptime }
-        surroundings.sleep = { try await clock.sleep(for: $0) }
-        surroundings.openBrowser = { _ in throw NoBrowser() }
-        return surroundings
+    public static func testing(transport: any HTTPTransport, clock: TestClock = TestClock()) -> Dependencies {
+        var dependencies = Dependencies(transport: transport, environment: [:])
+        dependencies.now = { clock.now }
+        dependencies.uptime = { clock.uptime }
+        dependencies.sleep = { try await clock.sleep(for: $0) }
+        dependencies.openBrowser = { _ in throw UnavailableBrowser() }
+        return dependencies
     }
 }
 
 /// There is no browser in a test.
-private struct NoBrowser: Error, CustomStringConvertible {
-    var description: String { "a test has no browser: use prepareSignIn(to:) and handleRedirect(_:), or SignedInScene" }
+private struct UnavailableBrowser: Error, CustomStringConvertible {
+    var description: String {
+        "a test has no browser: use prepareSignIn(to:) and handleRedirect(_:), or SignedInFixture"
+    }
 }
 
 extension AccountStore {
     /// A store that keeps its accounts in memory, with a key of its own.
     ///
     /// - Throws: `AccountStoreError`
-    public static func inMemory(settings: Settings, surroundings: Surroundings) async throws -> AccountStore {
+    public static func inMemory(settings: Settings, dependencies: Dependencies) async throws -> AccountStore {
         try await AccountStore(
-            settings: settings, storage: MemoryStorage(), custody: try MemoryKey(), surroundings: surroundings,
+            settings: settings, storage: MemoryStorage(), custody: try MemoryKey(), dependencies: dependencies,
             watchesOtherProcesses: false)
     }
 }

@@ -123,7 +123,7 @@ private let unknown = #"{"error":{"code":"Request_ResourceNotFound","message":"n
 }
 
 @Test func `a token refused within a batch is renewed once`() async throws {
-    let demands = Log<AuthorizationDemand>()
+    let demands = Log<TokenRequirement>()
     let transport = ScriptedTransport([
         batch([("0", 401, "{}"), ("1", 401, "{}")]), batch([("0", 200, #"{"id":"1"}"#), ("1", 404, unknown)]),
     ])
@@ -205,7 +205,7 @@ private struct CountedNames: AsyncSequence, Sendable {
     let read = Log<Int>()
     let waits = Log<Duration>()
     var connection = try connection(ScriptedTransport(answer: answerNames), waits: waits)
-    connection.pace = RequestPace(unitsPerTenSeconds: 100, burst: 50)
+    connection.pace = RateLimiter(unitsPerTenSeconds: 100, burst: 50)
     let directory = GraphDirectory(connection: connection)
     var lookups = directory.lookUp(CountedNames(count: 10_000, read: read), select: ["id"]).makeAsyncIterator()
     for _ in 0..<21 { _ = try await lookups.next() }
@@ -215,7 +215,7 @@ private struct CountedNames: AsyncSequence, Sendable {
 }
 
 @Test func `a pace gives back what time brings, and no more than the burst`() {
-    let pace = RequestPace(unitsPerTenSeconds: 100, burst: 50)
+    let pace = RateLimiter(unitsPerTenSeconds: 100, burst: 50)
     #expect(pace.take(50, now: testNow) == .zero)
     #expect(pace.take(5, now: testNow) == .seconds(1))
     #expect(pace.take(5, now: testNow.addingTimeInterval(-100)) == .seconds(2), "a clock set back gives nothing")

@@ -9,7 +9,7 @@ private let query = UserQuery(.givenName(startsWith: "Ada"), select: ["id"])
 private let claims = #"{"access_token":{"nbf":{"essential":true,"value":"1700000000"}}}"#
 
 @Test func `a refused token is renewed once and the request sent again`() async throws {
-    let demands = Log<AuthorizationDemand>()
+    let demands = Log<TokenRequirement>()
     let transport = ScriptedTransport([.failure(401), .page(["1"], next: "\(graph)/users?p=2"), .page(["2"])])
     let connection = try connection(transport) { demand in
         demands.append(demand)
@@ -22,7 +22,7 @@ private let claims = #"{"access_token":{"nbf":{"essential":true,"value":"1700000
 }
 
 @Test func `a second refusal is an error, not a loop`() async throws {
-    let demands = Log<AuthorizationDemand>()
+    let demands = Log<TokenRequirement>()
     let transport = ScriptedTransport { _ in .failure(401, code: "InvalidAuthenticationToken") }
     let connection = try connection(transport) { demand in
         demands.append(demand)
@@ -49,7 +49,7 @@ private func challenged() -> HTTPResponse {
 }
 
 @Test func `a demand for further claims goes to the authorization, once`() async throws {
-    let demands = Log<AuthorizationDemand>()
+    let demands = Log<TokenRequirement>()
     let transport = ScriptedTransport([challenged(), .json(#"{"id":"1"}"#), challenged(), challenged()])
     let connection = try connection(transport) { demand in
         demands.append(demand)
@@ -84,7 +84,7 @@ private func challenged() -> HTTPResponse {
 }
 
 @Test func `a demand does not print the token`() {
-    for demand in [AuthorizationDemand.renewed(rejected: "s3cret"), .claims("s3cret", rejected: "s3cret")] {
+    for demand in [TokenRequirement.renewed(rejected: "s3cret"), .claims("s3cret", rejected: "s3cret")] {
         var dumped = ""
         dump(demand, to: &dumped)
         #expect(!"\(demand) \(String(reflecting: demand)) \(dumped)".contains("s3cret"))

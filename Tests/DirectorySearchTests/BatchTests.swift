@@ -80,7 +80,7 @@ private let challenged =
     }
 
     @Test func `claims that an item demands reach the authorization, and the item is asked again`() async throws {
-        let demands = Log<AuthorizationDemand>()
+        let demands = Log<TokenRequirement>()
         let transport = answering { target, attempt in
             target.contains("/2?") && attempt == 1 ? challenged : #""status":200,"body":{"id":"x"}"#
         }

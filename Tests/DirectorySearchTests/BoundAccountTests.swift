@@ -16,7 +16,7 @@ import Testing
             """
         let store = try await AccountStore.inMemory(
             settings: try Settings(bytes: Array(settings.utf8), source: "test"),
-            surroundings: .testing(transport: network))
+            dependencies: .testing(transport: network))
         let issued = Mutex(0)
         network.answer(.post, "/token") { _ in
             let number = issued.withLock { issued in

@@ -23,7 +23,7 @@ final class Local: Sendable {
         let transport = CurlTransport(userAgent: "a test")
         // The verifier and challenge of RFC 7636, appendix B.
         let query =
-            "response_type=code&client_id=directory&redirect_uri=http%3A%2F%2F127.0.0.1%2Fcallback"
+            "response_type=code&client_id=lodge&redirect_uri=http%3A%2F%2F127.0.0.1%2Fcallback"
             + "&scope=\(scope.replacing(" ", with: "%20"))&state=s&code_challenge_method=S256"
             + "&code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
         let authorization = try #require(URL(string: "\(provider.issuer)/authorize?\(query)"))
@@ -31,7 +31,7 @@ final class Local: Sendable {
         let code = try #require(
             URLComponents(url: back, resolvingAgainstBaseURL: false)?.queryItems?.first { $0.name == "code" }?.value)
         let form =
-            "grant_type=authorization_code&client_id=directory&redirect_uri=http%3A%2F%2F127.0.0.1%2Fcallback"
+            "grant_type=authorization_code&client_id=lodge&redirect_uri=http%3A%2F%2F127.0.0.1%2Fcallback"
             + "&code=\(code)&code_verifier=dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
         let url = try #require(URL(string: "\(provider.issuer)/token"))
         let answer = try await transport.send(

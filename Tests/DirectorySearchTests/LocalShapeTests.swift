@@ -323,7 +323,7 @@ struct LocalShapeTests {
         }
         var fields = shape.fields
         if shape.isAdvanced { fields["ConsistencyLevel"] = "eventual" }
-        var faults = Faults()
+        var faults = InjectedErrors()
         if let fault = shape.fault { try faults.add(parsing: "\(fault):1") }
         local.provider.setFaults(faults)
         let answer = try await local.send(

@@ -94,7 +94,7 @@ struct ExampleProcess {
         process.executableURL = Self.products.appending(path: name)
         process.arguments = [settings]
         process.environment = [
-            "PATH": "/usr/bin:/bin", "HOME": folder.path, "DIRECTORY_STORE": folder.appending(path: "store").path,
+            "PATH": "/usr/bin:/bin", "HOME": folder.path, "LODGE_STORE": folder.appending(path: "store").path,
             "BROWSER": browser,
         ]
         let out = Pipe()

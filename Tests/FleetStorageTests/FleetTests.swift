@@ -11,7 +11,7 @@
     struct Fleet {
         let schema = TestSchema()
         let provider: RotatingProvider
-        let directory: StoreDirectory
+        let directory: StoreLocation
         let id: Account.ID
         var word: String { "\(TestServer.url ?? "")#\(schema.name)#\(directory.path)" }
 
@@ -20,21 +20,21 @@
             let path = FileManager.default.temporaryDirectory.path + "/fleet-test-" + UUID().uuidString
             try FileManager.default.createDirectory(
                 atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-            directory = StoreDirectory(path)
-            var surroundings = Surroundings(transport: CurlTransport())
-            surroundings.now = { Date().addingTimeInterval(-7200) }
+            directory = StoreLocation(path)
+            var dependencies = Dependencies(transport: CurlTransport())
+            dependencies.now = { Date().addingTimeInterval(-7200) }
             let answer = HTTPResponse(
                 status: 200, fields: ["Content-Type": "application/json"],
                 body: Data(
                     #"{"access_token":"AT-0","refresh_token":"RT-0","token_type":"Bearer","expires_in":3600}"#.utf8)
             )
-            let store = try await Self.store(schema, directory, provider, surroundings)
+            let store = try await Self.store(schema, directory, provider, dependencies)
             id = try await store.add(try TokenResponse.read(answer), toType: "graph").id
         }
 
         static func store(
-            _ schema: TestSchema, _ directory: StoreDirectory, _ provider: RotatingProvider,
-            _ surroundings: Surroundings
+            _ schema: TestSchema, _ directory: StoreLocation, _ provider: RotatingProvider,
+            _ dependencies: Dependencies
         ) async throws -> AccountStore {
             var type = AccountType(
                 name: "graph", provider: .endpoints, clientID: "client",
@@ -43,11 +43,11 @@
                 .compactMapValues { $0 }
             return try await AccountStore(
                 settings: try Settings(types: [type]), storage: try schema.storage(),
-                custody: KeyFile(directory: directory), surroundings: surroundings)
+                custody: KeyFile(directory: directory), dependencies: dependencies)
         }
 
         func open() async throws -> AccountStore {
-            try await Self.store(schema, directory, provider, Surroundings(transport: CurlTransport()))
+            try await Self.store(schema, directory, provider, Dependencies(transport: CurlTransport()))
         }
 
         func worker(_ word: String, _ number: Int) throws -> Worker {

@@ -177,7 +177,7 @@
         }
 
         @Test func `the server's code is found in a report of a refused connection`() {
-            let report = PostgreSQLFault(
+            let report = PostgreSQLError(
                 report:
                     "connection to server at \"::1\", port 5432 failed: FATAL:  28P01: password authentication failed\nLOCATION",
                 isLost: true)
@@ -185,7 +185,7 @@
             #expect(
                 report.message
                     == "connection to server at \"::1\", port 5432 failed: FATAL: password authentication failed")
-            let away = PostgreSQLFault(report: "connection failed: Connection refused", isLost: true)
+            let away = PostgreSQLError(report: "connection failed: Connection refused", isLost: true)
             #expect(away.state == nil && away.isPassing)
         }
     }

@@ -24,7 +24,7 @@
             try #require(status == 0)
         }
 
-        private static func store(_ schema: TestSchema, _ directory: StoreDirectory, _ provider: RotatingProvider)
+        private static func store(_ schema: TestSchema, _ directory: StoreLocation, _ provider: RotatingProvider)
             async throws -> AccountStore
         {
             let types = try (0..<3).map { number in
@@ -37,7 +37,7 @@
             }
             return try await AccountStore(
                 settings: try Settings(types: types), storage: try schema.storage(),
-                custody: KeyFile(directory: directory), surroundings: Surroundings(transport: CurlTransport()))
+                custody: KeyFile(directory: directory), dependencies: Dependencies(transport: CurlTransport()))
         }
 
         /// What the workers did, told to the test.
@@ -67,7 +67,7 @@
             try FileManager.default.createDirectory(
                 atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
             defer { try? FileManager.default.removeItem(atPath: path) }
-            let directory = StoreDirectory(path)
+            let directory = StoreLocation(path)
             let provider = try RotatingProvider(good: ["RT-a", "RT-b", "RT-c"])
             // Each has connections of its own, as a worker has.
             var stores: [AccountStore] = []

@@ -4,14 +4,14 @@
 
     @testable import FleetStorage
 
-    /// The server to test against: the URL in `DIRECTORY_TEST_POSTGRESQL`, whose password is in the file that `PGPASSFILE` names.
+    /// The server to test against: the URL in `LODGE_TEST_POSTGRESQL`, whose password is in the file that `PGPASSFILE` names.
     /// Each test has a schema of its own in its database.
     enum TestServer {
-        static let url = ProcessInfo.processInfo.environment["DIRECTORY_TEST_POSTGRESQL"]
+        static let url = ProcessInfo.processInfo.environment["LODGE_TEST_POSTGRESQL"]
 
         /// The command that kills the server with SIGKILL and starts it again, a word a line. All tests of a run would feel that, so
         /// it is given only to those that need it.
-        static let crash = ProcessInfo.processInfo.environment["DIRECTORY_TEST_POSTGRESQL_CRASH"]
+        static let crash = ProcessInfo.processInfo.environment["LODGE_TEST_POSTGRESQL_CRASH"]
 
         /// A connection with everything allowed.
         static func connect() throws -> PostgreSQLConnection {

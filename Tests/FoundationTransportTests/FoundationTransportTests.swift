@@ -13,7 +13,7 @@ import Testing
 
 @Suite struct FoundationTransportTests {
     @Test func `a URLRequest is signed, and the rest of it stays`() async throws {
-        let scene = try await SignedInScene()
+        let scene = try await SignedInFixture()
         var request = URLRequest(url: scene.provider.graphBase.appending(path: "v1.0/me"))
         request.httpMethod = "PATCH"
         request.httpBody = Data("{}".utf8)
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test func `a store lives on URLSession, from the sign-in to the repetition after a 401`() async throws {
-        let scene = try await SignedInScene(transport: URLSessionTransport())
+        let scene = try await SignedInFixture(transport: URLSessionTransport())
         scene.provider.expireAccessTokens()
         let request = URLRequest(url: scene.provider.graphBase.appending(path: "v1.0/me"))
         let (data, response) = try await scene.account.send(request, in: scene.store)

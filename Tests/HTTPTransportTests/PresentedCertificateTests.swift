@@ -8,7 +8,7 @@ import Testing
         let certificates = try CertificateFolder()
         for (name, issuer) in [("good", "Test CA"), ("expired", "Test CA"), ("self", "self")] {
             let server = try SecureServer(certificates, name)
-            let chain = try await PresentedCertificate.chain(of: server.url())
+            let chain = try await PeerCertificate.chain(of: server.url())
             #expect(chain.first?.issuer.contains(issuer) == true, "\(chain)")
             #expect(chain.first?.subject.contains(name) == true, "\(chain)")
         }
@@ -17,12 +17,12 @@ import Testing
     @Test func `what is no https server is refused, or not reached`() async throws {
         for text in ["http://127.0.0.1/", "file:///etc/passwd"] {
             let error = await #expect(throws: HTTPTransportError.self) {
-                try await PresentedCertificate.chain(of: url(text))
+                try await PeerCertificate.chain(of: url(text))
             }
             #expect(error?.kind == .invalidRequest)
         }
         let error = await #expect(throws: HTTPTransportError.self) {
-            try await PresentedCertificate.chain(of: url("https://127.0.0.1:1/"))
+            try await PeerCertificate.chain(of: url("https://127.0.0.1:1/"))
         }
         #expect(error?.kind == .cannotConnect)
     }
@@ -51,7 +51,7 @@ import Testing
         }
         try #require(port != 0)
         let asking = Task {
-            try await PresentedCertificate.chain(of: url("https://127.0.0.1:\(port)/"), timeout: .seconds(60))
+            try await PeerCertificate.chain(of: url("https://127.0.0.1:\(port)/"), timeout: .seconds(60))
         }
         // The connection is there, and the server silent.
         try #require(fcntl(listener, F_SETFL, O_NONBLOCK) == 0)
@@ -64,7 +64,7 @@ import Testing
         asking.cancel()
         await #expect(throws: CancellationError.self) { try await asking.value }
         let late = await #expect(throws: HTTPTransportError.self) {
-            try await PresentedCertificate.chain(of: url("https://127.0.0.1:\(port)/"), timeout: .milliseconds(50))
+            try await PeerCertificate.chain(of: url("https://127.0.0.1:\(port)/"), timeout: .milliseconds(50))
         }
         #expect(late?.kind == .timedOut)
     }

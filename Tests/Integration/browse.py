@@ -116,7 +116,7 @@ class Shell(Terminal):
         while self.process() and time.monotonic() < end:
             time.sleep(0.05)
         self.type("\n")
-        return self.process() is None and self.find("directory: interrupted") and self.find(r"ready\$$")
+        return self.process() is None and self.find("lodge: interrupted") and self.find(r"ready\$$")
 
     def is_sane(self, before):
         """Whether the terminal is as it was: its modes, its own screen, the cursor, no bracketed paste."""
@@ -223,13 +223,13 @@ def copying(checks, shell, folder):
     kept = shell.tmux("show-buffer")
     checks.check("and the terminal has it", kept.strip() == "ada@contoso.example", repr(kept))
     shell.keys("Space", "Down", "Space", "C-s")
-    checks.check("the marked people are exported to a new file", shell.wait("directory-people.vcf"), shell.screen)
+    checks.check("the marked people are exported to a new file", shell.wait("lodge-users.vcf"), shell.screen)
     shell.keys("C-s")
-    shell.wait("directory-people-2.vcf")
+    shell.wait("lodge-users-2.vcf")
     files = sorted(os.listdir(folder))
     with open(os.path.join(folder, files[0] if files else "nothing"), encoding="utf-8") as file:
         cards = file.read()
-    checks.check("which replaces none", files == ["directory-people-2.vcf", "directory-people.vcf"]
+    checks.check("which replaces none", files == ["lodge-users-2.vcf", "lodge-users.vcf"]
                  and cards.count("BEGIN:VCARD") == 2, files)
 
 
@@ -413,8 +413,8 @@ def plain(checks, shell):
 
 def throttled(checks, world):
     provider = Provider(world, "--users", "300", "--fault", "directory-429=4:1")
-    there = {"DIRECTORY_SETTINGS": world.write("busy.json", provider.settings),
-             "DIRECTORY_STORE": world.path("store-busy")}
+    there = {"LODGE_SETTINGS": world.write("busy.json", provider.settings),
+             "LODGE_STORE": world.path("store-busy")}
     world.run("sign-in", **there)
     shell = Shell(world, **there)
     shell.command("browse", "ada")

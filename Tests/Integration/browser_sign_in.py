@@ -114,7 +114,7 @@ def signing_out(checks, world, server):
                  server.is_active(token))
     left = world.run("accounts", "--output", "json")
     checks.check("no account is left", left.status == 3 and left.json == [], left)
-    checks.ends("token then asks for a sign-in", world.run("token"), 4, "hint: directory sign-in")
+    checks.ends("token then asks for a sign-in", world.run("token"), 4, "hint: lodge sign-in")
 
 
 def handed_over(checks, world, server):

@@ -1,6 +1,6 @@
 """The page that the browser ends on, in a real browser: small and large, light and dark, with and without JavaScript.
 
-With $DIRECTORY_SHOTS set to a folder the screenshots are kept there, for people to look at."""
+With $LODGE_SHOTS set to a folder the screenshots are kept there, for people to look at."""
 
 import os
 import sys
@@ -71,7 +71,7 @@ def look(checks, browser, name, scheme, width, height):
                  facts["inner"] == width and facts["scroll"] <= facts["inner"] and facts["high"] <= facts["window"], facts)
     checks.check(f"{place}: letters of 16 pixels or more, in a contrast of 7 to 1 or more",
                  facts["size"] >= 16 and contrast(facts["ink"], facts["back"]) >= 7, facts)
-    shots = os.environ.get("DIRECTORY_SHOTS")
+    shots = os.environ.get("LODGE_SHOTS")
     if shots:
         os.makedirs(shots, exist_ok=True)
         browser.shot(os.path.join(shots, f"{name.replace(' ', '-')}-{width}-{scheme}.png"))

@@ -1,4 +1,4 @@
-"""`directory demo` in a pipe: every step said, nothing left behind, soon over."""
+"""`lodge demo` in a pipe: every step said, nothing left behind, soon over."""
 
 import glob
 import os

@@ -53,7 +53,7 @@ def run(checks, world):
     finds("a store that others can read", "store", 9, "", "chmod 700", "--offline")
     os.chmod(world.store, 0o700)
     finds("a keyring that is not there", "key", 9, "secret-service", "key-file", "--offline",
-          DIRECTORY_KEY_CUSTODY="secret-service")
+          LODGE_KEY_CUSTODY="secret-service")
     salvage(checks, world)
     if not shutil.which("openssl"):
         return print("skipped: certificates, because there is no openssl", flush=True)

@@ -153,7 +153,7 @@ def pushed(checks, world, server):
     wrong = world.run("sign-in", "pushed-wrong", "--timeout", "20")
     checks.check("pushed with a wrong secret: refused, again by an empty 403",
                  wrong.status in (1, 8) and "403" in wrong.err, wrong)
-    checks.check("and no browser was opened", "http://127.0.0.1" not in wrong.err.split("directory:")[0], wrong)
+    checks.check("and no browser was opened", "http://127.0.0.1" not in wrong.err.split("lodge:")[0], wrong)
 
 
 def bound(checks, world, server):
@@ -209,7 +209,7 @@ def reuse(checks, world, server):
     elsewhere = server.refresh(old)
     checks.check("somebody else uses its refresh token first", elsewhere.status == 200, elsewhere)
     again = world.run("token", "--type", "public", "--refresh")
-    checks.ends("its second use: sign-in needed", again, 4, "hint: directory sign-in")
+    checks.ends("its second use: sign-in needed", again, 4, "hint: lodge sign-in")
     checks.check("the token is not shown", old not in again.err, again)
     newest = server.refresh((elsewhere.json or {}).get("refresh_token", ""))
     checks.check("the server has ended the whole chain", newest.status in (400, 401, 403), newest)

@@ -52,7 +52,7 @@ class Keyring:
     def items(self):
         """How many keys of stores the keyring has."""
         done = subprocess.run(
-            ["secret-tool", "search", "--all", "application", "directory-account-store"], capture_output=True,
+            ["secret-tool", "search", "--all", "application", "oauth2-account-store"], capture_output=True,
             env={**self.world.environment, **self.environment}, timeout=30)
         return done.stdout.count(b"attribute.store") + done.stderr.count(b"attribute.store")
 
@@ -74,7 +74,7 @@ def run(checks, world):
         custody = keyring.run("config", "get", "key-custody")
         checks.check("config get says it, too", custody.out == "secret-service\n", custody)
         checks.ends("another place than the one in use is refused", keyring.run(
-            "status", DIRECTORY_KEY_CUSTODY="key-file"), 9, "Secret Service", "config set key-custody key-file")
+            "status", LODGE_KEY_CUSTODY="key-file"), 9, "Secret Service", "config set key-custody key-file")
         checks.ends("a word that is no place", keyring.run("config", "set", "key-custody", "secretservice"), 2,
                     "did you mean secret-service")
         first_starts(checks, world, keyring)
@@ -89,10 +89,10 @@ def run(checks, world):
         checks.check("doctor says that the keyring is locked, and what mends it", told.status == 9
                      and "locked" in found.get("found", "") and "unlock" in found.get("remedy", ""), told)
         checks.ends("a locked keyring that nobody can be asked to unlock", keyring.run(
-            "token", DISPLAY=":99", DIRECTORY_TIMEOUT="20"), 9, "keyring", "hint:")
+            "token", DISPLAY=":99", LODGE_TIMEOUT="20"), 9, "keyring", "hint:")
         checks.ends("a locked keyring: the key does not move", keyring.run("config", "set", "key-custody", "key-file"), 9,
                     "locked")
-        new = dict(DIRECTORY_STORE=world.path("new"), DIRECTORY_KEY_CUSTODY="secret-service")
+        new = dict(LODGE_STORE=world.path("new"), LODGE_KEY_CUSTODY="secret-service")
         checks.ends("a locked keyring takes no new key", keyring.run("accounts", "import", answer(world), **new), 9, "locked")
         checks.check("nothing was made instead", not os.path.exists(world.path("new", "accounts.key")))
     with Keyring(world, "none") as keyring:
@@ -120,7 +120,7 @@ def answer(world):
 def first_starts(checks, world, keyring):
     """Eight processes make a store at once: who keeps something in it makes it."""
     before = keyring.items()
-    new = dict(DIRECTORY_STORE=world.path("many"), DIRECTORY_KEY_CUSTODY="secret-service")
+    new = dict(LODGE_STORE=world.path("many"), LODGE_KEY_CUSTODY="secret-service")
     path = answer(world)
     waiting = [world.start("accounts", "import", path, **{**keyring.environment, **new}) for _ in range(8)]
     outcomes = [running.finish() for running in waiting]
@@ -182,19 +182,19 @@ def passphrase(checks, world, key_file):
     right, wrong = world.write("right", "open sesame\n"), world.write("wrong", "open sesam\n")
     os.chmod(right, 0o600)
     checks.ends("a passphrase file that others can read", world.run(
-        "config", "set", "key-custody", "passphrase", DIRECTORY_PASSPHRASE_FILE=wrong), 9, "chmod 600")
+        "config", "set", "key-custody", "passphrase", LODGE_PASSPHRASE_FILE=wrong), 9, "chmod 600")
     os.chmod(wrong, 0o600)
     checks.ends("a passphrase seals the key", world.run(
-        "config", "set", "key-custody", "passphrase", DIRECTORY_PASSPHRASE_FILE=right), 0)
+        "config", "set", "key-custody", "passphrase", LODGE_PASSPHRASE_FILE=right), 0)
     checks.check("the file is gone", not os.path.exists(key_file))
-    checks.ends("the passphrase opens the accounts", world.run("token", DIRECTORY_PASSPHRASE_FILE=right), 0)
-    checks.ends("a wrong one does not", world.run("token", DIRECTORY_PASSPHRASE_FILE=wrong), 9, "passphrase is wrong")
-    checks.ends("none does not", world.run("token"), 9, "no passphrase", "DIRECTORY_PASSPHRASE_FILE")
+    checks.ends("the passphrase opens the accounts", world.run("token", LODGE_PASSPHRASE_FILE=right), 0)
+    checks.ends("a wrong one does not", world.run("token", LODGE_PASSPHRASE_FILE=wrong), 9, "passphrase is wrong")
+    checks.ends("none does not", world.run("token"), 9, "no passphrase", "LODGE_PASSPHRASE_FILE")
     checks.ends("the passphrase comes through a pipe", shell(
         world, f"{shlex.quote(world.program)} token 3< <(sleep 0.2; echo open sesame)",
-        DIRECTORY_PASSPHRASE_FILE="/dev/fd/3"), 0)
+        LODGE_PASSPHRASE_FILE="/dev/fd/3"), 0)
     checks.ends("the key moves back", world.run(
-        "config", "set", "key-custody", "key-file", DIRECTORY_PASSPHRASE_FILE=right), 0)
+        "config", "set", "key-custody", "key-file", LODGE_PASSPHRASE_FILE=right), 0)
 
 
 def handed_over(checks, world, key_file):
@@ -207,13 +207,13 @@ def handed_over(checks, world, key_file):
     checks.ends("the key is handed over from now on", shell(
         world, f"{program} config set key-custody fd:3 3< {shlex.quote(copy)}"), 0)
     checks.check("the file is gone", not os.path.exists(key_file))
-    fd = dict(DIRECTORY_KEY_CUSTODY="fd:3")
+    fd = dict(LODGE_KEY_CUSTODY="fd:3")
     checks.ends("handed over as bytes", shell(world, f"{program} token 3< {shlex.quote(copy)}", **fd), 0)
     checks.ends("handed over as base64", shell(
         world, f"{program} token 3< <(base64 < {shlex.quote(copy)})", **fd), 0)
     for number in (3, 4, 5):
         checks.ends(f"descriptor {number} is not handed over", world.run(
-            "token", DIRECTORY_KEY_CUSTODY=f"fd:{number}"), 9, "not open", "hint:")
+            "token", LODGE_KEY_CUSTODY=f"fd:{number}"), 9, "not open", "hint:")
     checks.ends("not even named", world.run("token"), 9, "no descriptor is named", "fd:3")
     checks.ends("the key moves back", shell(
         world, f"{program} config set key-custody key-file 3< {shlex.quote(copy)}", **fd), 0)

@@ -17,7 +17,7 @@ def run(checks, world):
     checks.check("serve prints its issuer alone on standard output", provider.running.out == provider.issuer + "\n",
                  provider.running.out)
     checks.ends("before the sign-in: sign-in needed, and a hint", world.run("search", "a"), 4,
-                "hint: directory sign-in")
+                "hint: lodge sign-in")
 
     denied = sign_in(world, decision="deny")
     checks.check("a person who says no: not signed in", denied.status in (4, 5) and "denied" in denied.err, denied)
@@ -119,8 +119,8 @@ def faults(checks, world):
 
 def signed_in(world, provider, name):
     """The environment of an account of its own at this provider."""
-    there = {"DIRECTORY_SETTINGS": world.write(f"{name}.json", provider.settings),
-             "DIRECTORY_STORE": world.path(f"store-{name}")}
+    there = {"LODGE_SETTINGS": world.write(f"{name}.json", provider.settings),
+             "LODGE_STORE": world.path(f"store-{name}")}
     outcome = world.run("sign-in", **there)
     if outcome.status != 0:
         raise RuntimeError(str(outcome))
@@ -160,7 +160,7 @@ def ending(checks, world, provider):
     checks.check("sign-out without network removes the account and says that nothing was revoked",
                  away.status == 0 and away.json and away.json[0]["revocation"] == "failed", away)
     checks.ends("and no account is left", world.run("accounts"), 3)
-    refused = world.run("sign-in", "--no-browser", DIRECTORY_SETTINGS=world.write(
+    refused = world.run("sign-in", "--no-browser", LODGE_SETTINGS=world.write(
         "closed.json", {"types": {"closed": {**provider.settings["types"]["local"],
                                              "issuer": f"http://127.0.0.1:{free_port()}"}}}))
     checks.ends("a sign-in where nobody answers", refused, 7, "hint:")

@@ -68,7 +68,7 @@ def run(checks, world):
         account_type["api-version"] = "v1.0"
     world.use_settings(settings)
     checks.ends("sign-in", sign_in(world), 0)
-    os.symlink(world.program, os.path.join(world.make("bin"), "directory"))
+    os.symlink(world.program, os.path.join(world.make("bin"), "lodge"))
     world.environment["PATH"] = world.path("bin") + ":" + world.environment["PATH"]
     tables(checks, world)
     json_readers(checks, world)
@@ -139,7 +139,7 @@ def mutt(checks, world, directory):
     if not shutil.which("mutt"):
         return print("skipped: mutt, which this machine does not have", flush=True)
     # Mutt quotes what stands for %s itself: in quotes of one's own the question would be the shell's to read.
-    world.write("muttrc", "set query_command = \"directory query --format mutt %s\"\nset sendmail=/bin/true\n"
+    world.write("muttrc", "set query_command = \"lodge query --format mutt %s\"\nset sendmail=/bin/true\n"
                           "set folder=~\nset editor=true\nset abort_nosubject=no\nset charset=utf-8\nset header_cache=\"\"\n")
     window = respawn(world, 160, 40, f"mutt -F {world.path('muttrc')} -f /dev/null")
     window.wait("q:Quit")
@@ -166,7 +166,7 @@ def mutt(checks, world, directory):
     window.stop()
     done = subprocess.run(["mutt", "-F", world.path("muttrc"), "-D"], env=world.environment, capture_output=True, timeout=30,
                           stdin=subprocess.DEVNULL)
-    checks.check("mutt takes the settings of the manual", b"query_command=\"directory query --format mutt %s\"" in done.stdout, done.stderr)
+    checks.check("mutt takes the settings of the manual", b"query_command=\"lodge query --format mutt %s\"" in done.stdout, done.stderr)
 
 
 def aerc(checks, world):
@@ -182,7 +182,7 @@ def aerc(checks, world):
     editor = world.write("editor", "#!/bin/sh\nexec sleep 99999\n")
     os.chmod(editor, 0o700)
     world.write("home/.config/aerc/aerc.conf",
-                f"[ui]\ncompletion-delay=10ms\n[compose]\nheader-layout=To\neditor={editor}\naddress-book-cmd=directory query --format aerc %s\n")
+                f"[ui]\ncompletion-delay=10ms\n[compose]\nheader-layout=To\neditor={editor}\naddress-book-cmd=lodge query --format aerc %s\n")
     window = respawn(world, 160, 40, "XDG_CONFIG_HOME=$HOME/.config aerc")
     window.wait("INBOX")
     window.keys("-l", ":compose")

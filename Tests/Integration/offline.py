@@ -108,7 +108,7 @@ def run(checks, world):
     world.use_settings(settings)
     checks.ends("without an account: sign-in needed", world.run("sync"), 4, "hint:")
     sign_in(world)
-    checks.ends("without a copy: what to type", world.run("query", "--offline", "ada"), 1, "hint: directory sync")
+    checks.ends("without a copy: what to type", world.run("query", "--offline", "ada"), 1, "hint: lodge sync")
 
     killing(checks, world, directory)
     asking(checks, world, directory)
@@ -201,7 +201,7 @@ def forgetting(checks, world, directory):
     path = os.path.join(world.store, next(name for name in copies(world) if name.endswith(".sqlite")))
     with open(path, "r+b") as file:
         file.write(b"\0" * 100)
-    checks.ends("a damaged copy is told of", world.run("query", "--offline", "ada"), 9, "directory sync --forget")
+    checks.ends("a damaged copy is told of", world.run("query", "--offline", "ada"), 9, "lodge sync --forget")
     checks.ends("it is forgotten", world.run("sync", "--forget"), 0)
     checks.check("nothing of it is left", copies(world) == [], copies(world))
     directory.pause = 0.02

@@ -20,21 +20,21 @@ def run(checks, world):
     checks.check("it names the libraries that it needs", "libcurl4" in depends and "libsqlite3-0" in depends, depends)
     unpacked = world.path("unpacked")
     subprocess.run(["dpkg-deb", "-x", package, unpacked], check=True, timeout=60)
-    for file in ("bin/directory", "share/man/man1/directory-search.1.gz", "share/bash-completion/completions/directory",
-                 "share/zsh/site-functions/_directory", "share/fish/vendor_completions.d/directory.fish",
-                 "share/directory/Settings/settings.json", "share/doc/directory/copyright"):
+    for file in ("bin/lodge", "share/man/man1/lodge-search.1.gz", "share/bash-completion/completions/lodge",
+                 "share/zsh/site-functions/_lodge", "share/fish/vendor_completions.d/lodge.fish",
+                 "share/lodge/Settings/settings.json", "share/doc/lodge/copyright"):
         checks.check(f"it has {file}", os.path.isfile(os.path.join(unpacked, "usr", file)))
-    done = subprocess.run([os.path.join(unpacked, "usr/bin/directory"), "--version"], env={}, capture_output=True, timeout=20)
+    done = subprocess.run([os.path.join(unpacked, "usr/bin/lodge"), "--version"], env={}, capture_output=True, timeout=20)
     checks.check("the program runs from it, with an empty environment", done.returncode == 0, done)
-    size = os.path.getsize(os.path.join(unpacked, "usr/bin/directory"))
+    size = os.path.getsize(os.path.join(unpacked, "usr/bin/lodge"))
     checks.check("the program has less than 30 MB", size < 30_000_000, f"{size / 1e6:.1f} MB")
     if os.environ.get("CI") != "true" or os.geteuid() != 0 or not shutil.which("apt-get") \
-            or os.path.exists("/usr/bin/directory"):
+            or os.path.exists("/usr/bin/lodge"):
         return print("skipped: installing it, which is done only on machines that are for tests", flush=True)
     apt = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     installed = subprocess.run(["apt-get", "install", "-y", "-qq", package], env=apt, capture_output=True, timeout=180)
     checks.check("apt installs it", installed.returncode == 0, installed.stderr)
-    done = subprocess.run(["/usr/bin/directory", "demo"], env={"HOME": world.path("home")}, capture_output=True, timeout=60)
+    done = subprocess.run(["/usr/bin/lodge", "demo"], env={"HOME": world.path("home")}, capture_output=True, timeout=60)
     checks.check("what it installed works", done.returncode == 0, done)
-    removed = subprocess.run(["apt-get", "remove", "-y", "-qq", "directory"], env=apt, capture_output=True, timeout=180)
-    checks.check("and goes away again", removed.returncode == 0 and not os.path.exists("/usr/bin/directory"), removed.stderr)
+    removed = subprocess.run(["apt-get", "remove", "-y", "-qq", "lodge"], env=apt, capture_output=True, timeout=180)
+    checks.check("and goes away again", removed.returncode == 0 and not os.path.exists("/usr/bin/lodge"), removed.stderr)

@@ -27,7 +27,7 @@ class Server:
     """A server on a free port of loopback, with a password, in a folder that goes away."""
 
     def __init__(self, world):
-        self.folder = tempfile.mkdtemp(prefix="directory-postgresql-")
+        self.folder = tempfile.mkdtemp(prefix="lodge-postgresql-")
         self.environment = world.environment
         world.closers.append(self.stop)
         # It refuses to run as root.
@@ -83,8 +83,8 @@ def run(checks, world):
     server = Server(world)
     package = os.path.abspath(os.path.join(world.here, "..", ".."))
     # The manifest then leaves out what these tests do not need.
-    environment = dict(os.environ, DIRECTORY_ONLY="PostgreSQL", PGPASSFILE=server.pass_file,
-                       DIRECTORY_TEST_POSTGRESQL=server.url)
+    environment = dict(os.environ, LODGE_ONLY="PostgreSQL", PGPASSFILE=server.pass_file,
+                       LODGE_TEST_POSTGRESQL=server.url)
     swift = ["--package-path", package, "--scratch-path", os.path.join(package, SCRATCH), "--traits", "PostgreSQL",
              "-debug-info-format", "none"]
 
@@ -101,7 +101,7 @@ def run(checks, world):
     if done:
         checks.check("the tests found the server", '"PostgreSQL does what every storage does" with' in done, done[-2000:])
     soak(checks, world, server, os.path.join(package, SCRATCH, "debug", "store-process"), environment)
-    test("workers outlive a killed server", [*tests, "ServerCrashTests"], DIRECTORY_TEST_POSTGRESQL_CRASH=server.crash)
+    test("workers outlive a killed server", [*tests, "ServerCrashTests"], LODGE_TEST_POSTGRESQL_CRASH=server.crash)
 
 
 def soak(checks, world, server, program, environment):

@@ -1,4 +1,4 @@
-"""The project's own provider and directory: `directory serve`."""
+"""The project's own provider and directory: `lodge serve`."""
 
 import itertools
 import json

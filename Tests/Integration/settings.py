@@ -53,7 +53,7 @@ def run(checks, world):
     path = world.write("settings.json", "// a comment\n" + '{"types": {"one": ' + str(GOOD).replace("'", '"') + "}}")
     checks.ends("comments are allowed", world.run("accounts", "--settings", path), 3)
     checks.ends("a type that is not there", world.run("sign-in", "two", "--settings", path), 8, "two")
-    home = world.path("home", ".config", "directory")
+    home = world.path("home", ".config", "lodge")
     os.makedirs(home)
     os.rename(path, os.path.join(home, "settings.json"))
     checks.ends("settings in the home are found", world.run("accounts"), 3)
@@ -61,7 +61,7 @@ def run(checks, world):
     checks.ends("the environment's base directory wins over it",
                 world.run("search", "a", XDG_CONFIG_HOME=world.path("config")), 8, world.path("config"))
     checks.ends("so does the file named in the environment",
-                world.run("accounts", DIRECTORY_SETTINGS=world.path("other.json")), 8, "other.json")
+                world.run("accounts", LODGE_SETTINGS=world.path("other.json")), 8, "other.json")
 
     at_once(checks, world)
     usage(checks, world)
@@ -69,7 +69,7 @@ def run(checks, world):
 
 def at_once(checks, world):
     """Many programs change one settings file at the same time: whoever says that it did has done it."""
-    path = world.path("home", ".config", "directory", "settings.json")
+    path = world.path("home", ".config", "lodge", "settings.json")
     names = [f"p{number}" for number in range(12)]
     for sentence, begin in (("with settings", True), ("without any", False)):
         if not begin:
@@ -97,7 +97,7 @@ def usage(checks, world):
     checks.ends("an option without its value", world.run("search", "--limit"), 2, "--limit")
     checks.ends("a value that is no number", world.run("search", "ada", "--limit", "many"), 2, "--limit", "many")
     version = world.run("--version")
-    checks.check("--version is one line", version.status == 0 and version.out.startswith("directory ")
+    checks.check("--version is one line", version.status == 0 and version.out.startswith("lodge ")
                  and version.out.count("\n") == 1 and not version.err, version)
     help = world.run("help")
     checks.check("help goes to standard output", help.status == 0 and "sign-in" in help.out and not help.err, help)

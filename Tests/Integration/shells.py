@@ -21,7 +21,7 @@ def run(checks, world):
     world.use_settings(provider.settings)
     checks.ends("sign-in", sign_in(world), 0)
     # The program under its own name, as the scripts of the shells call it.
-    os.symlink(world.program, os.path.join(world.make("bin"), "directory"))
+    os.symlink(world.program, os.path.join(world.make("bin"), "lodge"))
     world.environment["PATH"] = world.path("bin") + ":" + world.environment["PATH"]
     replacing(checks, world)
     completing(checks, world)
@@ -53,11 +53,11 @@ def replacing(checks, world):
 
 
 SHELLS = {
-    "bash": (["bash", "--norc", "--noprofile", "-i"], "PS1='$ '; source <(directory completion bash); clear"),
+    "bash": (["bash", "--norc", "--noprofile", "-i"], "PS1='$ '; source <(lodge completion bash); clear"),
     "zsh": (["zsh", "-f", "-i"],
-            "PS1='$ '; autoload -Uz compinit; compinit -D; source <(directory completion zsh); clear"),
+            "PS1='$ '; autoload -Uz compinit; compinit -D; source <(lodge completion zsh); clear"),
     "fish": (["fish", "--no-config", "-i"],
-             "function fish_prompt; echo '$ '; end; directory completion fish | source; clear"),
+             "function fish_prompt; echo '$ '; end; lodge completion fish | source; clear"),
 }
 
 
@@ -75,15 +75,15 @@ def completing(checks, world):
 
 
 def complete(checks, shell, name):
-    for typed, expected in (("directory sea", "directory search "), ("directory search --outp", "--output "),
-                            ("directory search --output=tab", "--output=table "),
-                            ("directory accounts use ada", "use ada@contoso.example "),
-                            ("directory accounts use ada@con", "use ada@contoso.example "),
-                            ("directory completion fi", "completion fish "), ("directory help exit", "help exit-statuses "),
-                            ("directory search --fields mail,givenN", "--fields mail,givenName "),
-                            ("directory sign-in --prompt cons", "--prompt consent "),
-                            ("directory query --format ae", "--format aerc "),
-                            ("directory sign-in loc", "sign-in local "), ("directory --output=vc", "--output=vcard ")):
+    for typed, expected in (("lodge sea", "lodge search "), ("lodge search --outp", "--output "),
+                            ("lodge search --output=tab", "--output=table "),
+                            ("lodge accounts use ada", "use ada@contoso.example "),
+                            ("lodge accounts use ada@con", "use ada@contoso.example "),
+                            ("lodge completion fi", "completion fish "), ("lodge help exit", "help exit-statuses "),
+                            ("lodge search --fields mail,givenN", "--fields mail,givenName "),
+                            ("lodge sign-in --prompt cons", "--prompt consent "),
+                            ("lodge query --format ae", "--format aerc "),
+                            ("lodge sign-in loc", "sign-in local "), ("lodge --output=vc", "--output=vcard ")):
         shell.keys("C-u", "C-l")
         shell.keys("-l", typed)
         shell.keys("Tab")
@@ -95,7 +95,7 @@ def manual(checks, world):
     folder = world.make("man1")
     checks.ends("the manual is written", world.run("__manual", folder), 0)
     pages = sorted(os.listdir(folder))
-    checks.check("a page of the program and one of each command", "directory.1" in pages and "directory-search.1" in pages)
+    checks.check("a page of the program and one of each command", "lodge.1" in pages and "lodge-search.1" in pages)
     if not shutil.which("man"):
         return print("skipped: man, which this machine does not have", flush=True)
     for page in pages:
@@ -108,7 +108,7 @@ def git(checks, world, provider):
     if not shutil.which("git"):
         return print("skipped: git, which this machine does not have", flush=True)
     environment = {**world.environment, "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_COUNT": "1",
-                   "GIT_CONFIG_KEY_0": "credential.helper", "GIT_CONFIG_VALUE_0": "!directory git-credential"}
+                   "GIT_CONFIG_KEY_0": "credential.helper", "GIT_CONFIG_VALUE_0": "!lodge git-credential"}
 
     def ask(word, question):
         return subprocess.run(["git", "credential", word], input=question.encode(), env=environment, capture_output=True,

@@ -1,4 +1,4 @@
-"""`directory request` against a service that says what it was sent, and refuses as real ones do."""
+"""`lodge request` against a service that says what it was sent, and refuses as real ones do."""
 
 import hashlib
 import http.server
@@ -98,7 +98,7 @@ def run(checks, world):
     world.use_settings(provider.settings)
     address = service.address
     checks.ends("before the sign-in: sign-in needed", world.run("request", "GET", f"{address}/x"), 4,
-                "hint: directory sign-in")
+                "hint: lodge sign-in")
     checks.ends("without an account it goes out unsigned", world.run("request", "get", f"{address}/x", "--no-account"), 0)
     checks.check("and has no token", "authorization" not in service.asked[-1]["fields"]
                  and service.asked[-1]["method"] == "GET", service.asked[-1])
@@ -159,7 +159,7 @@ def contents(checks, world, ask, address):
 
 def statuses(checks, world, address, service):
     for code, status, more, words in (
-            (201, 0, "", ()), (401, 4, "", ("directory sign-in",)), (403, 5, "", ("--scope",)), (404, 3, "", ()),
+            (201, 0, "", ()), (401, 4, "", ("lodge sign-in",)), (403, 5, "", ("--scope",)), (404, 3, "", ()),
             (403, 5, "?WWW-Authenticate=Bearer+error=%22insufficient_scope%22,+scope=%22Mail.Send%22",
              ("needs the permission Mail.Send", "User.Read", "code: insufficient_scope")),
             (429, 6, "?Retry-After=7", ("come back in 7 s",)), (503, 6, "", ()), (400, 1, "", ()), (500, 1, "", ())):

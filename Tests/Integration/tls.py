@@ -28,7 +28,7 @@ def run(checks, world):
     if url:
         server.approve(url)
     checks.ends("with --ca-file it signs in", waiting.finish(), 0, "Signed in")
-    renewed = world.run("token", "--refresh", DIRECTORY_CA_FILE=server.ca_file)
+    renewed = world.run("token", "--refresh", LODGE_CA_FILE=server.ca_file)
     checks.check("with the environment's file it refreshes",
                  renewed.status == 0 and server.user_info(renewed.out.strip()).status == 200, renewed)
     world.use_settings({"types": {"private": server.type(caFile=server.ca_file)}})

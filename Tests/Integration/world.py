@@ -27,7 +27,7 @@ class Outcome:
             return None
 
     def __str__(self):
-        return (f"directory {' '.join(map(str, self.words))}\nended with {self.status}\n"
+        return (f"lodge {' '.join(map(str, self.words))}\nended with {self.status}\n"
                 f"standard output: {self.out[:2000]!r}\nstandard error: {self.err[:2000]!r}")
 
 
@@ -87,7 +87,7 @@ class World:
 
     def __init__(self, program, peers):
         self.program, self.peers = os.path.abspath(program), peers
-        self.folder = tempfile.mkdtemp(prefix="directory-integration-")
+        self.folder = tempfile.mkdtemp(prefix="lodge-integration-")
         os.chmod(self.folder, 0o700)
         self.closers = []
         self.here = os.path.dirname(os.path.abspath(__file__))
@@ -95,7 +95,7 @@ class World:
         self.environment = dict(
             PATH=os.environ["PATH"], HOME=self.make("home"), TMPDIR=self.make("tmp"), LC_ALL="C.UTF-8", TERM="dumb",
             PYTHONDONTWRITEBYTECODE="1", BROWSER=os.path.join(self.here, "person.py"))
-        self.environment["DIRECTORY_STORE"] = self.store = self.path("store")
+        self.environment["LODGE_STORE"] = self.store = self.path("store")
 
     def __enter__(self):
         return self
@@ -142,7 +142,7 @@ class World:
 
     def use_settings(self, content, name="settings.json"):
         """Makes this the settings of the commands that name none."""
-        self.environment["DIRECTORY_SETTINGS"] = self.write(name, content)
+        self.environment["LODGE_SETTINGS"] = self.write(name, content)
 
     def run(self, *words, input=None, limit=LIMIT, **environment):
         """Runs the program to its end."""

@@ -178,18 +178,18 @@ func `of redirect addresses on loopback only the port is free`(uri: String, acce
 @Test func `revocation ends a refresh token with all that came of it, or one access token`() async throws {
     let signIn = SignIn(try await provider())
     let first = try await signIn.tokens()
-    #expect(try await signIn.post("/revoke", ["client_id": "directory", "token": first.accessToken]).status == 200)
+    #expect(try await signIn.post("/revoke", ["client_id": "lodge", "token": first.accessToken]).status == 200)
     #expect(try await signIn.get("/v1.0/me", token: first.accessToken).status == 401)
     let second = try await signIn.refresh(first.refreshToken)
     #expect(second.status == 200)
-    let other = ["client_id": "directory-confidential", "client_secret": "not-a-secret", "token": second.refreshToken]
+    let other = ["client_id": "lodge-confidential", "client_secret": "not-a-secret", "token": second.refreshToken]
     #expect(try await signIn.post("/revoke", other).status == 200)
     #expect(try await signIn.get("/v1.0/me", token: second.accessToken).status == 200)
-    #expect(try await signIn.post("/revoke", ["client_id": "directory", "token": second.refreshToken]).status == 200)
+    #expect(try await signIn.post("/revoke", ["client_id": "lodge", "token": second.refreshToken]).status == 200)
     #expect(try await signIn.get("/v1.0/me", token: second.accessToken).status == 401)
     #expect(try await signIn.refresh(second.refreshToken).error == "invalid_grant")
-    #expect(try await signIn.post("/revoke", ["client_id": "directory", "token": "unknown"]).status == 200)
-    #expect(try await signIn.post("/revoke", ["client_id": "directory"]).error == "invalid_request")
+    #expect(try await signIn.post("/revoke", ["client_id": "lodge", "token": "unknown"]).status == 200)
+    #expect(try await signIn.post("/revoke", ["client_id": "lodge"]).error == "invalid_request")
 }
 
 @Test func `sign-out leads back to the application of the ID token`() async throws {
@@ -199,10 +199,10 @@ func `of redirect addresses on loopback only the port is free`(uri: String, acce
     let answer = try await signIn.get("/logout?id_token_hint=\(idToken)&\(back)")
     #expect(answer.status == 303)
     #expect(answer.fields["Location"] == "http://127.0.0.1:5000/?state=a%20b")
-    #expect(try await signIn.get("/logout?client_id=directory&\(back)").status == 303)
+    #expect(try await signIn.get("/logout?client_id=lodge&\(back)").status == 303)
     #expect(try await signIn.get("/logout").text.contains("Signed out"))
     #expect(try await signIn.get("/logout?\(back)").status == 400)
-    #expect(try await signIn.get("/logout?client_id=directory-confidential&id_token_hint=\(idToken)").status == 400)
+    #expect(try await signIn.get("/logout?client_id=lodge-confidential&id_token_hint=\(idToken)").status == 400)
     let forged = idToken.dropLast(10) + "AAAAAAAAAA"
     #expect(try await signIn.get("/logout?id_token_hint=\(forged)&\(back)").status == 400)
     let evil = "post_logout_redirect_uri=https%3A%2F%2Fevil.example%2F"

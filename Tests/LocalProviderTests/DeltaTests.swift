@@ -53,7 +53,7 @@ private func round(
 @Test func `who came, changed, left and came back is told once`() throws {
     var bench = GraphBench()
     let link = try round(bench, "/users/delta?$select=displayName").link
-    let new = Person(
+    let new = StoredUser(
         id: "11111111-2222-4333-8444-555555555555", userPrincipalName: "new@contoso.example", displayName: "New")
     let place = bench.contents.add(new)
     #expect(place == 60)

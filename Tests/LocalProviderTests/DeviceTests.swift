@@ -13,7 +13,7 @@ private struct Device {
     init(_ provider: LoopbackProvider) async throws {
         signIn = SignIn(provider)
         answer = try await signIn.post(
-            "/device_authorization", ["client_id": "directory", "scope": "openid offline_access User.Read"])
+            "/device_authorization", ["client_id": "lodge", "scope": "openid offline_access User.Read"])
     }
 
     func poll() async throws -> TokenAnswer {
@@ -101,7 +101,7 @@ private struct Device {
     try await Approval().approveDevice(try device.page, transport: transport)
     let stolen = try await device.signIn.token([
         "grant_type": "urn:ietf:params:oauth:grant-type:device_code", "device_code": device.answer["device_code"] ?? "",
-        "client_id": "directory-confidential", "client_secret": "not-a-secret",
+        "client_id": "lodge-confidential", "client_secret": "not-a-secret",
     ])
     #expect(stolen.error == "invalid_grant")
     #expect(try await device.poll().status == 200)

@@ -5,15 +5,15 @@ import Testing
 
 @testable import LocalProvider
 
-private let people = People(count: 300, seed: 1)
+private let people = UserTable(count: 300, seed: 1)
 private let resources = GraphResources(DirectoryContents(people))
-private let everything = GraphCaller(person: 0, permissions: ["User.Read", "User.Read.All"])
+private let everything = GraphPrincipal(person: 0, permissions: ["User.Read", "User.Read.All"])
 
 /// Asks the directory without a network. `path` may have a query, percent-encoded.
 private func ask(
-    _ path: String, eventual: Bool = false, method: String = "GET", caller: GraphCaller = everything,
+    _ path: String, eventual: Bool = false, method: String = "GET", caller: GraphPrincipal = everything,
     _ resources: GraphResources = resources
-) -> GraphAnswer {
+) -> GraphResponse {
     let name = path.prefix { $0 != "?" }
     let request = GraphRequest(
         method: method, path: String(name),
@@ -22,7 +22,7 @@ private func ask(
     return resources.answer(request, caller: caller)
 }
 
-extension GraphAnswer {
+extension GraphResponse {
     fileprivate var object: JSONObject? {
         switch self {
         case .json(let object), .list(let object): object
@@ -37,18 +37,18 @@ extension GraphAnswer {
 }
 
 @Test func `the people are the same for the same seed and all different`() {
-    let again = People(count: 300, seed: 1)
+    let again = UserTable(count: 300, seed: 1)
     #expect(again.all == people.all)
-    #expect(People(count: 300, seed: 2).all != people.all)
+    #expect(UserTable(count: 300, seed: 2).all != people.all)
     #expect(Set(people.all.map(\.id)).count == 300)
     #expect(Set(people.all.map { $0.userPrincipalName.lowercased() }).count == 300)
-    let large = People(count: 20_000, seed: 3).all
+    let large = UserTable(count: 20_000, seed: 3).all
     #expect(Set(large.map { $0.userPrincipalName.lowercased() }).count == 20_000)
     #expect(Set(large.map(\.id)).count == 20_000)
     #expect(people.all.filter { $0.givenName?.hasPrefix("A") == true }.count > 60)
     #expect(people.all.contains { $0.mail == nil } && people.all.contains { $0.businessPhones.isEmpty })
     #expect(people.all.contains { $0.isGuest && $0.userPrincipalName.contains("#EXT#") })
-    #expect(People(count: 0, seed: 1).all.isEmpty && People(count: -1, seed: 1).all.isEmpty)
+    #expect(UserTable(count: 0, seed: 1).all.isEmpty && UserTable(count: -1, seed: 1).all.isEmpty)
     for person in people.all {
         for address in [person.userPrincipalName, person.mail ?? "a@contoso.example"] {
             #expect(address.hasSuffix("@contoso.example") || address.hasSuffix("@partner.example"))
@@ -245,7 +245,7 @@ func `escaped values arrive as they were meant`(value: String, name: String) {
         (["Directory.Read.All"], "/users", nil), ([], "/me", 403), ([], "/users('ada@contoso.example')", 403),
     ] as [(Set<String>, String, Int?)])
 func `permissions decide`(permissions: Set<String>, path: String, status: Int?) {
-    let answer = ask(path, caller: GraphCaller(person: 0, permissions: permissions))
+    let answer = ask(path, caller: GraphPrincipal(person: 0, permissions: permissions))
     #expect(answer.failure?.status == status)
     if status != nil { #expect(answer.failure?.code == "Authorization_RequestDenied") }
 }
@@ -253,7 +253,7 @@ func `permissions decide`(permissions: Set<String>, path: String, status: Int?) 
 @Test func `basic readers see basic properties when it is set so`() throws {
     var strict = GraphResources(DirectoryContents(people))
     strict.withholdsNonBasicProperties = true
-    let basic = GraphCaller(person: 0, permissions: ["User.ReadBasic.All"])
+    let basic = GraphPrincipal(person: 0, permissions: ["User.ReadBasic.All"])
     let other = try #require(ask("/users/ayse.unal@contoso.example", caller: basic, strict).object)
     #expect(other["displayName"]?.string == "Ayşe Ünal")
     #expect(other["jobTitle"]?.isNull == true && other["businessPhones"] == [])

@@ -24,27 +24,27 @@ private func refreshRequest(_ signIn: SignIn, _ token: String, timeout: Duration
     let url = try #require(URL(string: signIn.provider.issuer.absoluteString + "/token"))
     var request = HTTPRequest(
         .post, url, fields: ["Content-Type": "application/x-www-form-urlencoded"],
-        body: Data("grant_type=refresh_token&client_id=directory&refresh_token=\(token)".utf8))
+        body: Data("grant_type=refresh_token&client_id=lodge&refresh_token=\(token)".utf8))
     request.timeout = timeout
     return request
 }
 
 @Test(
     arguments: [
-        (Faults.Name.tokenHTML, Outcome.status(200), nil), (.tokenHalfJSON, .status(200), nil),
+        (InjectedErrors.Name.tokenHTML, Outcome.status(200), nil), (.tokenHalfJSON, .status(200), nil),
         (.tokenHuge, .failure(.responseTooLarge), nil), (.tokenNothing, .failure(.connectionLost), nil),
         (.tokenStall, .failure(.timedOut), nil), (.token500, .status(500), "server_error"),
         (.token503, .status(503), nil),
         (.token429, .status(429), "slow_down"), (.tokenInvalidGrant, .status(400), "invalid_grant"),
         (.tokenInvalidClient, .status(401), "invalid_client"),
         (.tokenTemporarilyUnavailable, .status(400), "temporarily_unavailable"),
-    ] as [(Faults.Name, Outcome, String?)])
+    ] as [(InjectedErrors.Name, Outcome, String?)])
 private func `a fault of the token endpoint plays once and harms nothing`(
-    name: Faults.Name, expected: Outcome, error: String?
+    name: InjectedErrors.Name, expected: Outcome, error: String?
 ) async throws {
     let signIn = SignIn(try await provider())
     let tokens = try await signIn.tokens()
-    var faults = Faults()
+    var faults = InjectedErrors()
     faults.add(name, count: 1)
     signIn.provider.setFaults(faults)
     let (found, response) = try await outcome(
@@ -65,18 +65,20 @@ private func `a fault of the token endpoint plays once and harms nothing`(
 
 @Test(
     arguments: [
-        (Faults.Name.directory401, Outcome.status(401), "InvalidAuthenticationToken"),
+        (InjectedErrors.Name.directory401, Outcome.status(401), "InvalidAuthenticationToken"),
         (.directory403, .status(403), "Authorization_RequestDenied"),
         (.directory404, .status(404), "Request_ResourceNotFound"), (.directory429, .status(429), "TooManyRequests"),
         (.directory503, .status(503), "serviceNotAvailable"), (.directoryHTML, .status(504), nil),
         (.directoryCut, .failure(.connectionLost), nil), (.directorySlow, .failure(.timedOut), nil),
         (.directoryForeignNextLink, .status(200), nil), (.directoryNextLinkLoop, .status(200), nil),
         (.directoryEmptyPage, .status(200), nil),
-    ] as [(Faults.Name, Outcome, String?)])
-private func `a fault of the directory plays once`(name: Faults.Name, expected: Outcome, code: String?) async throws {
+    ] as [(InjectedErrors.Name, Outcome, String?)])
+private func `a fault of the directory plays once`(name: InjectedErrors.Name, expected: Outcome, code: String?)
+    async throws
+{
     let signIn = SignIn(try await provider())
     let token = try await signIn.tokens().accessToken
-    var faults = Faults()
+    var faults = InjectedErrors()
     faults.add(name, count: 1)
     signIn.provider.setFaults(faults)
     let url = try #require(URL(string: signIn.provider.issuer.absoluteString + "/v1.0/users?$top=5"))
@@ -103,13 +105,13 @@ private func `a fault of the directory plays once`(name: Faults.Name, expected: 
 }
 
 @Test func `every fault is listed, has words and is tested above`() {
-    #expect(Faults.Name.all.count == 43)
-    #expect(Set(Faults.Name.all).count == 43)
-    #expect(Faults.Name.all.allSatisfy { $0.summary?.isEmpty == false })
+    #expect(InjectedErrors.Name.all.count == 43)
+    #expect(Set(InjectedErrors.Name.all).count == 43)
+    #expect(InjectedErrors.Name.all.allSatisfy { $0.summary?.isEmpty == false })
 }
 
 @Test func `faults are read from text`() throws {
-    var faults = Faults()
+    var faults = InjectedErrors()
     try faults.add(parsing: "token-html")
     try faults.add(parsing: "directory-429:3")
     #expect(faults.entries == [.init(.tokenHTML), .init(.directory429, remaining: 3)])
@@ -121,8 +123,8 @@ private func `a fault of the directory plays once`(name: Faults.Name, expected: 
 }
 
 @Test func `faults play in their order and an unknown one plays nothing`() {
-    var faults = Faults([
-        .init(Faults.Name(rawValue: "token-unknown")), .init(.token500, remaining: 2), .init(.directory401),
+    var faults = InjectedErrors([
+        .init(InjectedErrors.Name(rawValue: "token-unknown")), .init(.token500, remaining: 2), .init(.directory401),
         .init(.token503),
     ])
     #expect((0..<4).map { _ in faults.take("token-")?.name } == [.token500, .token500, .token503, .token503])

@@ -6,18 +6,18 @@ import Testing
 /// A directory without a network that a test asks and changes.
 struct GraphBench {
     var contents: DirectoryContents
-    var caller = GraphCaller(person: 0, permissions: ["User.Read.All", "User.ReadWrite.All"])
+    var caller = GraphPrincipal(person: 0, permissions: ["User.Read.All", "User.ReadWrite.All"])
     var isStrict = false
     var now = 1_800_000_000
     var generation = 0
     static let base = "http://127.0.0.1:1/v1.0"
 
-    init(people: Int = 60) { contents = DirectoryContents(People(count: people, seed: 1)) }
+    init(people: Int = 60) { contents = DirectoryContents(UserTable(count: people, seed: 1)) }
 
     /// Asks; `path` may be a whole link, and may have a query, percent-encoded.
     func ask(
         _ path: String, eventual: Bool = false, method: String = "GET", minimal: Bool = false
-    ) -> GraphAnswer {
+    ) -> GraphResponse {
         let path = path.hasPrefix(Self.base) ? String(path.dropFirst(Self.base.count)) : path
         let name = path.prefix { $0 != "?" }
         let request = GraphRequest(
@@ -32,7 +32,7 @@ struct GraphBench {
     }
 }
 
-extension GraphAnswer {
+extension GraphResponse {
     var json: JSONObject? {
         switch self {
         case .json(let object), .list(let object), .restoration(_, let object): object

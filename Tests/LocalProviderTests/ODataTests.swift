@@ -3,7 +3,7 @@ import Testing
 
 @testable import LocalProvider
 
-private let people = People(count: 300, seed: 1).all
+private let people = UserTable(count: 300, seed: 1).all
 
 private func names(_ filter: String) throws -> [String] {
     let read = try ODataFilter(parsing: filter)
@@ -46,7 +46,7 @@ func `a filter finds whom it describes`(filter: String, expected: [String]) thro
 }
 
 @Test func `each operator agrees with the same condition in Swift`() throws {
-    func expectSame(_ filter: String, _ condition: (Person) -> Bool) throws {
+    func expectSame(_ filter: String, _ condition: (StoredUser) -> Bool) throws {
         let read = try ODataFilter(parsing: filter)
         let found = people.filter { read.matches($0) }.map(\.id)
         #expect(found == people.filter(condition).map(\.id))
@@ -141,7 +141,9 @@ func `what is no search is refused`(text: String) {
 
 @Test func `names are taken apart as the service does`() {
     #expect(
-        ODataSearch.tokens("HelloWorld 12ab O'Brien-Smith") == ["Hello", "World", "12", "ab", "O", "Brien", "Smith"])
+        ODataSearch.tokens("HelloWorld 12ab O'Brien-Smith") == [
+            "Hello", "World", "12", "ab", "O", "Brien", "Smith",
+        ])
 }
 
 @Test func `prefixes are compared without case, by bytes or by characters`() {

@@ -28,10 +28,10 @@ private func scimNames(_ response: HTTPResponse) -> [String] {
     response.json["Resources"]?.array?.compactMap { $0.object?["displayName"]?.string ?? "-" } ?? []
 }
 
-private let scimPeople = People(count: 60, seed: 1).all
+private let scimPeople = UserTable(count: 60, seed: 1).all
 
 @Test func `a SCIM filter finds whom it describes`() throws {
-    func expectSame(_ filter: String, _ condition: (Person) -> Bool) throws {
+    func expectSame(_ filter: String, _ condition: (StoredUser) -> Bool) throws {
         let read = try SCIMFilterReader.filter(filter)
         let wanted = scimPeople.filter(condition).map(\.id)
         #expect(scimPeople.filter { read.matches($0) }.map(\.id) == wanted, "\(filter)")
@@ -130,7 +130,7 @@ func `what is no SCIM filter is refused`(filter: String) {
     }
     #expect(try await asker.signIn.get("/scim/v2/Users", token: "strange").status == 401)
     #expect(try await asker.signIn.get("/scim/v2/ServiceProviderConfig").json["filter"]?.object?["supported"] == true)
-    var faults = Faults()
+    var faults = InjectedErrors()
     faults.add(.directory429, value: "7", count: 1)
     asker.signIn.provider.setFaults(faults)
     let throttled = try await asker.get("/scim/v2/Users")

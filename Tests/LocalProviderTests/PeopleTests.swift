@@ -2,7 +2,7 @@ import Testing
 
 @testable import LocalProvider
 
-private func fingerprint(_ people: [Person]) -> UInt64 {
+private func fingerprint(_ people: [StoredUser]) -> UInt64 {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     for p in people {
         let texts: [String?] = [
@@ -19,13 +19,13 @@ private func fingerprint(_ people: [Person]) -> UInt64 {
 }
 
 @Test func `the people of a seed never change`() {
-    #expect(fingerprint(People(count: 300, seed: 1).all) == 13592557827571176035)
-    #expect(fingerprint(People(count: 20_000, seed: 3).all) == 777628628943105392)
-    #expect(fingerprint(People(count: 5, seed: 9).all) == 7855679434618305014)
+    #expect(fingerprint(UserTable(count: 300, seed: 1).all) == 13592557827571176035)
+    #expect(fingerprint(UserTable(count: 20_000, seed: 3).all) == 777628628943105392)
+    #expect(fingerprint(UserTable(count: 5, seed: 9).all) == 7855679434618305014)
 }
 
 @Test func `everybody is found by identifier, by user principal name and by mail address`() {
-    let people = People(count: 800, seed: 5)
+    let people = UserTable(count: 800, seed: 5)
     for index in 0..<people.count {
         let person = people[index]
         #expect(people.index(of: person.id.uppercased()) == index)
@@ -42,9 +42,9 @@ private func fingerprint(_ people: [Person]) -> UInt64 {
 }
 
 @Test func `what is made of one property is what the whole person has`() {
-    let people = People(count: 120, seed: 2)
-    for index in people.pairs.indices where people.pairs[index] != People.irregular {
-        let row = InventedRow(people: people, index: index)
+    let people = UserTable(count: 120, seed: 2)
+    for index in people.pairs.indices where people.pairs[index] != UserTable.irregular {
+        let row = SampleRow(people: people, index: index)
         for property in UserProperty.allCases {
             #expect(row.json(property) == people[index].json(property), "\(property)")
         }
@@ -53,14 +53,14 @@ private func fingerprint(_ people: [Person]) -> UInt64 {
 
 @Test(arguments: [UserProperty.displayName, .userPrincipalName, .createdDateTime])
 func `the sorted places are sorted as the texts are`(property: UserProperty) throws {
-    let people = People(count: 1_200, seed: 4)
+    let people = UserTable(count: 1_200, seed: 4)
     let order = try #require(people.order(by: property)).map { Int($0) }
-    let wanted = people.pairs.indices.filter { people.pairs[$0] != People.irregular }
+    let wanted = people.pairs.indices.filter { people.pairs[$0] != UserTable.irregular }
         .map { (people[$0].text(property)?.lowercased() ?? "", $0) }.sorted { $0 < $1 }
     #expect(order == wanted.map(\.1))
 }
 
-private let large = People(count: 900, seed: 1)
+private let large = UserTable(count: 900, seed: 1)
 private let everybody = large.all
 
 @Test(arguments: [
@@ -74,14 +74,14 @@ private let everybody = large.all
 ])
 func `a large directory finds whom a look at everybody finds`(filter: String) throws {
     let read = try ODataFilter(parsing: filter)
-    let selection = PeopleSelection(DirectoryContents(large), filter: read, search: nil, fewPeople: 0)
+    let selection = UserSelection(DirectoryContents(large), filter: read, search: nil, fewPeople: 0)
     let wanted = everybody.indices.filter { read.matches(everybody[$0]) }
     #expect(selection.count() == wanted.count)
     #expect(selection.page(from: .init(), count: 6_000, order: []).found == wanted)
     #expect(!wanted.isEmpty && wanted.count < everybody.count)
     // In an order, and in pages, the same people.
     var met: [Int] = []
-    var position: PeopleSelection.Position? = .init()
+    var position: UserSelection.Position? = .init()
     while let here = position, met.count <= wanted.count {
         let page = selection.page(from: here, count: 200, order: [(.displayName, true)])
         met += page.found
@@ -97,7 +97,7 @@ func `a large directory finds whom a look at everybody finds`(filter: String) th
         "\"displayName:adam\" OR \"mail:zara\"", "\"displayName:a s\"", "\"surname:s\" AND \"displayName:w\"",
     ] {
         let search = try #require(ODataSearch(parsing: text))
-        let selection = PeopleSelection(DirectoryContents(large), filter: nil, search: search, fewPeople: 0)
+        let selection = UserSelection(DirectoryContents(large), filter: nil, search: search, fewPeople: 0)
         let wanted = everybody.indices.filter { search.matches(everybody[$0]) }
         #expect(selection.page(from: .init(), count: 6_000, order: []).found == wanted)
         #expect(!wanted.isEmpty)
@@ -105,11 +105,11 @@ func `a large directory finds whom a look at everybody finds`(filter: String) th
 }
 
 @Test func `a great many people take little memory and are found`() throws {
-    let people = People(count: 200_000, seed: 1)
+    let people = UserTable(count: 200_000, seed: 1)
     let contents = DirectoryContents(people)
     #expect(contents.count == 200_000)
     let read = try ODataFilter(parsing: "startswith(displayName,'Zara Zi')")
-    let page = PeopleSelection(contents, filter: read, search: nil).page(from: .init(), count: 999, order: [])
+    let page = UserSelection(contents, filter: read, search: nil).page(from: .init(), count: 999, order: [])
     #expect(!page.found.isEmpty)
     #expect(page.found.allSatisfy { people[$0].displayName?.hasPrefix("Zara Zi") == true })
     let last = people[199_999]

@@ -113,8 +113,8 @@ func `lists, counts and endings are supported as the documentation says`(filter:
 }
 
 @Test func `conditions on lists find whom they describe`() throws {
-    let people = People(count: 80, seed: 1).all
-    func expectSame(_ filter: String, _ condition: (Person) -> Bool) throws {
+    let people = UserTable(count: 80, seed: 1).all
+    func expectSame(_ filter: String, _ condition: (StoredUser) -> Bool) throws {
         let read = try ODataFilter(parsing: filter)
         let wanted = people.filter(condition).map(\.id)
         #expect(people.filter { read.matches($0) }.map(\.id) == wanted, "\(filter)")

@@ -53,7 +53,7 @@ import Testing
     #expect(!keys.keys.contains { $0.isPrivate })
     let verified = try JWT(parsing: try #require(answer["id_token"])).verified(with: keys, algorithms: [.rs256])
     #expect(try verified.claims.issuer == provider.issuer.absoluteString)
-    #expect(try verified.claims.audience == ["directory"])
+    #expect(try verified.claims.audience == ["lodge"])
     #expect(try verified.claims.subject == provider.people[0].id)
     #expect(try verified.claims.expiration == 1_800_003_600)
     #expect(try verified.claims.issuedAt == 1_800_000_000)
@@ -191,22 +191,22 @@ func `a code is good with its verifier and its redirect address only`(name: Stri
     #expect(try await signIn.get("/v1.0/me", token: answer.accessToken).status == 401)
 }
 
-private let basic = "Basic " + Data("directory-confidential:not-a-secret".utf8).base64EncodedString()
+private let basic = "Basic " + Data("lodge-confidential:not-a-secret".utf8).base64EncodedString()
 
 @Test(
     arguments: [
-        (["client_id": "directory-confidential", "client_secret": "not-a-secret"], nil, 200, nil),
+        (["client_id": "lodge-confidential", "client_secret": "not-a-secret"], nil, 200, nil),
         (["client_id": ""], basic, 200, nil),
-        (["client_id": "directory-confidential"], basic, 200, nil),
-        (["client_id": "directory-confidential"], nil, 401, "invalid_client"),
-        (["client_id": "directory-confidential", "client_secret": "wrong"], nil, 401, "invalid_client"),
+        (["client_id": "lodge-confidential"], basic, 200, nil),
+        (["client_id": "lodge-confidential"], nil, 401, "invalid_client"),
+        (["client_id": "lodge-confidential", "client_secret": "wrong"], nil, 401, "invalid_client"),
         (["client_id": "", "client_secret": "not-a-secret"], basic, 400, "invalid_request"),
-        (["client_id": "directory"], basic, 400, "invalid_request"),
+        (["client_id": "lodge"], basic, 400, "invalid_request"),
         (["client_id": ""], "Basic !!!", 401, "invalid_client"),
         (["client_id": ""], "Bearer x", 401, "invalid_client"),
         (["client_id": "nobody"], nil, 401, "invalid_client"),
-        (["client_id": "directory", "client_secret": "any"], nil, 401, "invalid_client"),
-        (["client_id": "directory"], nil, 400, "unauthorized_client"),
+        (["client_id": "lodge", "client_secret": "any"], nil, 401, "invalid_client"),
+        (["client_id": "lodge"], nil, 400, "unauthorized_client"),
         (["client_id": ""], nil, 400, "invalid_request"),
     ] as [([String: String], String?, Int, String?)])
 func `clients authenticate in one way`(
@@ -226,7 +226,7 @@ func `clients authenticate in one way`(
 @Test func `a code belongs to its client`() async throws {
     let signIn = SignIn(try await provider())
     let code = try await signIn.code()
-    let stolen = ["client_id": "directory-confidential", "client_secret": "not-a-secret"]
+    let stolen = ["client_id": "lodge-confidential", "client_secret": "not-a-secret"]
     #expect(try await signIn.redeem(code, stolen).error == "invalid_grant")
     let answer = try await signIn.redeem(code)
     #expect(answer.status == 200)
@@ -240,7 +240,7 @@ func `clients authenticate in one way`(
     #expect(try await signIn.get("/token").status == 405)
     let url = try #require(URL(string: signIn.provider.issuer.absoluteString + "/token"))
     for (type, body) in [
-        ("application/json", "{}"), ("application/x-www-form-urlencoded", "client_id=directory&client_id=directory"),
+        ("application/json", "{}"), ("application/x-www-form-urlencoded", "client_id=lodge&client_id=lodge"),
         ("application/x-www-form-urlencoded", "client_id=%GG"), ("application/x-www-form-urlencoded", "client_id=%FF"),
     ] {
         let response = try await transport.send(

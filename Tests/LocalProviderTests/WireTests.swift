@@ -31,8 +31,8 @@ private func statuses(_ response: HTTPResponse) -> [Int64] {
     answers(response).compactMap { $0["status"]?.number?.int64 }
 }
 
-private func play(_ name: Faults.Name, value: String? = nil, on provider: LoopbackProvider) {
-    var faults = Faults()
+private func play(_ name: InjectedErrors.Name, value: String? = nil, on provider: LoopbackProvider) {
+    var faults = InjectedErrors()
     faults.add(name, value: value, count: 1)
     provider.setFaults(faults)
 }
@@ -99,14 +99,14 @@ private func play(_ name: Faults.Name, value: String? = nil, on provider: Loopba
     #expect(refused.status == 429 && refused.graphCode == "TooManyRequests")
     #expect(refused.fields["Retry-After"] == "6")
     #expect(refused.fields["x-ms-throttle-information"] == "ResourceUnitLimitExceeded")
-    #expect(refused.fields["x-ms-throttle-scope"]?.hasPrefix("Tenant_Application/ReadWrite/directory/") == true)
+    #expect(refused.fields["x-ms-throttle-scope"]?.hasPrefix("Tenant_Application/ReadWrite/lodge/") == true)
     clock.advance(by: 6)
     #expect(try await signIn.get("/v1.0/me", token: token).status == 200)
 }
 
 @Test(
     arguments: [
-        (Faults.Name.directory400, nil, 400, "Request_BadRequest"),
+        (InjectedErrors.Name.directory400, nil, 400, "Request_BadRequest"),
         (.directory400, "Request_UnsupportedQuery", 400, "Request_UnsupportedQuery"),
         (.directoryPremium, nil, 403, "Authentication_RequestFromNonPremiumTenantOrB2CTenant"),
         (.directory404, "ErrorItemNotFound", 404, "ErrorItemNotFound"),
@@ -114,8 +114,8 @@ private func play(_ name: Faults.Name, value: String? = nil, on provider: Loopba
         (.directoryNested, nil, 500, "internalServerError"), (.directory501, nil, 501, "NotImplemented"),
         (.directoryEmptyAnswer, nil, 502, nil), (.directory504, nil, 504, "UnknownError"),
         (.directoryOddError, nil, 400, ""), (.directoryThrottled, "4", 429, "TooManyRequests"),
-    ] as [(Faults.Name, String?, Int, String?)])
-func `each error of the service can be played`(name: Faults.Name, value: String?, status: Int, code: String?)
+    ] as [(InjectedErrors.Name, String?, Int, String?)])
+func `each error of the service can be played`(name: InjectedErrors.Name, value: String?, status: Int, code: String?)
     async throws
 {
     let signIn = SignIn(try await provider())
@@ -141,7 +141,7 @@ func `Retry-After is what the fault says`(value: String?, expected: String?) asy
     let clock = HandClock()
     let signIn = SignIn(try await provider { $0.now = { clock.now() } })
     let token = try await signIn.tokens().accessToken
-    for name in [Faults.Name.directory429, .directory503] {
+    for name in [InjectedErrors.Name.directory429, .directory503] {
         play(name, value: value, on: signIn.provider)
         #expect(try await signIn.get("/v1.0/me", token: token).fields["Retry-After"] == expected)
     }
@@ -176,7 +176,7 @@ func `Retry-After is what the fault says`(value: String?, expected: String?) asy
         try await signIn.get(String(try #require(link?.string).dropFirst(base.count)), token: token)
     }
     for (fault, code) in [
-        (Faults.Name.directoryExpiredPageToken, "Directory_ExpiredPageToken"),
+        (InjectedErrors.Name.directoryExpiredPageToken, "Directory_ExpiredPageToken"),
         (.directoryPageTokenNotFound, "DirectoryPageTokenNotFoundException"),
     ] {
         play(fault, on: signIn.provider)
@@ -217,7 +217,7 @@ func `Retry-After is what the fault says`(value: String?, expected: String?) asy
 @Test func `the directory can be changed, and people come back`() async throws {
     let signIn = SignIn(try await provider(), scope: "openid User.ReadWrite.All")
     let (provider, token) = (signIn.provider, try await signIn.tokens().accessToken)
-    let new = Person(
+    let new = StoredUser(
         id: "11111111-2222-4333-8444-555555555555", userPrincipalName: "new@contoso.example", displayName: "New",
         givenName: "Newt")
     #expect(provider.addPerson(new) && !provider.addPerson(new))
@@ -269,7 +269,7 @@ func `Retry-After is what the fault says`(value: String?, expected: String?) asy
     let answer = try await signIn.post(
         "/token",
         [
-            "grant_type": "client_credentials", "client_id": "directory-confidential", "client_secret": "not-a-secret",
+            "grant_type": "client_credentials", "client_id": "lodge-confidential", "client_secret": "not-a-secret",
             "scope": "https://graph.microsoft.com/.default",
         ])
     #expect(answer.status == 200)
@@ -278,14 +278,15 @@ func `Retry-After is what the fault says`(value: String?, expected: String?) asy
 }
 
 @Test func `faults with values are read from text`() throws {
-    var faults = Faults()
+    var faults = InjectedErrors()
     for (text, name, value, count) in [
-        ("directory-429=2.5:3", Faults.Name.directory429, "2.5", 3), ("directory-429=2.5", .directory429, "2.5", nil),
+        ("directory-429=2.5:3", InjectedErrors.Name.directory429, "2.5", 3),
+        ("directory-429=2.5", .directory429, "2.5", nil),
         ("directory-429=none", .directory429, "none", nil), ("token-429=30,120:1", .token429, "30,120", 1),
         ("directory-429=Thu, 15 Jan 2026 09:30:07 GMT", .directory429, "Thu, 15 Jan 2026 09:30:07 GMT", nil),
         ("directory-401-claims={\"a\":{}}:2", .directoryClaims, "{\"a\":{}}", 2),
         ("directory-nextlink-foreign=https://x.example/y:1", .directoryForeignNextLink, "https://x.example/y", 1),
-    ] as [(String, Faults.Name, String?, Int?)] {
+    ] as [(String, InjectedErrors.Name, String?, Int?)] {
         try faults.add(parsing: text)
         #expect(faults.entries.last == .init(name, value: value, remaining: count))
     }

@@ -7,8 +7,8 @@ import Testing
 
 @Suite struct SceneTests {
     @Test func `a scene has an account that can be used at once, and its time is the test's`() async throws {
-        let person = try await SignedInScene().provider.people[20].userPrincipalName
-        let scene = try await SignedInScene(as: person)
+        let person = try await SignedInFixture().provider.people[20].userPrincipalName
+        let scene = try await SignedInFixture(as: person)
         let me = HTTPRequest(.get, scene.provider.graphBase.appending(path: "v1.0/me"))
         let answer = try await scene.account.send(me, in: scene.store)
         #expect(answer.status == 200)
@@ -21,9 +21,9 @@ import Testing
     }
 
     @Test func `a store in memory has nothing of another`() async throws {
-        let scene = try await SignedInScene()
+        let scene = try await SignedInFixture()
         let other = try await AccountStore.inMemory(
-            settings: scene.store.settings, surroundings: .testing(transport: ScriptedTransport()))
+            settings: scene.store.settings, dependencies: .testing(transport: ScriptedTransport()))
         #expect(try await other.accounts().isEmpty)
         #expect(try await scene.store.accounts().count == 1)
     }
@@ -87,7 +87,7 @@ import Testing
         let file = FileManager.default.temporaryDirectory.appending(path: "recording-\(UUID().uuidString).json")
         defer { try? FileManager.default.removeItem(at: file) }
         let network = RecordingTransport(CurlTransport())
-        let scene = try await SignedInScene(transport: network)
+        let scene = try await SignedInFixture(transport: network)
         let first = try await scene.store.accessToken(for: scene.account.id).secret.value
         scene.provider.expireAccessTokens()
         let me = HTTPRequest(.get, scene.provider.graphBase.appending(path: "v1.0/me"))

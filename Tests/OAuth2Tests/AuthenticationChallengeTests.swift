@@ -33,7 +33,7 @@ struct AuthenticationChallengeTests {
         if let nonce = vector.input["dpop_nonce_header"]?.string { fields["DPoP-Nonce"] = nonce }
         // The nonce cases are those of a client that sent a DPoP token.
         let isDPoP = vector.input["dpop_nonce_header"] != nil || vector.input["token_type"]?.string == "dpop"
-        let answer = ResourceAnswer.decide(
+        let answer = ResourceResponse.decide(
             HTTPResponse(status: vector.input.int("status") ?? 401, fields: fields),
             tokenType: isDPoP ? "dpop" : "bearer", hasRefreshToken: vector.input["has_refresh_token"]?.bool ?? false,
             isRetry: vector.input["already_retried"]?.bool ?? false)
@@ -58,7 +58,7 @@ struct AuthenticationChallengeTests {
 
     @Test func `challenges of other schemes alone are no reason to refresh`() {
         for (type, field) in [("dpop", "Bearer realm=\"x\""), ("bearer", "Basic realm=\"x\"")] {
-            let answer = ResourceAnswer.decide(
+            let answer = ResourceResponse.decide(
                 HTTPResponse(status: 401, fields: ["WWW-Authenticate": field]), tokenType: type, hasRefreshToken: true,
                 isRetry: false)
             #expect(answer == .refused(nil))
@@ -67,7 +67,7 @@ struct AuthenticationChallengeTests {
 
     @Test func `a missing scope is told and never widened`() {
         let fields: HTTPFields = ["WWW-Authenticate": #"Bearer error="insufficient_scope", scope="a b""#]
-        let answer = ResourceAnswer.decide(
+        let answer = ResourceResponse.decide(
             HTTPResponse(status: 403, fields: fields), hasRefreshToken: true, isRetry: false)
         #expect(answer == .needsScope(["a", "b"]))
     }
@@ -76,7 +76,7 @@ struct AuthenticationChallengeTests {
         let fields: HTTPFields = [
             "WWW-Authenticate": #"Bearer realm="", error="insufficient_claims", claims="eyJhIjoxfQ==""#
         ]
-        let answer = ResourceAnswer.decide(
+        let answer = ResourceResponse.decide(
             HTTPResponse(status: 401, fields: fields), hasRefreshToken: true, isRetry: false)
         guard case .needsSignIn(let error, _, _) = answer else {
             Issue.record("decided \(answer)")

@@ -121,7 +121,7 @@ struct DPoPTests {
 
     private func wants(_ response: HTTPResponse, isRetry: Bool) -> Bool {
         if DPoP.retryNonce(after: response, isRetry: isRetry) != nil { return true }
-        let answer = ResourceAnswer.decide(response, tokenType: "dpop", hasRefreshToken: false, isRetry: isRetry)
+        let answer = ResourceResponse.decide(response, tokenType: "dpop", hasRefreshToken: false, isRetry: isRetry)
         if case .retryWithNonce = answer { return true }
         return false
     }

@@ -20,7 +20,7 @@ struct DeviceGrantTests {
         check(vector.input.response, vector.expect["compat"]?.object ?? [:], .providers)
     }
 
-    private func check(_ response: HTTPResponse, _ expect: JSONObject, _ tolerance: TokenResponse.Tolerance) {
+    private func check(_ response: HTTPResponse, _ expect: JSONObject, _ tolerance: TokenResponse.ResponseQuirks) {
         do {
             let device = try DeviceAuthorization.read(response, tolerance: tolerance)
             #expect(expect["outcome"] == "device_authorization")

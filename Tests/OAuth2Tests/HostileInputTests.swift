@@ -54,7 +54,7 @@ struct HostileInputTests {
                 body: Data(body))
             var polling = DevicePolling(device, now: 0)
             _ = polling.next(.response(response), now: 5)
-            for tolerance in [TokenResponse.Tolerance.strict, .providers, .init(rawValue: .max)]
+            for tolerance in [TokenResponse.ResponseQuirks.strict, .providers, .init(rawValue: .max)]
             where (try? TokenResponse.read(response, tolerance: tolerance)) != nil { read += 1 }
             _ = try? DeviceAuthorization.read(response)
             _ = try? Introspection.read(response, now: 0)
@@ -124,8 +124,8 @@ struct HostileInputTests {
     }
 
     @Test func `every departure has its name in settings`() {
-        #expect(TokenResponse.Tolerance(name: "commaSeparatedScope") == .commaSeparatedScope)
-        #expect(TokenResponse.Tolerance(name: "providers") == .providers)
-        #expect(TokenResponse.Tolerance(name: "anything") == nil)
+        #expect(TokenResponse.ResponseQuirks(name: "commaSeparatedScope") == .commaSeparatedScope)
+        #expect(TokenResponse.ResponseQuirks(name: "providers") == .providers)
+        #expect(TokenResponse.ResponseQuirks(name: "anything") == nil)
     }
 }

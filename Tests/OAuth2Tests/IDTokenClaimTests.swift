@@ -60,7 +60,7 @@ struct IDTokenClaimTests {
         let token = try validation.check(header: ["alg": "RS256"], claims: claims("t1"), now: 0)
         #expect(token.issuer == "https://login.microsoftonline.com/t1/v2.0")
         for tenant in ["t2", "", nil] {
-            #expect(throws: IDTokenRejection.issuerMismatch) {
+            #expect(throws: IDTokenError.issuerMismatch) {
                 try validation.check(header: ["alg": "RS256"], claims: claims(tenant), now: 0)
             }
         }
@@ -83,12 +83,12 @@ struct IDTokenClaimTests {
         let validation = try Self.validation(vector.input["context"]?.object ?? [:])
         var claims = vector.input["claims"]?.object ?? [:]
         claims["nonce"] = "another"
-        #expect(throws: IDTokenRejection.nonceMismatch) {
+        #expect(throws: IDTokenError.nonceMismatch) {
             try validation.check(header: ["alg": "RS256"], claims: claims, now: 1_700_000_000)
         }
         claims["nonce"] = nil
         claims["azp"] = "s6BhdRkqt3"
-        #expect(throws: IDTokenRejection.authorizedPartyMismatch) {
+        #expect(throws: IDTokenError.authorizedPartyMismatch) {
             try validation.check(header: ["alg": "RS256"], claims: claims, now: 1_700_000_000)
         }
     }

@@ -11,7 +11,7 @@ struct OtherEndpointTests {
     static let now = 1_400_000_000.0
     static let file = VectorFile("other-endpoints")
     static let leftOut = [
-        "OE-032": "the repeat with a nonce is the sender's; ResourceAnswer and DevicePolling decide it"
+        "OE-032": "the repeat with a nonce is the sender's; ResourceResponse and DevicePolling decide it"
     ]
 
     static func cases(_ endpoint: String) -> [VectorCase] {

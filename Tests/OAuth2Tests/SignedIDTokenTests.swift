@@ -39,15 +39,15 @@ struct SignedIDTokenTests {
     /// What a store does: it validates, and fetches the keys again once when that may help.
     static func validate(
         _ vector: VectorCase, cache: inout JWKSCache, now: Double, fetches: inout Int
-    ) throws -> Result<IDToken, IDTokenRejection> {
+    ) throws -> Result<IDToken, IDTokenError> {
         let context = vector.input["context"]?.object ?? [:]
         var validation = try IDTokenClaimTests.validation(context)
         validation.algorithms = Set(vector.input.texts("allowed_algs") ?? [])
         let token = Secret(try #require(vector.input["token"]?.string))
         let secret = vector.input["client_secret"]?.string.map(Secret.init)
         let time = try #require(context["now"]?.number?.double)
-        func attempt(_ keys: JWKSet) -> Result<IDToken, IDTokenRejection> {
-            do throws(IDTokenRejection) {
+        func attempt(_ keys: JWKSet) -> Result<IDToken, IDTokenError> {
+            do throws(IDTokenError) {
                 return .success(try validation.validate(token, keys: keys, clientSecret: secret, now: time))
             } catch {
                 return .failure(error)
@@ -73,10 +73,10 @@ struct IDTokenSecretTests {
         var validation = IDTokenValidation(issuer: "i", clientID: "c")
         validation.algorithms = ["HS256"]
         #expect(throws: Never.self) { try validation.validate(token, keys: JWKSet(), clientSecret: secret, now: 0) }
-        #expect(throws: IDTokenRejection.weakKey) {
+        #expect(throws: IDTokenError.weakKey) {
             try validation.validate(token, keys: JWKSet(), clientSecret: Secret("short"), now: 0)
         }
-        #expect(throws: IDTokenRejection.algorithmNotAllowed) {
+        #expect(throws: IDTokenError.algorithmNotAllowed) {
             try IDTokenValidation(issuer: "i", clientID: "c").validate(
                 token, keys: JWKSet(), clientSecret: secret, now: 0)
         }

@@ -75,7 +75,7 @@ struct ProviderQuirkTests {
     /// Their ID token is a placeholder: what it must hold, the files of ID tokens have, IT-078 with a boolean in a string too.
     @Test(arguments: file.cases { leftOut[$0.id] != nil })
     func `an answer with an ID token is a token answer, whatever its further members say`(vector: VectorCase) throws {
-        for tolerance in [TokenResponse.Tolerance.strict, .providers] {
+        for tolerance in [TokenResponse.ResponseQuirks.strict, .providers] {
             var expectation = TokenResponse.Expectation()
             expectation.idToken = true
             var answer = vector.input.response
@@ -92,7 +92,7 @@ struct ProviderQuirkTests {
     static let device: Set<String> = ["PQ-046", "PQ-050"]
 
     /// What a provider's settings add, where reading it right needs knowledge of that provider.
-    static let profiles: [String: TokenResponse.Tolerance] = [
+    static let profiles: [String: TokenResponse.ResponseQuirks] = [
         "PQ-011": .nestedUserToken, "PQ-020": .zeroLifetimeIsUnknown, "PQ-021": .zeroLifetimeIsUnknown,
         "PQ-034": .camelCaseMembers,
     ]
@@ -109,7 +109,7 @@ struct ProviderQuirkTests {
         check(vector, "compat", .providers.union(Self.profiles[vector.id] ?? []))
     }
 
-    private func check(_ vector: VectorCase, _ mode: String, _ tolerance: TokenResponse.Tolerance) {
+    private func check(_ vector: VectorCase, _ mode: String, _ tolerance: TokenResponse.ResponseQuirks) {
         guard let expect = vector.expect[mode]?.object else {
             Issue.record("\(vector.id) has no expectation \(mode)")
             return

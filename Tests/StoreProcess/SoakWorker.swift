@@ -38,7 +38,7 @@ struct SoakWorker {
         .compactMapValues { URL(string: "http://127.0.0.1:\(port)/\($0)") }
         store = try await AccountStore(
             settings: try Settings(types: [type]), storage: try place.storage(),
-            custody: KeyFile(directory: place.directory), surroundings: Surroundings(transport: CurlTransport()),
+            custody: KeyFile(directory: place.directory), dependencies: Dependencies(transport: CurlTransport()),
             watchesOtherProcesses: watches)
     }
 

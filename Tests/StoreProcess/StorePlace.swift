@@ -9,7 +9,7 @@ struct StorePlace {
     /// What the command line calls it.
     let word: String
     /// The directory of the key.
-    let directory: StoreDirectory
+    let directory: StoreLocation
     /// Connection and schema; nil for SQLite.
     private let server: (connection: String, schema: String)?
 
@@ -17,11 +17,11 @@ struct StorePlace {
         self.word = word
         let parts = word.split(separator: "#", maxSplits: 2).map(String.init)
         guard word.hasPrefix("postgresql://"), parts.count == 3 else {
-            directory = StoreDirectory(word)
+            directory = StoreLocation(word)
             server = nil
             return
         }
-        directory = StoreDirectory(parts[2])
+        directory = StoreLocation(parts[2])
         server = (parts[0], parts[1])
     }
 

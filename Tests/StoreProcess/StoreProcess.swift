@@ -9,7 +9,7 @@ import OAuth2AccountStore
 struct StoreProcess {
     let place: StorePlace
     let port: UInt16
-    var directory: StoreDirectory { place.directory }
+    var directory: StoreLocation { place.directory }
 
     static func main() async {
         // A limit on the size of files is to be an error, as a full disk is, not the end of the process.
@@ -72,7 +72,7 @@ struct StoreProcess {
         type.endpoints = ["token_endpoint": URL(string: "http://127.0.0.1:\(port)/token")].compactMapValues { $0 }
         return try await AccountStore(
             settings: try Settings(types: [type]), storage: try place.storage(),
-            custody: KeyFile(directory: directory), surroundings: Surroundings(transport: CurlTransport()))
+            custody: KeyFile(directory: directory), dependencies: Dependencies(transport: CurlTransport()))
     }
 
     /// Opens the store, waits for a line, asks so many times at once for the token of the first account.

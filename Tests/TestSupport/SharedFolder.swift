@@ -1,6 +1,6 @@
 import Foundation
 
-/// Other people's data, which stays outside the package: beside it, or where `DIRECTORY_SHARED` says.
+/// Other people's data, which stays outside the package: beside it, or where `LODGE_SHARED` says.
 package enum SharedFolder {
     /// A file or folder in it; nil when it is not there.
     package static func url(_ path: String) -> URL? {
@@ -9,7 +9,7 @@ package enum SharedFolder {
     }
 
     private static var folder: URL {
-        if let path = ProcessInfo.processInfo.environment["DIRECTORY_SHARED"] { return URL(filePath: path) }
+        if let path = ProcessInfo.processInfo.environment["LODGE_SHARED"] { return URL(filePath: path) }
         return URL(filePath: #filePath).appending(path: "../../../../shared").standardizedFileURL
     }
 }

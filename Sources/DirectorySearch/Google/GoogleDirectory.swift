@@ -19,7 +19,7 @@ public struct GoogleDirectory: UserDirectory {
     /// The address of the API.
     public static let base = "https://admin.googleapis.com/admin/directory/v1"
 
-    private let directory: PlacedDirectory
+    private let directory: CursorPagedDirectory
 
     /// The directory behind this connection: its base is ``base``.
     public init(connection: DirectoryConnection) {
@@ -29,7 +29,7 @@ public struct GoogleDirectory: UserDirectory {
     /// The directory behind a connection that is looked up when it is first needed, at the beginning of each operation. What it
     /// throws is given to the caller as it is.
     public init(connecting connect: @escaping @Sendable () async throws -> DirectoryConnection) {
-        directory = PlacedDirectory(connect, speaking: .google, reading: Self.reading)
+        directory = CursorPagedDirectory(connect, speaking: .google, reading: Self.reading)
     }
 
     /// The people of a query, page by page. Nothing is sent before the first page is asked for.
@@ -87,7 +87,7 @@ public struct GoogleDirectory: UserDirectory {
         _ names: Names, select: [String] = UserQuery.defaultProperties
     ) -> UserLookups where Names.Element == String, Names.AsyncIterator: Sendable {
         UserLookups { [connect = directory.connect] in
-            SingleLookups(connect: connect, names: names.makeAsyncIterator()) { connection, name in
+            SequentialLookups(connect: connect, names: names.makeAsyncIterator()) { connection, name in
                 try await Self.find(name, connection, connection.makeBudget())
             }
         }
@@ -137,7 +137,7 @@ public struct GoogleDirectory: UserDirectory {
 
     // MARK: Answers
 
-    static let reading = PlacedPages.Reading(
+    static let reading = CursorPages.Reading(
         request: { query, place throws(DirectoryError) in try query.googleRequest(at: place) },
         page: { answer, place throws(DirectoryError) in
             // Nobody is no list, not an empty one.

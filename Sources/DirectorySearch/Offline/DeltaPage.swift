@@ -37,7 +37,7 @@ extension GraphConnection {
     ///   the authorization throw; `CancellationError`.
     func deltaPage(at address: String, properties: [String], isMinimal: Bool) async throws -> DeltaPage {
         var connection = self
-        let retries = RetriedRequests()
+        let retries = LastRequestFlag()
         connection.transport = DeltaTransport(
             inner: transport, preference: isMinimal ? DeltaQuery.minimal : nil, retries: retries)
         let question = GraphConnection.Question(
@@ -111,7 +111,7 @@ extension GraphConnection {
 private struct DeltaTransport: HTTPTransport {
     let inner: any HTTPTransport
     let preference: String?
-    let retries: RetriedRequests
+    let retries: LastRequestFlag
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         var request = request

@@ -70,7 +70,7 @@ public actor DirectorySync {
     ///   - properties: what is kept of each person, beside the identifier; nil for what is kept already, at first
     ///     ``UserQuery/defaultProperties``. Other properties than those kept begin a new list.
     public init(
-        of directory: GraphDirectory, account: Account.ID, in storeDirectory: StoreDirectory,
+        of directory: GraphDirectory, account: Account.ID, in storeDirectory: StoreLocation,
         properties: [String]? = nil
     ) {
         index = OfflineIndex(account: account, in: storeDirectory)

@@ -98,7 +98,8 @@ final class OfflineDatabase {
         image[18] = 2
         image[19] = 2
         let suffix = UUID().uuidString.lowercased()
-        if case .failure(let failure) = PrivateFile.create(index.path, image, suffix: suffix), failure.code != EEXIST {
+        if case .failure(let failure) = OwnerOnlyFile.create(index.path, image, suffix: suffix), failure.code != EEXIST
+        {
             throw StorageError(
                 failure.code == ENOSPC ? .full : .other, place: index.path,
                 reason: "making the file failed: \(failure.explanation)",

@@ -22,7 +22,7 @@ public actor OfflineDirectory {
     public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
     /// The copy of this account in this directory of a store. Nothing is opened yet.
-    public init(account: Account.ID, in directory: StoreDirectory) {
+    public init(account: Account.ID, in directory: StoreLocation) {
         index = OfflineIndex(account: account, in: directory)
     }
 

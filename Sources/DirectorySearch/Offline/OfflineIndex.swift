@@ -25,10 +25,10 @@ public struct OfflineIndex: Sendable, Equatable {
     /// Whose copy it is.
     public let account: Account.ID
     /// The directory that the file is in.
-    public let directory: StoreDirectory
+    public let directory: StoreLocation
 
     /// The copy for this account in this directory. Nothing is opened or made.
-    public init(account: Account.ID, in directory: StoreDirectory) {
+    public init(account: Account.ID, in directory: StoreLocation) {
         self.account = account
         self.directory = directory
     }
@@ -91,7 +91,7 @@ public struct OfflineIndex: Sendable, Equatable {
     // MARK: What there is
 
     /// The copies in this directory, those of accounts that are gone too.
-    public static func all(in directory: StoreDirectory) async -> [OfflineIndex] {
+    public static func all(in directory: StoreLocation) async -> [OfflineIndex] {
         await OfflineThread().run {
             let names = (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
             return names.sorted().compactMap { account(ofFile: $0) }.map { OfflineIndex(account: $0, in: directory) }
@@ -114,7 +114,7 @@ public struct OfflineIndex: Sendable, Equatable {
     ///
     /// - Throws: `StorageError` when the file cannot be written or removed.
     @discardableResult
-    public static func forget(account: Account.ID, in directory: StoreDirectory) async throws -> Bool {
+    public static func forget(account: Account.ID, in directory: StoreLocation) async throws -> Bool {
         try await OfflineThread().run { try OfflineIndex(account: account, in: directory).erase() }
     }
 

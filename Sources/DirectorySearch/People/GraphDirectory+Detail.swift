@@ -78,16 +78,16 @@ extension GraphConnection {
     /// The answers to the questions for a person and the parts, in the order of the parts.
     fileprivate func answers(
         _ path: UserPath, _ selection: Selection, _ parts: Set<UserDetail.PartName>, _ budget: RetryBudget
-    ) async throws -> BatchAnswer {
+    ) async throws -> BatchResponse {
         let people = "$select=" + ODataEscaping.queryValue(UserQuery.defaultProperties.joined(separator: ","))
         let named = "$select=" + ODataEscaping.queryValue("id,displayName,mail")
-        var questions = [BatchQuestion(target: "\(path.text)?\(selection.options)", permissions: ["User.Read.All"])]
+        var questions = [BatchItem(target: "\(path.text)?\(selection.options)", permissions: ["User.Read.All"])]
         for part in UserDetail.PartName.allCases where parts.contains(part) {
             switch part {
-            case .manager: questions.append(BatchQuestion(target: "\(path.text)/manager?\(people)"))
-            case .reports: questions.append(BatchQuestion(target: "\(path.text)/directReports?\(named)&$top=999"))
-            case .groups: questions.append(BatchQuestion(target: "\(path.text)/memberOf?\(named)&$top=999"))
-            case .photo: questions.append(BatchQuestion(target: "\(path.text)/photo"))
+            case .manager: questions.append(BatchItem(target: "\(path.text)/manager?\(people)"))
+            case .reports: questions.append(BatchItem(target: "\(path.text)/directReports?\(named)&$top=999"))
+            case .groups: questions.append(BatchItem(target: "\(path.text)/memberOf?\(named)&$top=999"))
+            case .photo: questions.append(BatchItem(target: "\(path.text)/photo"))
             }
         }
         return try await batch(questions, budget: budget)
@@ -98,7 +98,7 @@ extension GraphConnection {
 private struct DetailReading {
     let connection: GraphConnection
     let budget: RetryBudget
-    let answer: BatchAnswer
+    let answer: BatchResponse
     var position = 0
 
     mutating func next(permissions: [String]) throws(DirectoryError) -> GraphConnection.Answer {

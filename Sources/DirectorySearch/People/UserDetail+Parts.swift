@@ -21,7 +21,7 @@ extension UserDetail.Part {
 
 extension UserDetail.Part where Value == [DirectoryObject] {
     /// Those of all pages.
-    static func reports(of pages: PlacedPages) async throws -> Self {
+    static func reports(of pages: CursorPages) async throws -> Self {
         var pages = pages
         var found: [DirectoryObject] = []
         do {

@@ -9,7 +9,7 @@ import StrictJSON
 public struct SCIMDirectory: UserDirectory {
     static let mediaType = "application/scim+json"
 
-    private let directory: PlacedDirectory
+    private let directory: CursorPagedDirectory
 
     /// The directory behind this connection: its base is the address below which `Users` is.
     public init(connection: DirectoryConnection) {
@@ -19,7 +19,7 @@ public struct SCIMDirectory: UserDirectory {
     /// The directory behind a connection that is looked up when it is first needed, at the beginning of each operation. What it
     /// throws is given to the caller as it is.
     public init(connecting connect: @escaping @Sendable () async throws -> DirectoryConnection) {
-        directory = PlacedDirectory(connect, speaking: .scim, reading: Self.reading)
+        directory = CursorPagedDirectory(connect, speaking: .scim, reading: Self.reading)
     }
 
     /// The people of a query, page by page. Nothing is sent before the first page is asked for.
@@ -94,7 +94,7 @@ public struct SCIMDirectory: UserDirectory {
         _ names: Names, select: [String] = UserQuery.defaultProperties
     ) -> UserLookups where Names.Element == String, Names.AsyncIterator: Sendable {
         UserLookups { [connect = directory.connect] in
-            SingleLookups(
+            SequentialLookups(
                 connect: {
                     // What is wrong with the question as a whole is told before anything is sent.
                     _ = try SCIMAttribute.selection(select)
@@ -128,7 +128,7 @@ public struct SCIMDirectory: UserDirectory {
         }
         for property in [UserProperty.userPrincipalName, .mail] where property != .mail || name.contains("@") {
             let query = UserQuery(.property(property, equals: name), select: select, limit: 2)
-            var pages = PlacedPages(connect: { connection }, query: query, reading: reading, budget: budget)
+            var pages = CursorPages(connect: { connection }, query: query, reading: reading, budget: budget)
             var found: [User] = []
             while found.count < 2, let page = try await pages.next() { found += page.users }
             guard found.count < 2 else { throw DirectoryError(.ambiguous) }
@@ -159,7 +159,7 @@ public struct SCIMDirectory: UserDirectory {
 
     // MARK: Answers
 
-    static let reading = PlacedPages.Reading(
+    static let reading = CursorPages.Reading(
         request: { query, place throws(DirectoryError) in try query.scimRequest(at: place) },
         page: { answer, place throws(DirectoryError) in
             let (members, elements) = try answer.list("Resources") { $0["totalResults"]?.number?.int64 == 0 }

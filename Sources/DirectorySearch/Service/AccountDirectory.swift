@@ -21,11 +21,11 @@ extension AccountStore {
         switch settings[account.type]?.directory ?? .graph {
         case .graph: return GraphDirectory(account: account, in: self, retry: retry, budget: budget)
         case .scim:
-            let pace = RequestPace(unitsPerTenSeconds: 500, burst: 50)
+            let pace = RateLimiter(unitsPerTenSeconds: 500, burst: 50)
             return SCIMDirectory(connecting: GraphConnection.connecting(.scim, account, self, pace, retry, budget))
         case .google:
             // 2,400 questions a minute from one person.
-            let pace = RequestPace(unitsPerTenSeconds: 400, burst: 50)
+            let pace = RateLimiter(unitsPerTenSeconds: 400, burst: 50)
             return GoogleDirectory(connecting: GraphConnection.connecting(.google, account, self, pace, retry, budget))
         }
     }

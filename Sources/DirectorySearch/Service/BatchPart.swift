@@ -18,11 +18,11 @@ public import StrictJSON
 /// A part that cannot be asked, such as the person of an empty name, fails alone and is not sent.
 public struct BatchPart<Value: Sendable>: Sendable {
     /// What is asked, or why it cannot be.
-    let question: Result<BatchQuestion, DirectoryError>
+    let question: Result<BatchItem, DirectoryError>
     let read: @Sendable (GraphConnection.Answer) throws(DirectoryError) -> Value
 
     init(
-        _ question: () throws(DirectoryError) -> BatchQuestion,
+        _ question: () throws(DirectoryError) -> BatchItem,
         read: @escaping @Sendable (GraphConnection.Answer) throws(DirectoryError) -> Value
     ) {
         do throws(DirectoryError) {
@@ -48,7 +48,7 @@ public struct BatchPart<Value: Sendable>: Sendable {
     ) {
         self.init {
             () throws(DirectoryError) in
-            BatchQuestion(
+            BatchItem(
                 target: try Self.target(segments, options), isAdvanced: isAdvanced, permissions: permissions)
         } read: { answer throws(DirectoryError) in
             do {
@@ -76,7 +76,8 @@ public struct BatchPart<Value: Sendable>: Sendable {
     /// What became of this part.
     ///
     /// - Parameter place: which of the questions that were sent it was; nil when it was not sent.
-    func result(_ place: Int?, of batch: BatchAnswer, _ connection: GraphConnection) -> Result<Value, DirectoryError> {
+    func result(_ place: Int?, of batch: BatchResponse, _ connection: GraphConnection) -> Result<Value, DirectoryError>
+    {
         do throws(DirectoryError) {
             let question = try question.get()
             return .success(
@@ -95,7 +96,7 @@ extension BatchPart where Value == JSONObject {
     ) {
         self.init {
             () throws(DirectoryError) in
-            BatchQuestion(
+            BatchItem(
                 target: try Self.target(segments, options), isAdvanced: isAdvanced, permissions: permissions)
         } read: { answer throws(DirectoryError) in
             try answer.object()
@@ -114,7 +115,7 @@ extension BatchPart where Value == User {
         BatchPart {
             () throws(DirectoryError) in
             let selection = try Selection(select, expanding: expand)
-            return BatchQuestion(
+            return BatchItem(
                 target: "\(try UserPath(identifierOrName).text)?\(selection.options)",
                 isAdvanced: selection.needsAdvancedQuery, permissions: UserQuery.permissions(toRead: select))
         } read: { answer throws(DirectoryError) in
@@ -126,7 +127,7 @@ extension BatchPart where Value == User {
     public static func me(select: [String] = UserQuery.defaultProperties) -> BatchPart {
         BatchPart {
             () throws(DirectoryError) in
-            BatchQuestion(target: "me?\(try Selection(select).options)", permissions: ["User.Read"])
+            BatchItem(target: "me?\(try Selection(select).options)", permissions: ["User.Read"])
         } read: { answer throws(DirectoryError) in
             try answer.person()
         }
@@ -138,7 +139,7 @@ extension BatchPart where Value == User {
     ) -> BatchPart {
         BatchPart {
             () throws(DirectoryError) in
-            BatchQuestion(
+            BatchItem(
                 target: "\(try UserPath(identifierOrName).text)/manager?\(try Selection(select).selectOption)",
                 permissions: ["User.Read.All"])
         } read: { answer throws(DirectoryError) in
@@ -153,7 +154,7 @@ extension BatchPart where Value == UserPage {
         BatchPart {
             () throws(DirectoryError) in
             let plan = try query.plan()
-            return BatchQuestion(target: plan.target, isAdvanced: plan.isAdvanced, permissions: plan.permissions)
+            return BatchItem(target: plan.target, isAdvanced: plan.isAdvanced, permissions: plan.permissions)
         } read: { answer throws(DirectoryError) in
             var page = try answer.page().page
             if let limit = query.limit, page.users.count > limit {
@@ -171,7 +172,7 @@ extension BatchPart where Value == Int {
         BatchPart {
             () throws(DirectoryError) in
             let plan = try query.countPlan()
-            return BatchQuestion(target: plan.target, isAdvanced: true, permissions: plan.permissions)
+            return BatchItem(target: plan.target, isAdvanced: true, permissions: plan.permissions)
         } read: { answer throws(DirectoryError) in
             try answer.number()
         }
@@ -183,7 +184,7 @@ extension BatchPart where Value == UserPhoto {
     public static func photo(of identifierOrName: String) -> BatchPart {
         BatchPart {
             () throws(DirectoryError) in
-            BatchQuestion(
+            BatchItem(
                 target: "\(try UserPath(identifierOrName).text)/photo/$value",
                 permissions: ["User.ReadBasic.All", "User.Read.All"])
         } read: { answer throws(DirectoryError) in

@@ -28,7 +28,7 @@ enum BatchRequest {
 }
 
 /// A question of a batch.
-struct BatchQuestion: Sendable, Equatable {
+struct BatchItem: Sendable, Equatable {
     /// The address below the base, percent-encoded.
     var target: String
     var isAdvanced = false
@@ -37,7 +37,7 @@ struct BatchQuestion: Sendable, Equatable {
 }
 
 /// What a batch was answered, question by question, and whether any of it had to be asked for again.
-struct BatchAnswer: Sendable {
+struct BatchResponse: Sendable {
     /// In the order of the questions, each with a status of its own; nil for a question that was not answered.
     var responses: [HTTPResponse?]
     var clientRequestID = ""
@@ -49,8 +49,8 @@ extension GraphConnection {
     ///
     /// - Throws: ``DirectoryError`` when a request as a whole fails; what the transport and the authorization throw;
     ///   `CancellationError`.
-    func batch(_ questions: [BatchQuestion], budget: RetryBudget) async throws -> BatchAnswer {
-        var result = BatchAnswer(responses: [HTTPResponse?](repeating: nil, count: questions.count))
+    func batch(_ questions: [BatchItem], budget: RetryBudget) async throws -> BatchResponse {
+        var result = BatchResponse(responses: [HTTPResponse?](repeating: nil, count: questions.count))
         var start = 0
         while start < questions.count {
             let end = min(start + BatchRequest.maximumItems, questions.count)
@@ -62,7 +62,7 @@ extension GraphConnection {
 
     /// Asks the questions of one request until each is answered or no more may be waited.
     private func ask(
-        _ questions: [BatchQuestion], _ range: Range<Int>, _ budget: RetryBudget, _ result: inout BatchAnswer
+        _ questions: [BatchItem], _ range: Range<Int>, _ budget: RetryBudget, _ result: inout BatchResponse
     ) async throws {
         var pending = Array(range)
         var retries = 0
@@ -156,7 +156,7 @@ extension GraphConnection {
         else { return try await answer(to: question, budget: budget) }
         let batch = try await batch(
             [
-                BatchQuestion(
+                BatchItem(
                     target: String(ODataEscaping.address(question.address).dropFirst(base.count + 1)), isAdvanced: true,
                     permissions: question.permissions)
             ], budget: budget)
@@ -166,7 +166,7 @@ extension GraphConnection {
     /// The answer to one question of a batch.
     ///
     /// - Throws: ``DirectoryError`` when it is a failure, or is missing.
-    func answer(_ index: Int, of batch: BatchAnswer, permissions: [String]) throws(DirectoryError) -> Answer {
+    func answer(_ index: Int, of batch: BatchResponse, permissions: [String]) throws(DirectoryError) -> Answer {
         guard batch.responses.indices.contains(index), let response = batch.responses[index] else {
             throw DirectoryError(
                 .unreadable("the batch has no answer to question \(index)"), clientRequestID: batch.clientRequestID)

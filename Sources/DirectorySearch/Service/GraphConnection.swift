@@ -6,7 +6,7 @@
 public import HTTPTransport
 
 /// What a connection asks for when it needs an access token.
-public enum AuthorizationDemand: Sendable, Equatable {
+public enum TokenRequirement: Sendable, Equatable {
     /// A token that is valid now.
     case current
     /// A new token: this one was refused although it seemed valid.
@@ -16,7 +16,7 @@ public enum AuthorizationDemand: Sendable, Equatable {
     case claims(String, rejected: String)
 }
 
-extension AuthorizationDemand: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension TokenRequirement: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// What is asked for, without the token.
     public var description: String {
         switch self {
@@ -36,7 +36,7 @@ extension AuthorizationDemand: CustomStringConvertible, CustomDebugStringConvert
 /// The access token goes to the scheme, host and port of the address given here and to no other place.
 public struct GraphConnection: Sendable {
     /// Gives the access token for a request, without the word `Bearer`. What it throws is given to the caller as it is.
-    public typealias Authorization = @Sendable (AuthorizationDemand) async throws -> String
+    public typealias Authorization = @Sendable (TokenRequirement) async throws -> String
 
     /// The address below which everything is, without a slash at the end, such as `https://graph.microsoft.com/v1.0`.
     public let base: String
@@ -49,7 +49,7 @@ public struct GraphConnection: Sendable {
     /// One budget for all waits; nil gives each operation its own of ``RetryPolicy/totalDelay``.
     public var budget: RetryBudget?
     /// How fast many people are looked up; shared by all operations of the connection.
-    public var pace = RequestPace()
+    public var pace = RateLimiter()
     /// The most bytes that one answer may have.
     public var maximumAnswerSize = 16 << 20
     /// The time for one request, from the call to the last byte of the answer.

@@ -14,14 +14,14 @@ extension GraphDirectory {
     public init(
         account: Account, in store: AccountStore, retry: RetryPolicy = RetryPolicy(), budget: RetryBudget? = nil
     ) {
-        self.init(connecting: GraphConnection.connecting(.graph, account, store, RequestPace(), retry, budget))
+        self.init(connecting: GraphConnection.connecting(.graph, account, store, RateLimiter(), retry, budget))
     }
 }
 
 extension GraphConnection {
     /// Gives the connection to the directory of an account, with the address that its type's settings name.
     static func connecting(
-        _ kind: AccountType.Directory, _ account: Account, _ store: AccountStore, _ pace: RequestPace,
+        _ kind: AccountType.Directory, _ account: Account, _ store: AccountStore, _ pace: RateLimiter,
         _ retry: RetryPolicy, _ budget: RetryBudget?
     ) -> @Sendable () async throws -> GraphConnection {
         return {
@@ -69,8 +69,8 @@ extension GraphConnection {
             }
             connection.budget = budget
             connection.pace = pace
-            connection.sleep = store.surroundings.sleep
-            connection.now = store.surroundings.now
+            connection.sleep = store.dependencies.sleep
+            connection.now = store.dependencies.now
             return connection
         }
     }

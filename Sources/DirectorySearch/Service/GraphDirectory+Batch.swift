@@ -56,7 +56,7 @@ extension GraphDirectory {
 
 /// Which question of a batch each part became. Those that cannot be asked became none.
 private struct SentParts {
-    private(set) var questions: [BatchQuestion] = []
+    private(set) var questions: [BatchItem] = []
     private var places: [Int?] = []
     private var position = 0
 
@@ -72,7 +72,7 @@ private struct SentParts {
     mutating func rewind() { position = 0 }
 
     mutating func take<Value>(
-        _ part: BatchPart<Value>, _ answer: BatchAnswer, _ connection: GraphConnection
+        _ part: BatchPart<Value>, _ answer: BatchResponse, _ connection: GraphConnection
     ) -> Result<Value, DirectoryError> {
         defer { position += 1 }
         return part.result(places[position], of: answer, connection)

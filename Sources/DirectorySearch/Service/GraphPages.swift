@@ -14,7 +14,7 @@ struct GraphPages: UserPageSource {
     private var budget: RetryBudget?
     private var place = Place.beginning
     private var guardian = LoopGuard()
-    private var given = GivenPeople()
+    private var given = SeenUsers()
     private var count = 0
     private var restarts = 0
 
@@ -114,7 +114,7 @@ extension GraphConnection.Answer {
 }
 
 /// Whom a search has given already, so that nobody comes twice when it has to begin anew.
-private struct GivenPeople: Sendable {
+private struct SeenUsers: Sendable {
     /// For more people than this no search begins anew: memory must not grow with a directory.
     private static let maximum = 250_000
 

@@ -38,7 +38,7 @@ final class ContentReader {
     /// How much of the present part was read.
     private var position: Int64 = 0
     private var descriptor: Int32?
-    private var feed: ChunkFeed?
+    private var feed: UploadStream?
 
     /// Looks at every file, so that one that is missing stops the request before anything is sent.
     init(_ content: HTTPBody, wake: @escaping @Sendable () -> Void) throws(HTTPFileError) {
@@ -147,7 +147,7 @@ final class ContentReader {
     }
 
     private func read(_ source: ChunkSource, into buffer: UnsafeMutableRawBufferPointer) -> Found {
-        let feed = feed ?? ChunkFeed(source, wake: wake)
+        let feed = feed ?? UploadStream(source, wake: wake)
         self.feed = feed
         switch feed.take(into: buffer) {
         case .bytes(let count):

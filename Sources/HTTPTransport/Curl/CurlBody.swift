@@ -7,11 +7,11 @@
 /// The reader's end of a streamed answer. Its transfer ends with it.
 final class CurlBody: ResponseBodySource {
     private let channel: BodyChannel
-    private let mark: CancellationMark
+    private let mark: CancellationFlag
     /// Kept, because the thread ends with the transport.
     private let transport: CurlTransport
 
-    init(_ channel: BodyChannel, _ mark: CancellationMark, of transport: CurlTransport) {
+    init(_ channel: BodyChannel, _ mark: CancellationFlag, of transport: CurlTransport) {
         self.channel = channel
         self.mark = mark
         self.transport = transport

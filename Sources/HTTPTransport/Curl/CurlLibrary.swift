@@ -15,13 +15,13 @@ enum CurlLibrary {
         guard ccurl_is_available() != 0, ccurl_global_init() == CURLE_OK else { return false }
         // OpenSSL frees its state in an exit handler of its own while other threads still run. Handlers run in reverse
         // order, so this one comes before it: from then on no transport's thread enters libcurl again.
-        atexit { ExitGate.close() }
+        atexit { ShutdownLatch.close() }
         return true
     }()
 }
 
 /// Keeps the transports' threads out of libcurl once the process has begun to exit.
-enum ExitGate {
+enum ShutdownLatch {
     // Never freed, so that it outlives every thread; the lock is made for use by many.
     private nonisolated(unsafe) static let lock: UnsafeMutablePointer<pthread_rwlock_t> = {
         let lock = UnsafeMutablePointer<pthread_rwlock_t>.allocate(capacity: 1)

@@ -7,10 +7,10 @@ import Synchronization
 /// may call.
 final class CurlThread: Sendable {
     private struct State {
-        var submitted: [Submission] = []
-        var cancelled: [CancellationMark] = []
+        var submitted: [PendingRequest] = []
+        var cancelled: [CancellationFlag] = []
         /// Transfers that can go on: there is room for what comes, or something to send.
-        var ready: [CancellationMark] = []
+        var ready: [CancellationFlag] = []
         var multi: WakeableMulti?
         var isStarted = false
         var isStopped = false
@@ -34,7 +34,7 @@ final class CurlThread: Sendable {
     }
 
     /// Gives the worker a request. Its continuation is always resumed.
-    func submit(_ submission: Submission) {
+    func submit(_ submission: PendingRequest) {
         let mustStart = state.withLock { state in
             state.submitted.append(submission)
             wake(&state)
@@ -54,7 +54,7 @@ final class CurlThread: Sendable {
     }
 
     /// Tells the worker to stop a request.
-    func cancel(_ mark: CancellationMark) {
+    func cancel(_ mark: CancellationFlag) {
         mark.set()
         state.withLock { state in
             // A request that the worker has not seen yet is found by its mark.
@@ -65,7 +65,7 @@ final class CurlThread: Sendable {
     }
 
     /// Tells the worker that a transfer that waits can go on, or that its content now goes to a file.
-    func goOn(_ mark: CancellationMark) {
+    func goOn(_ mark: CancellationFlag) {
         state.withLock { state in
             guard state.isStarted else { return }
             state.ready.append(mark)
@@ -120,11 +120,11 @@ final class CurlThread: Sendable {
                 ccurl_is_available() == 0
                     ? "libcurl is not on this machine; install the package libcurl4." : "libcurl could not be set up.")
         }
-        guard let multi = ExitGate.pass({ curl_multi_init() }) else {
+        guard let multi = ShutdownLatch.pass({ curl_multi_init() }) else {
             return failAll("There is no memory left for a connection.")
         }
         state.withLock { $0.multi = WakeableMulti(handle: multi) }
-        let worker = ExitGate.pass {
+        let worker = ShutdownLatch.pass {
             CurlWorker(
                 multi: multi, caFile: caFile, clientCertificate: clientCertificate,
                 system: system ?? SystemCertificates(),
@@ -142,7 +142,7 @@ final class CurlThread: Sendable {
                 return (state.submitted, state.cancelled, state.ready, state.isStopped)
             }
             if isStopped && submitted.isEmpty { break }
-            let patience = ExitGate.pass {
+            let patience = ShutdownLatch.pass {
                 worker.accept(submitted, cancelled: cancelled)
                 worker.goOn(ready)
                 worker.perform()
@@ -152,7 +152,7 @@ final class CurlThread: Sendable {
             _ = curl_multi_poll(multi, nil, 0, patience, nil)
         }
         state.withLock { $0.multi = nil }
-        ExitGate.pass {
+        ShutdownLatch.pass {
             worker.close()
             _ = curl_multi_cleanup(multi)
         }

@@ -8,7 +8,7 @@ internal import CCurl
 
 /// One exchange on one libcurl handle. Lives on the worker's thread only.
 final class CurlTransfer {
-    let submission: Submission
+    let submission: PendingRequest
     let handle: UnsafeMutableRawPointer
     private(set) var head = ResponseHead()
     /// The content of an answer that is given whole.
@@ -48,9 +48,9 @@ final class CurlTransfer {
     ///
     /// - Parameter goOn: Called, from any thread, when a transfer whose content was not there yet can go on.
     init(
-        _ submission: Submission, on handle: UnsafeMutableRawPointer, certificates: TrustedCertificates,
+        _ submission: PendingRequest, on handle: UnsafeMutableRawPointer, certificates: TrustedCertificates,
         _ extent: TrustedCertificates.Extent, clientCertificate: ClientCertificate?,
-        goOn: @escaping @Sendable (CancellationMark) -> Void
+        goOn: @escaping @Sendable (CancellationFlag) -> Void
     ) throws(HTTPFileError) {
         self.extent = extent
         self.certificates = certificates

@@ -35,7 +35,7 @@ public final class CurlTransport: HTTPTransport {
     ///   - clientCertificate: By what this machine proves who it is to https servers that ask. Where it cannot be used,
     ///     requests to servers end with `invalidRequest`.
     public convenience init(
-        userAgent: String = "directory", caFile: String? = nil, clientCertificate: ClientCertificate? = nil
+        userAgent: String = "lodge", caFile: String? = nil, clientCertificate: ClientCertificate? = nil
     ) {
         self.init(
             userAgent: userAgent, caFile: caFile, clientCertificate: clientCertificate, system: nil)
@@ -70,8 +70,8 @@ public final class CurlTransport: HTTPTransport {
     public func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         let time = TimeLimit(request, isStreamed: false)
         var (response, url) = try await follow(request) { current in
-            let plan = try RequestPlan(current, userAgent: userAgent)
-            let mark = CancellationMark()
+            let plan = try CurlRequest(current, userAgent: userAgent)
+            let mark = CancellationFlag()
             return try await withTaskCancellationHandler {
                 try await withCheckedThrowingContinuation { continuation in
                     thread.submit(time.submission(plan, mark, nil, .whole(continuation)))
@@ -97,7 +97,7 @@ public final class CurlTransport: HTTPTransport {
         let meter = progress.map { ProgressMeter($0) }
         do {
             let (answer, url) = try await follow(request) { current in
-                let plan = try RequestPlan(current, userAgent: userAgent, isStreamed: true)
+                let plan = try CurlRequest(current, userAgent: userAgent, isStreamed: true)
                 return try await open(plan, time, meter)
             } redirect: { answer, current in
                 guard let next = try current.redirected(by: answer.head) else { return nil }
@@ -120,8 +120,8 @@ public final class CurlTransport: HTTPTransport {
         let body: CurlBody
     }
 
-    private func open(_ plan: RequestPlan, _ time: TimeLimit, _ meter: ProgressMeter?) async throws -> Streamed {
-        let mark = CancellationMark()
+    private func open(_ plan: CurlRequest, _ time: TimeLimit, _ meter: ProgressMeter?) async throws -> Streamed {
+        let mark = CancellationFlag()
         let channel = BodyChannel()
         let head = try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in

@@ -21,18 +21,18 @@ final class CurlWorker {
     private var running: [UnsafeMutableRawPointer: CurlTransfer] = [:]
     private var runningPerOrigin: [String: Int] = [:]
     private let isStreaming: Bool
-    private var waiting = WaitingLine()
+    private var waiting = RequestQueue()
     private var idleHandles: [UnsafeMutableRawPointer] = []
     private var earliestDeadline: ContinuousClock.Instant?
     private var earliestSilence: ContinuousClock.Instant?
-    private let wake: @Sendable (CancellationMark) -> Void
+    private let wake: @Sendable (CancellationFlag) -> Void
 
     /// - Parameters:
     ///   - isStreaming: Whether it is for answers that are streamed.
     ///   - wake: Brings the mark back to ``goOn(_:)``, from any thread.
     init(
         multi: UnsafeMutableRawPointer, caFile: String?, clientCertificate: ClientCertificate?,
-        system: SystemCertificates, isStreaming: Bool, wake: @escaping @Sendable (CancellationMark) -> Void
+        system: SystemCertificates, isStreaming: Bool, wake: @escaping @Sendable (CancellationFlag) -> Void
     ) {
         self.multi = multi
         self.caFile = caFile
@@ -56,7 +56,7 @@ final class CurlWorker {
     }
 
     /// Takes new requests and cancellations.
-    func accept(_ submissions: [Submission], cancelled: [CancellationMark]) {
+    func accept(_ submissions: [PendingRequest], cancelled: [CancellationFlag]) {
         for submission in submissions {
             if submission.mark.isSet {
                 submission.finish(.failure(CancellationError()))
@@ -70,7 +70,7 @@ final class CurlWorker {
     }
 
     /// Lets transfers go on that waited for a reader, or for something to send.
-    func goOn(_ ready: [CancellationMark]) {
+    func goOn(_ ready: [CancellationFlag]) {
         guard !ready.isEmpty else { return }
         let ready = Set(ready.map(ObjectIdentifier.init))
         for transfer in running.values where ready.contains(ObjectIdentifier(transfer.submission.mark)) {
@@ -123,7 +123,7 @@ final class CurlWorker {
         return running.count < Self.maximumTransfers && runningPerOrigin[origin, default: 0] < most
     }
 
-    private func start(_ submission: Submission, trusting extent: TrustedCertificates.Extent? = nil) {
+    private func start(_ submission: PendingRequest, trusting extent: TrustedCertificates.Extent? = nil) {
         let trusted: TrustedCertificates
         switch certificates(addingFile: submission.plan.trust.caFile ?? caFile) {
         case .success(let certificates): trusted = certificates
@@ -205,7 +205,7 @@ final class CurlWorker {
         }
     }
 
-    private func end(where isEnding: (Submission) -> Bool, _ finish: (Submission) -> Void) {
+    private func end(where isEnding: (PendingRequest) -> Bool, _ finish: (PendingRequest) -> Void) {
         for transfer in running.values where isEnding(transfer.submission) {
             detach(transfer, keepingHandle: true)
             finish(transfer.submission)

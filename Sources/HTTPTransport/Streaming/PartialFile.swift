@@ -221,7 +221,7 @@ final class PartialFile: Sendable {
             fields["Accept-Ranges"]?.lowercased() != "none"
         else { return nil }
         if let tag = fields["ETag"] {
-            return tag.hasPrefix("\"") && tag.utf8.count <= 1024 && RequestPlan.isFieldValue(tag) ? tag : nil
+            return tag.hasPrefix("\"") && tag.utf8.count <= 1024 && CurlRequest.isFieldValue(tag) ? tag : nil
         }
         // A date is strong once it is a minute old: then nothing else can have the same.
         guard let text = fields["Last-Modified"], let modified = HTTPDate.parse(text),
@@ -233,7 +233,7 @@ final class PartialFile: Sendable {
     private static func validator(in mark: String, of address: String) -> String? {
         guard let content = FileManager.default.contents(atPath: mark), content.count <= 2048 else { return nil }
         let lines = String(decoding: content, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
-        guard lines.count == 3, lines[0] == address, !lines[1].isEmpty, RequestPlan.isFieldValue(String(lines[1]))
+        guard lines.count == 3, lines[0] == address, !lines[1].isEmpty, CurlRequest.isFieldValue(String(lines[1]))
         else {
             return nil
         }

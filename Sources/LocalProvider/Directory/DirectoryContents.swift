@@ -2,12 +2,12 @@
 ///
 /// A value, so that an answer is made of one state while others change the directory.
 struct DirectoryContents: Sendable {
-    let invented: People
-    /// The place of each person's names, as in ``People/pairs``; irregular for whoever was added, changed or deleted.
+    let invented: UserTable
+    /// The place of each person's names, as in ``UserTable/pairs``; irregular for whoever was added, changed or deleted.
     private(set) var pairs: [UInt16]
     /// The places of everybody who is not as they were invented, ascending: the special people too.
     private(set) var irregular: [Int]
-    private var altered: [Int: Person] = [:]
+    private var altered: [Int: StoredUser] = [:]
     private var byKey: [String: Int] = [:]
     private(set) var removals: [Int: Removal] = [:]
     private(set) var changes = ChangeLog()
@@ -23,10 +23,10 @@ struct DirectoryContents: Sendable {
     /// How long a deleted person can be restored, in seconds: 30 days.
     static let retention = 30 * 86_400
 
-    init(_ people: People) {
+    init(_ people: UserTable) {
         invented = people
         pairs = people.pairs
-        irregular = people.pairs.indices.filter { people.pairs[$0] == People.irregular }
+        irregular = people.pairs.indices.filter { people.pairs[$0] == UserTable.irregular }
     }
 
     /// How many places there are, those of deleted people included.
@@ -36,7 +36,7 @@ struct DirectoryContents: Sendable {
     var count: Int { pairs.count - removals.count }
 
     /// The person at this place, deleted or not.
-    subscript(index: Int) -> Person { altered[index] ?? invented[index] }
+    subscript(index: Int) -> StoredUser { altered[index] ?? invented[index] }
 
     func isPresent(_ index: Int) -> Bool { removals[index] == nil }
 
@@ -69,11 +69,11 @@ struct DirectoryContents: Sendable {
     }
 
     /// Everybody who is there. Of a large directory this takes much memory.
-    var all: [Person] { (0..<places).filter { isPresent($0) }.map { self[$0] } }
+    var all: [StoredUser] { (0..<places).filter { isPresent($0) }.map { self[$0] } }
 
     // MARK: Changes
 
-    private mutating func set(_ person: Person, at index: Int) {
+    private mutating func set(_ person: StoredUser, at index: Int) {
         if let old = altered[index] {
             byKey[old.id.lowercased()] = nil
             byKey[old.userPrincipalName.lowercased()] = nil
@@ -85,7 +85,7 @@ struct DirectoryContents: Sendable {
     }
 
     private mutating func makeIrregular(_ index: Int) {
-        pairs[index] = People.irregular
+        pairs[index] = UserTable.irregular
         // Binary search: there may be many.
         var (low, high) = (0, irregular.count)
         while low < high {
@@ -96,16 +96,16 @@ struct DirectoryContents: Sendable {
     }
 
     /// Adds a person; nil when the identifier or the user principal name is taken.
-    mutating func add(_ person: Person) -> Int? {
+    mutating func add(_ person: StoredUser) -> Int? {
         guard index(of: person.id) == nil, index(of: person.userPrincipalName) == nil else { return nil }
-        pairs.append(People.irregular)
+        pairs.append(UserTable.irregular)
         set(person, at: places - 1)
         changes.add(places - 1, properties: nil)
         return places - 1
     }
 
     /// Replaces a person. The user principal name must be free.
-    mutating func change(_ index: Int, to person: Person) -> Bool {
+    mutating func change(_ index: Int, to person: StoredUser) -> Bool {
         let old = self[index]
         guard isPresent(index), person.id == old.id else { return false }
         if let taken = self.index(of: person.userPrincipalName), taken != index { return false }

@@ -8,7 +8,7 @@ import OAuth2AccountStore
 import StrictJSON
 
 // The same people as the users of Google's Directory API, version 1, for reading only.
-extension ProviderCore {
+extension ProviderState {
     /// Why a request is refused, in the API's words.
     private struct GoogleFailure: Error {
         var status: Int
@@ -96,14 +96,14 @@ extension ProviderCore {
         }
         // A token belongs to its query.
         let identity = "google \(generation) \(fields["query"] ?? "") \(fields["orderBy"] ?? "") \(descending)"
-        var position = PeopleSelection.Position()
+        var position = UserSelection.Position()
         if let text = fields["pageToken"] {
             guard let token = PageToken(text, for: identity), token.kind == .page, token.numbers.count == 2 else {
                 throw .invalid("Invalid Input: pageToken")
             }
             position = .init(invented: token.numbers[0], irregular: token.numbers[1])
         }
-        let page = PeopleSelection(contents, filter: filter, search: nil)
+        let page = UserSelection(contents, filter: filter, search: nil)
             .page(from: position, count: limit, order: order)
         var object: JSONObject = ["kind": "admin#directory#users", "etag": "\"local\""]
         // Nobody is no list, not an empty one.
@@ -130,14 +130,14 @@ extension ProviderCore {
         return contents.index(signingInAs: key)
     }
 
-    private static func user(_ person: Person, _ index: Int) -> JSONObject {
+    private static func user(_ person: StoredUser, _ index: Int) -> JSONObject {
         var name = JSONObject()
         if let text = person.givenName { name.append("givenName", .string(text)) }
         if let text = person.surname { name.append("familyName", .string(text)) }
         if let text = person.displayName { name.append("fullName", .string(text)) }
         var object: JSONObject = [
             "kind": "admin#directory#user",
-            "id": .string(keyPrefix + Invention.padded(UInt64(index), to: 16)),
+            "id": .string(keyPrefix + SampleUsers.padded(UInt64(index), to: 16)),
             "etag": .string("\"\(person.id.prefix(8))\""), "primaryEmail": .string(person.userPrincipalName),
             "name": .object(name), "isAdmin": false, "isDelegatedAdmin": false,
             "suspended": .bool(!person.accountEnabled), "archived": false, "customerId": "C0local00",

@@ -3,7 +3,7 @@ import OAuth2AccountStore
 import StrictJSON
 
 // JSON batching: at most 20 requests, answered each on its own.
-extension ProviderCore {
+extension ProviderState {
     /// One request of a batch.
     private struct Item {
         var id: String
@@ -12,7 +12,7 @@ extension ProviderCore {
     }
 
     func batch(
-        _ request: LoopbackRequest, _ outer: GraphRequest, _ caller: GraphCaller, _ wire: GraphWire
+        _ request: LoopbackRequest, _ outer: GraphRequest, _ caller: GraphPrincipal, _ wire: GraphWire
     ) -> LoopbackResponse {
         guard outer.method == "POST" else { return wire.failure(.wrongMethod) }
         let items: [Item]
@@ -24,8 +24,8 @@ extension ProviderCore {
         var statuses: [String: Int] = [:]
         var responses: [JSONValue] = []
         for (place, item) in items.enumerated() {
-            var charge: GraphCharge?
-            let answer: GraphAnswer
+            var charge: QuotaCharge?
+            let answer: GraphResponse
             if item.dependsOn.contains(where: { (statuses[$0] ?? 400) >= 400 }) {
                 answer = .failure(
                     GraphFailure(

@@ -9,7 +9,7 @@ import OAuth2AccountStore
 import StrictJSON
 
 // Graph on the wire: faults first, then the token, the quota and the directory.
-extension ProviderCore {
+extension ProviderState {
     func directory(_ request: LoopbackRequest, _ note: inout Note) -> LoopbackResponse {
         let version = request.path.hasPrefix("/beta/") ? "beta" : "v1.0"
         let graphRequest = GraphRequest(
@@ -26,10 +26,10 @@ extension ProviderCore {
         wire.fault = fault
         if let fault, let response = played(fault, graphRequest, wire) { return response }
 
-        let caller: GraphCaller
+        let caller: GraphPrincipal
         switch bearer(request.fields) {
         case .good(let authorization):
-            caller = GraphCaller(
+            caller = GraphPrincipal(
                 person: authorization.person, permissions: Set(authorization.scopes.map(Scopes.permission)))
             wire.application = authorization.clientID
         case .missing: return unauthenticated("Access token is empty.", wire)
@@ -44,7 +44,7 @@ extension ProviderCore {
     }
 
     /// The directory's answer; what it changes is changed.
-    func answer(_ request: GraphRequest, _ caller: GraphCaller) -> GraphAnswer {
+    func answer(_ request: GraphRequest, _ caller: GraphPrincipal) -> GraphResponse {
         let now = now
         let (contents, generation) = state.withLock { ($0.directory, $0.generation) }
         var resources = GraphResources(contents)
@@ -78,10 +78,10 @@ extension ProviderCore {
         return response
     }
 
-    // MARK: Faults
+    // MARK: Injected errors
 
     /// Whether a fault fits the request: some wait for a list, a page token, a delta token or a batch.
-    private static func canPlay(_ fault: Faults.Name, _ request: GraphRequest) -> Bool {
+    private static func canPlay(_ fault: InjectedErrors.Name, _ request: GraphRequest) -> Bool {
         let path = request.path.lowercased()
         switch fault {
         case .directoryBatchOrder, .directoryBatch429, .directoryBatchMissing: return path == "/$batch"
@@ -104,7 +104,7 @@ extension ProviderCore {
 
     /// The answer to a fault that needs no directory; nil for those that change its answer.
     private func played(
-        _ fault: Faults.Entry, _ request: GraphRequest, _ wire: GraphWire
+        _ fault: InjectedErrors.Entry, _ request: GraphRequest, _ wire: GraphWire
     ) -> LoopbackResponse? {
         switch fault.name {
         case .directory401: return unauthenticated("A fault that is played.", wire)
@@ -161,7 +161,7 @@ extension ProviderCore {
     }
 
     /// The faults that are plain errors.
-    private static func failure(of fault: Faults.Entry, _ request: GraphRequest) -> GraphFailure? {
+    private static func failure(of fault: InjectedErrors.Entry, _ request: GraphRequest) -> GraphFailure? {
         func coded(_ failure: GraphFailure) -> GraphFailure {
             var failure = failure
             if let code = fault.value { failure.code = code }

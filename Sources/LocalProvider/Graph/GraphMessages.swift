@@ -23,7 +23,7 @@ struct GraphRequest: Sendable {
 }
 
 /// What the directory answers.
-enum GraphAnswer: Sendable {
+enum GraphResponse: Sendable {
     case json(JSONObject)
     /// A list and how it may be disturbed by a fault: `value` and `@odata.nextLink` stand in it.
     case list(JSONObject)
@@ -103,7 +103,7 @@ struct GraphFailure: Error, Sendable, Equatable {
 }
 
 /// Who asks, and what the token allows.
-struct GraphCaller: Sendable {
+struct GraphPrincipal: Sendable {
     /// The place of the signed-in person; nil for an application of its own.
     var person: Int?
     /// The permissions, without a resource's prefix.

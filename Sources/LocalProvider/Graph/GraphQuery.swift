@@ -10,7 +10,7 @@ struct GraphQuery: Sendable {
     var top = 100
     var countsTotal = false
     /// Where the page begins.
-    var position = PeopleSelection.Position()
+    var position = UserSelection.Position()
     var expand: Expansion?
     /// What `$deltatoken` said.
     var deltaToken: String?
@@ -62,7 +62,7 @@ struct GraphQuery: Sendable {
     }
 
     /// The link to the page that begins at this place, with the other options as they were sent.
-    static func link(_ request: GraphRequest, _ position: PeopleSelection.Position, generation: Int) -> String {
+    static func link(_ request: GraphRequest, _ position: UserSelection.Position, generation: Int) -> String {
         let token = PageToken(kind: .page, numbers: [position.invented, position.irregular])
             .encoded(for: RawQuery.identity(request, generation))
         let query = RawQuery.without(["skiptoken"], request.query) + ["$skiptoken=\(token)"]

@@ -7,7 +7,7 @@ struct QuotaWindow: Sendable, Equatable {
 }
 
 /// What a request costs and what is left, for the fields of its answer.
-struct GraphCharge: Sendable, Equatable {
+struct QuotaCharge: Sendable, Equatable {
     var units: Int
     /// The used part of the quota in hundredths; nil without a quota.
     var percentage: Int?
@@ -33,10 +33,10 @@ extension GraphRequest {
     }
 }
 
-extension ProviderCore {
+extension ProviderState {
     /// Takes the units of a request from the application's quota.
-    func charge(_ request: GraphRequest, to application: String) -> GraphCharge {
-        var charge = GraphCharge(units: request.resourceUnits)
+    func charge(_ request: GraphRequest, to application: String) -> QuotaCharge {
+        var charge = QuotaCharge(units: request.resourceUnits)
         guard let quota = configuration.quota.map({ max(1, $0) }) else { return charge }
         let now = now
         return state.withLock { state in

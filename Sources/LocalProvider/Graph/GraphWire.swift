@@ -13,9 +13,9 @@ struct GraphWire {
     let clientRequestID: String
     let now: Int
     /// The fault that changes the answer.
-    var fault: Faults.Entry?
+    var fault: InjectedErrors.Entry?
     /// The cost; nil before the request is read.
-    var charge: GraphCharge?
+    var charge: QuotaCharge?
     /// Who is throttled, for the field that says so.
     var application = "00000000-0000-0000-0000-000000000000"
 
@@ -92,7 +92,7 @@ struct GraphWire {
         }
     }
 
-    func response(to answer: GraphAnswer, request: GraphRequest) -> LoopbackResponse {
+    func response(to answer: GraphResponse, request: GraphRequest) -> LoopbackResponse {
         var response: LoopbackResponse
         switch answer {
         case .failure(let failure): response = self.failure(failure)
@@ -118,7 +118,7 @@ struct GraphWire {
         return response
     }
 
-    // MARK: Faults
+    // MARK: Injected errors
 
     /// The faults of the bytes.
     func disturb(_ response: inout LoopbackResponse) {
@@ -157,7 +157,7 @@ struct GraphWire {
     }
 
     /// One answer within a batch.
-    func batchItem(id: String, _ answer: GraphAnswer, _ charge: GraphCharge?) -> JSONObject {
+    func batchItem(id: String, _ answer: GraphResponse, _ charge: QuotaCharge?) -> JSONObject {
         var headers: JSONObject = ["Cache-Control": "no-cache", "OData-Version": "4.0"]
         if let charge { headers.append("x-ms-resource-unit", .string(String(charge.units))) }
         var status = 200

@@ -7,7 +7,7 @@ import HTTPTransport
 import OAuth2AccountStore
 
 // The authorization endpoint. RFC 6749 section 4.1, RFC 7636, RFC 9207, OpenID Connect Core section 3.1.2.
-extension ProviderCore {
+extension ProviderState {
     func authorize(query: String) -> LoopbackResponse {
         guard let parameters = FormFields(parsing: query) else {
             return errorPage("The request is not percent-encoded UTF-8.")

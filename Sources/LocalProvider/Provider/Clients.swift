@@ -79,7 +79,7 @@ struct OAuthFailure: Error, Equatable {
     static let server = OAuthFailure(status: 500, code: "server_error", description: "The provider failed.")
 }
 
-extension ProviderCore {
+extension ProviderState {
     /// The client that a form request comes from: `client_secret_basic`, `client_secret_post` or none.
     func client(_ form: FormFields, _ fields: HTTPFields) throws(OAuthFailure) -> RegisteredClient {
         let header = fields.values(for: "Authorization")

@@ -26,7 +26,7 @@ struct DeviceRequest: Sendable, Equatable {
 }
 
 // Device authorization. RFC 8628.
-extension ProviderCore {
+extension ProviderState {
     /// Letters that are no vowels, so that no words come about, and that look like nothing else. RFC 8628 section 6.1.
     private static let userCodeLetters = Array("BCDFGHJKLMNPQRSTVWXZ")
 

@@ -1,7 +1,7 @@
 // Changes of the directory by whoever runs the provider. Delta queries tell of them.
 extension LoopbackProvider {
     /// The person with this identifier or user principal name, whatever its case; nil when there is none.
-    public func person(_ key: String) -> Person? {
+    public func person(_ key: String) -> StoredUser? {
         core.state.withLock { state in state.directory.index(of: key).map { state.directory[$0] } }
     }
 
@@ -9,7 +9,7 @@ extension LoopbackProvider {
     ///
     /// - Returns: Whether that was possible: the identifier and the user principal name must be free.
     @discardableResult
-    public func addPerson(_ person: Person) -> Bool {
+    public func addPerson(_ person: StoredUser) -> Bool {
         core.state.withLock { $0.directory.add(person) != nil }
     }
 
@@ -17,7 +17,7 @@ extension LoopbackProvider {
     ///
     /// - Returns: Whether there is such a person and the new user principal name is free.
     @discardableResult
-    public func changePerson(_ key: String, _ change: (inout Person) -> Void) -> Bool {
+    public func changePerson(_ key: String, _ change: (inout StoredUser) -> Void) -> Bool {
         core.state.withLock { state in
             guard let index = state.directory.index(of: key) else { return false }
             var person = state.directory[index]

@@ -9,7 +9,7 @@ import OAuth2AccountStore
 import StrictJSON
 
 // Discovery, keys, user info, revocation and sign-out.
-extension ProviderCore {
+extension ProviderState {
     /// RFC 8414 section 2 and OpenID Connect Discovery section 3.
     func metadata() -> JSONObject {
         let issuer = issuer

@@ -42,7 +42,7 @@ public final class LoopbackProvider: Sendable {
         /// Is told of each request after its answer is made. It is called on any thread and must not block.
         public var onRequest: (@Sendable (LoggedRequest) -> Void)?
         /// The faults to begin with.
-        public var faults = Faults()
+        public var faults = InjectedErrors()
         /// The clients. The first one is the public client of ``LoopbackProvider/clientID``.
         public var clients = [Self.publicClient, Self.confidentialClient]
         /// The RSA key to sign ID tokens with; nil makes one at the first sign-in, which takes a tenth of a second or so.
@@ -59,22 +59,22 @@ public final class LoopbackProvider: Sendable {
         /// The defaults: 300 people, a free port, tokens for an hour.
         public init() {}
 
-        /// The public client `directory`, which answers on loopback.
-        public static let publicClient = RegisteredClient(id: "directory", name: "Directory")
+        /// The public client `lodge`, which answers on loopback.
+        public static let publicClient = RegisteredClient(id: "lodge", name: "Lodge")
 
-        /// The confidential client `directory-confidential`. Its secret is `not-a-secret`, for everybody to know.
+        /// The confidential client `lodge-confidential`. Its secret is `not-a-secret`, for everybody to know.
         public static let confidentialClient = RegisteredClient(
-            id: "directory-confidential", name: "Directory (confidential)", secret: "not-a-secret")
+            id: "lodge-confidential", name: "Lodge (confidential)", secret: "not-a-secret")
     }
 
-    let core: ProviderCore
+    let core: ProviderState
     private let listener: LoopbackListener
 
     /// Opens the port and begins to answer. The signing key is made in the background at the first sign-in.
     ///
     /// - Throws: `LoopbackError` when the port cannot be opened.
     public init(configuration: Configuration = .init()) async throws {
-        let core = ProviderCore(configuration)
+        let core = ProviderState(configuration)
         let listener = try LoopbackListener(port: configuration.port, limits: .server) { await core.answer($0) }
         core.begin(port: listener.port)
         self.core = core
@@ -94,7 +94,7 @@ public final class LoopbackProvider: Sendable {
     public var clientID: String { core.configuration.clients.first?.id ?? "" }
 
     /// The people of the directory. They are made when asked for: of a large directory this takes time and memory.
-    public var people: [Person] { core.contents.all }
+    public var people: [StoredUser] { core.contents.all }
 
     /// How many people the directory has.
     public var peopleCount: Int { core.contents.count }
@@ -134,10 +134,10 @@ public final class LoopbackProvider: Sendable {
     public func revokeGrants() { core.state.withLock { $0.grants.endAll() } }
 
     /// Replaces the faults.
-    public func setFaults(_ faults: Faults) { core.state.withLock { $0.faults = faults } }
+    public func setFaults(_ faults: InjectedErrors) { core.state.withLock { $0.faults = faults } }
 
     /// The faults that still play, with what is left of their numbers.
-    public var faults: Faults { core.state.withLock { $0.faults } }
+    public var faults: InjectedErrors { core.state.withLock { $0.faults } }
 
     /// A URL of fixed text and a number, which always is one.
     private static func url(_ text: String) -> URL { URL(string: text) ?? URL(filePath: "/") }

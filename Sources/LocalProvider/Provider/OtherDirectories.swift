@@ -2,14 +2,14 @@ import HTTPTransport
 import OAuth2AccountStore
 
 // What the directories of other protocols share.
-extension ProviderCore {
+extension ProviderState {
     /// How one of them writes an error.
     typealias ErrorWriter = (_ status: Int, _ message: String) -> LoopbackResponse
 
     /// Answers with the faults of the directory that every protocol can have: statuses and broken answers.
     func answer(
         _ request: LoopbackRequest, _ note: inout Note, error: ErrorWriter,
-        _ answer: (GraphCaller) -> LoopbackResponse
+        _ answer: (GraphPrincipal) -> LoopbackResponse
     ) -> LoopbackResponse {
         let fault = state.withLock { $0.faults.take("directory-") { Self.isCommon($0) } }
         note.fault = fault?.name
@@ -17,7 +17,7 @@ extension ProviderCore {
         let message: String
         switch bearer(request.fields) {
         case .good(let authorization):
-            let caller = GraphCaller(
+            let caller = GraphPrincipal(
                 person: authorization.person, permissions: Set(authorization.scopes.map(Scopes.permission)))
             guard caller.readsOtherLists else { return error(403, "Not authorized to access this resource.") }
             var response = answer(caller)
@@ -34,7 +34,7 @@ extension ProviderCore {
         return response
     }
 
-    private static func isCommon(_ fault: Faults.Name) -> Bool {
+    private static func isCommon(_ fault: InjectedErrors.Name) -> Bool {
         [
             .directory401, .directory403, .directory404, .directory429, .directory500, .directory501, .directory503,
             .directoryEmptyAnswer, .directoryHTML, .directoryHalfJSON, .directoryHuge, .directoryNothing,
@@ -42,7 +42,7 @@ extension ProviderCore {
         ].contains(fault)
     }
 
-    private func played(_ fault: Faults.Entry, _ error: ErrorWriter) -> LoopbackResponse? {
+    private func played(_ fault: InjectedErrors.Entry, _ error: ErrorWriter) -> LoopbackResponse? {
         func retried(_ status: Int) -> LoopbackResponse {
             var response = error(status, "A fault that is played.")
             if let text = RetryAfterText.field(fault.value, now: now) { response.fields["Retry-After"] = text }

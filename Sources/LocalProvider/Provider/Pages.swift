@@ -7,7 +7,7 @@ import HTTPTransport
 import OAuth2AccountStore
 
 // The pages that people see: plain HTML without scripts, readable at 320 pixels, light and dark.
-extension ProviderCore {
+extension ProviderState {
     /// Text as it may stand in an element or in a quoted attribute.
     static func escaped(_ text: String) -> String {
         var escaped = ""

@@ -11,7 +11,7 @@ public struct LoggedRequest: Sendable, Equatable {
     /// The status of the answer; nil when a fault gave none.
     public let status: Int?
     /// The fault that played.
-    public let fault: Faults.Name?
+    public let fault: InjectedErrors.Name?
 
     /// What kind of request it was: method and path without what differs from person to person, such as
     /// `GET /users/{key}/manager`. There are few: every path that the provider does not know is `other`.

@@ -9,7 +9,7 @@ import OAuth2AccountStore
 import StrictJSON
 
 // The token endpoint. RFC 6749 sections 3.2, 5 and 6, RFC 7636.
-extension ProviderCore {
+extension ProviderState {
     static let deviceGrantType = "urn:ietf:params:oauth:grant-type:device_code"
     static let grantTypes = ["authorization_code", "refresh_token", "client_credentials", deviceGrantType]
 
@@ -215,7 +215,7 @@ extension ProviderCore {
 
     /// OpenID Connect Core sections 2, 3.1.3.6 and 12.2.
     private func idToken(
-        _ authorization: Authorization, _ person: Person, _ accessToken: String, isRefresh: Bool
+        _ authorization: Authorization, _ person: StoredUser, _ accessToken: String, isRefresh: Bool
     ) async throws(OAuthFailure) -> String {
         let now = now
         var claims: JSONObject = [
@@ -234,7 +234,7 @@ extension ProviderCore {
     }
 
     /// The claims of the scopes `profile` and `email`. OpenID Connect Core section 5.4.
-    func userClaims(_ person: Person, _ scopes: [String]) -> JSONObject {
+    func userClaims(_ person: StoredUser, _ scopes: [String]) -> JSONObject {
         var claims = JSONObject()
         func add(_ name: String, _ text: String?) {
             if let text { claims.append(name, .string(text)) }
@@ -254,7 +254,7 @@ extension ProviderCore {
         return claims
     }
 
-    private static func answer(to fault: Faults.Entry, now: Int) -> LoopbackResponse {
+    private static func answer(to fault: InjectedErrors.Entry, now: Int) -> LoopbackResponse {
         func error(_ code: String, status: Int = 400) -> LoopbackResponse {
             .json(["error": .string(code), "error_description": "A fault that is played."], status: status)
         }

@@ -8,7 +8,7 @@ import OAuth2AccountStore
 import StrictJSON
 
 // The same people by SCIM 2.0 (RFC 7644), for reading only.
-extension ProviderCore {
+extension ProviderState {
     private static let listSchema = "urn:ietf:params:scim:api:messages:2.0:ListResponse"
     private static let errorSchema = "urn:ietf:params:scim:api:messages:2.0:Error"
     private static let pageLimit = 200
@@ -114,7 +114,7 @@ extension ProviderCore {
             order = [(property, options["sortorder"]?.lowercased() == "descending")]
         }
         let contents = contents
-        let selection = PeopleSelection(contents, filter: filter, search: nil)
+        let selection = UserSelection(contents, filter: filter, search: nil)
         let found = selection.found(skipping: start - 1, count: count, order: order)
         let (attributes, excluded) = (Self.names(options["attributes"]), Self.names(options["excludedattributes"]))
         var object: JSONObject = [

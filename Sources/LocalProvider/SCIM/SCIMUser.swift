@@ -15,7 +15,7 @@ enum SCIMUser {
     static let schema = "urn:ietf:params:scim:schemas:core:2.0:User"
     static let enterpriseSchema = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
 
-    static func json(_ person: Person, base: String) -> JSONObject {
+    static func json(_ person: StoredUser, base: String) -> JSONObject {
         var object: JSONObject = [
             "schemas": [.string(schema), .string(enterpriseSchema)], "id": .string(person.id),
         ]

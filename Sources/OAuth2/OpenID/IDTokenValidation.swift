@@ -46,20 +46,20 @@ public struct IDTokenValidation: Sendable {
     /// Validates a token: signature, header and claims.
     ///
     /// - Parameters:
-    ///   - keys: the provider's key set. When the rejection ``IDTokenRejection/suggestsNewKeys``, fetch it again once.
+    ///   - keys: the provider's key set. When the rejection ``IDTokenError/suggestsNewKeys``, fetch it again once.
     ///   - clientSecret: the secret of a confidential client that registered for HS256, HS384 or HS512; nothing else is
     ///     verified with it, and those algorithms with nothing else.
     ///   - now: seconds since 1970.
-    /// - Throws: ``IDTokenRejection``
+    /// - Throws: ``IDTokenError``
     public func validate(
         _ token: Secret, keys: JWKSet, clientSecret: Secret? = nil, now: Double
-    ) throws(IDTokenRejection) -> IDToken {
+    ) throws(IDTokenError) -> IDToken {
         let verified = try verified(token, keys, clientSecret)
         return try check(header: verified.header, claims: verified.claims.members, now: now)
     }
 
     /// The claims of a signed userinfo answer: signature, issuer and audience (OpenID Connect Core 1.0 section 5.3.2).
-    func checkSigned(_ token: Secret, keys: JWKSet, clientSecret: Secret?) throws(IDTokenRejection) -> JSONObject {
+    func checkSigned(_ token: Secret, keys: JWKSet, clientSecret: Secret?) throws(IDTokenError) -> JSONObject {
         let claims = try verified(token, keys, clientSecret).claims.members
         _ = try checkIssuer(claims)
         try checkAudience(claims)
@@ -68,21 +68,21 @@ public struct IDTokenValidation: Sendable {
 
     private func verified(
         _ token: Secret, _ keys: JWKSet, _ clientSecret: Secret?
-    ) throws(IDTokenRejection) -> JWT.Verified {
+    ) throws(IDTokenError) -> JWT.Verified {
         do throws(JOSEError) {
             let allowed = Set(algorithms.compactMap(JWSAlgorithm.init(name:)))
             return try JWT(parsing: token.value).verified(
                 with: keys, secret: clientSecret.map { Array($0.value.utf8) }, algorithms: allowed)
         } catch {
-            throw IDTokenRejection(error)
+            throw IDTokenError(error)
         }
     }
 
     /// Checks header and claims; the signature is another step.
     ///
     /// - Parameter now: seconds since 1970.
-    /// - Throws: ``IDTokenRejection``
-    public func check(header: JSONObject, claims: JSONObject, now: Double) throws(IDTokenRejection) -> IDToken {
+    /// - Throws: ``IDTokenError``
+    public func check(header: JSONObject, claims: JSONObject, now: Double) throws(IDTokenError) -> IDToken {
         try check(header: header)
         let repeated = claims.duplicatedNames
         guard repeated.isEmpty || Set(repeated).isDisjoint(with: Self.securityClaims) else { throw .claims }
@@ -114,7 +114,7 @@ public struct IDTokenValidation: Sendable {
         "iss", "sub", "aud", "exp", "iat", "nbf", "nonce", "azp", "auth_time", "at_hash", "c_hash", "acr",
     ]
 
-    private func check(header: JSONObject) throws(IDTokenRejection) {
+    private func check(header: JSONObject) throws(IDTokenError) {
         guard let algorithm = header["alg"]?.string, algorithms.contains(algorithm), algorithm.lowercased() != "none"
         else {
             throw .algorithmNotAllowed
@@ -124,7 +124,7 @@ public struct IDTokenValidation: Sendable {
         guard header["cty"] == nil else { throw .contentTypeUnsupported }
     }
 
-    private func checkIssuer(_ claims: JSONObject) throws(IDTokenRejection) -> String {
+    private func checkIssuer(_ claims: JSONObject) throws(IDTokenError) -> String {
         guard let found = claims["iss"]?.string else { throw .issuerMissing }
         var expected = issuer
         if issuer.contains("{tenantid}") {
@@ -136,7 +136,7 @@ public struct IDTokenValidation: Sendable {
         return found
     }
 
-    private func checkSubject(_ claims: JSONObject) throws(IDTokenRejection) -> String {
+    private func checkSubject(_ claims: JSONObject) throws(IDTokenError) -> String {
         guard let value = claims["sub"], !value.isNull else { throw .subjectMissing }
         guard let subject = value.string else { throw .subjectType }
         // The specification's limit is 255 characters; longer ones are seen and do no harm.
@@ -147,7 +147,7 @@ public struct IDTokenValidation: Sendable {
         return subject
     }
 
-    private func checkAudience(_ claims: JSONObject) throws(IDTokenRejection) {
+    private func checkAudience(_ claims: JSONObject) throws(IDTokenError) {
         let audience: [String]
         switch claims["aud"] {
         case nil, .null: throw .audienceMissing
@@ -168,7 +168,7 @@ public struct IDTokenValidation: Sendable {
         guard isTrusted else { throw .audienceUntrusted }
     }
 
-    private func checkTimes(_ claims: JSONObject, now: Double) throws(IDTokenRejection) {
+    private func checkTimes(_ claims: JSONObject, now: Double) throws(IDTokenError) {
         guard let expiryValue = claims["exp"] else { throw .expiryMissing }
         guard let expiry = expiryValue.number?.double else { throw .expiryType }
         guard now < expiry + clockSkew else { throw .expired }
@@ -184,7 +184,7 @@ public struct IDTokenValidation: Sendable {
     /// What a refresh may not change (section 12.2). The audience is this client's, which is checked before.
     private func check(
         _ claims: JSONObject, issuer: String, against original: IDToken
-    ) throws(IDTokenRejection) {
+    ) throws(IDTokenError) {
         guard identical(issuer, original.issuer) else { throw .issuerMismatch }
         guard claims.text("azp") == original.claims.text("azp") else { throw .authorizedPartyMismatch }
         guard !allowsChangedAuthenticationTime else { return }
@@ -192,7 +192,7 @@ public struct IDTokenValidation: Sendable {
         if let now = claims["auth_time"]?.number?.double, let before, now != before { throw .authenticationTimeChanged }
     }
 
-    private func checkNonce(_ claims: JSONObject) throws(IDTokenRejection) {
+    private func checkNonce(_ claims: JSONObject) throws(IDTokenError) {
         let found = claims["nonce"]
         guard let nonce else {
             guard let found, !found.isNull, !allowsUnaskedNonce else { return }
@@ -206,7 +206,7 @@ public struct IDTokenValidation: Sendable {
         }
     }
 
-    private func checkAuthenticationTime(_ claims: JSONObject, now: Double) throws(IDTokenRejection) {
+    private func checkAuthenticationTime(_ claims: JSONObject, now: Double) throws(IDTokenError) {
         guard let value = claims["auth_time"], !value.isNull else {
             if maximumAge != nil { throw .authenticationTimeMissing }
             return
@@ -218,8 +218,8 @@ public struct IDTokenValidation: Sendable {
     /// The left half of the digest of what came with the token (sections 3.1.3.6 and 3.3.2.11).
     private func checkHash(
         _ name: String, of secret: Secret?, _ claims: JSONObject, _ algorithm: String, isRequired: Bool,
-        missing: IDTokenRejection, mismatch: IDTokenRejection
-    ) throws(IDTokenRejection) {
+        missing: IDTokenError, mismatch: IDTokenError
+    ) throws(IDTokenError) {
         guard let secret else { return }
         guard let value = claims[name], !value.isNull else {
             if isRequired { throw missing }

@@ -52,7 +52,7 @@ public enum UserInfo {
                 member: "jwt_expected", reason: "the userinfo answer is not signed although that was registered")
         }
         let claims: JSONObject
-        do throws(IDTokenRejection) {
+        do throws(IDTokenError) {
             claims = try validation.checkSigned(Secret(token), keys: keys, clientSecret: clientSecret)
         } catch {
             throw .idToken(error)

@@ -98,7 +98,7 @@ public enum DPoP {
     }
 
     /// The nonce to repeat a token request with, once: when the answer asks for one and this was not the repeat.
-    /// For resources, see ``ResourceAnswer``.
+    /// For resources, see ``ResourceResponse``.
     public static func retryNonce(after response: HTTPResponse, isRetry: Bool) -> String? {
         guard !isRetry, let nonce = response.fields["DPoP-Nonce"], !nonce.isEmpty, response.status >= 400,
             let object = (try? JSONValue(parsing: response.body))?.object,

@@ -67,7 +67,7 @@ public struct DeviceAuthorization: Sendable, Equatable {
     /// - Parameter tolerance: ``TokenResponse/Tolerance/strict`` refuses Google's `verification_url`.
     /// - Throws: ``OAuth2Error``
     public static func read(
-        _ response: HTTPResponse, tolerance: TokenResponse.Tolerance = .providers, allowsLoopbackHTTP: Bool = false
+        _ response: HTTPResponse, tolerance: TokenResponse.ResponseQuirks = .providers, allowsLoopbackHTTP: Bool = false
     ) throws(OAuth2Error) -> DeviceAuthorization {
         guard response.status == 200 else { throw TokenResponse.failure(response) }
         let object = try JSONBody.object(response, what: "the answer")

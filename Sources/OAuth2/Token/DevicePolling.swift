@@ -40,13 +40,13 @@ public struct DevicePolling: Sendable, Equatable {
     public private(set) var interval: Double
     private var backOff: Double
     private let expectation: TokenResponse.Expectation
-    private let tolerance: TokenResponse.Tolerance
+    private let tolerance: TokenResponse.ResponseQuirks
     private var usedNonce = false
 
     /// The polling for codes that arrived at this time.
     public init(
         _ authorization: DeviceAuthorization, now: Double, expecting expectation: TokenResponse.Expectation = .init(),
-        tolerance: TokenResponse.Tolerance = .providers
+        tolerance: TokenResponse.ResponseQuirks = .providers
     ) {
         deadline = now + Double(authorization.expiresIn)
         interval = Double(authorization.interval)

@@ -17,7 +17,7 @@ extension TokenResponse {
     ///
     /// - Throws: ``OAuth2Error``. An `error` member is an error whatever the status; redirects are never tokens.
     public static func read(
-        _ response: HTTPResponse, expecting expectation: Expectation = .init(), tolerance: Tolerance = .providers
+        _ response: HTTPResponse, expecting expectation: Expectation = .init(), tolerance: ResponseQuirks = .providers
     ) throws(OAuth2Error) -> TokenResponse {
         guard response.status == 200 else { throw failure(response) }
         let object = try body(response, tolerance)
@@ -25,7 +25,7 @@ extension TokenResponse {
         return try TokenResponse(tolerated(object, tolerance), expectation, tolerance)
     }
 
-    private static func body(_ response: HTTPResponse, _ tolerance: Tolerance) throws(OAuth2Error) -> JSONObject {
+    private static func body(_ response: HTTPResponse, _ tolerance: ResponseQuirks) throws(OAuth2Error) -> JSONObject {
         let type = mediaType(response)
         let isJSON = type == nil || type == "application/json" || type?.hasSuffix("+json") == true
         if isJSON { return try JSONBody.object(response, what: "it") }
@@ -52,7 +52,7 @@ extension TokenResponse {
     }
 
     /// The answer with the names that the specification gives its members.
-    private static func tolerated(_ object: JSONObject, _ tolerance: Tolerance) -> JSONObject {
+    private static func tolerated(_ object: JSONObject, _ tolerance: ResponseQuirks) -> JSONObject {
         var object = object
         func rename(_ other: String, _ name: String) {
             guard object[name] == nil, let value = object[other] else { return }
@@ -76,7 +76,7 @@ extension TokenResponse {
     }
 
     private init(
-        _ object: JSONObject, _ expectation: Expectation, _ tolerance: Tolerance
+        _ object: JSONObject, _ expectation: Expectation, _ tolerance: ResponseQuirks
     ) throws(OAuth2Error) {
         try JSONBody.refuseDuplicates(object, of: Self.knownMembers, what: "it")
         guard let token = try JSONBody.token("access_token", object) else {
@@ -118,7 +118,7 @@ extension TokenResponse {
         }
     }
 
-    private static func type(_ value: JSONValue?, _ tolerance: Tolerance) throws(OAuth2Error) -> String {
+    private static func type(_ value: JSONValue?, _ tolerance: ResponseQuirks) throws(OAuth2Error) -> String {
         if tolerance.contains(.missingTokenType), value == nil || value == .null || value == "" { return "bearer" }
         guard let text = value?.string, !text.isEmpty else {
             throw .invalidResponse(member: "token_type", reason: "it has no token_type")
@@ -130,7 +130,7 @@ extension TokenResponse {
         return type
     }
 
-    private static func lifetime(_ value: JSONValue?, _ tolerance: Tolerance) throws(OAuth2Error) -> Int? {
+    private static func lifetime(_ value: JSONValue?, _ tolerance: ResponseQuirks) throws(OAuth2Error) -> Int? {
         guard let value, !value.isNull else { return nil }
         let literal = value.number?.literal ?? (tolerance.contains(.textualLifetime) ? value.string : nil)
         let seconds = literal.flatMap(Double.init)
@@ -144,7 +144,7 @@ extension TokenResponse {
         return seconds >= Double(maximumLifetime) ? maximumLifetime : Int(seconds)
     }
 
-    private static func scope(_ value: JSONValue?, _ tolerance: Tolerance) throws(OAuth2Error) -> Scope? {
+    private static func scope(_ value: JSONValue?, _ tolerance: ResponseQuirks) throws(OAuth2Error) -> Scope? {
         switch value {
         case nil, .null: return nil
         case .string(let text):

@@ -127,9 +127,9 @@ public enum OAuth2Error: Error, Sendable, Equatable {
     /// The token's type is one that this client does not know how to use.
     case unsupportedTokenType(String)
     /// The redirect is not the answer to this sign-in.
-    case redirect(RedirectRejection)
+    case redirect(RedirectError)
     /// The ID token is not valid.
-    case idToken(IDTokenRejection)
+    case idToken(IDTokenError)
     /// The settings or the call do not allow this step.
     case configuration(String)
 }
@@ -155,7 +155,7 @@ extension OAuth2Error {
 }
 
 /// Why a redirect was not taken.
-public enum RedirectRejection: String, Error, Sendable, Equatable {
+public enum RedirectError: String, Error, Sendable, Equatable {
     /// Another address than the redirect URI of the sign-in.
     case redirectURIMismatch = "redirect_uri_mismatch"
     /// A broken percent-encoding, or characters that no code has.

@@ -9,7 +9,9 @@ import StrictJSON
 
 extension AccountStore {
     /// A fresh token for scopes, a resource or claims.
-    func token(_ id: Account.ID, _ asked: TokenWish, _ demand: Demand) async throws -> AccessToken {
+    func token(_ id: Account.ID, _ asked: SilentTokenParameters, _ demand: FreshnessRequirement) async throws
+        -> AccessToken
+    {
         let noToken = "cannot get a fresh access token"
         if let claims = asked.claims, (try? JSONValue(parsing: claims))?.object == nil {
             throw AccountStoreError(
@@ -30,14 +32,14 @@ extension AccountStore {
             }
             if record.signInNeeded == nil, wish.claims == nil,
                 let (tokens, key) = coverage.tokens(for: wish, in: record),
-                let key, demand.accepts(tokens, at: now(judging: tokens, of: id), renewable: record.canRenew)
+                let key, demand.accepts(tokens, at: now(judging: tokens, of: id), renewable: record.canRefresh)
             {
                 further.used(key, of: id)
                 return AccessToken(tokens)
             }
-            let name = FurtherTokens.Wish(id: id, wish: wish)
+            let name = AccessTokenCache.Wish(id: id, wish: wish)
             if wish.claims == nil,
-                let refusal = further.refusal(of: name, signedIn: record.signedIn, now: surroundings.now())
+                let refusal = further.refusal(of: name, signedIn: record.signedIn, now: dependencies.now())
             {
                 throw refusal
             }
@@ -51,19 +53,19 @@ extension AccountStore {
     }
 
     /// The tokens that a record has for a wish.
-    func kept(_ wish: TokenWish, in record: AccountRecord) throws -> Tokens? {
+    func kept(_ wish: SilentTokenParameters, in record: AccountRecord) throws -> TokenSet? {
         if wish.isMain { return record.tokens }
         return ScopeCoverage(try type(record.type)).tokens(for: wish, in: record)?.tokens
     }
 
     /// That something is not granted and cannot be asked for without the person.
-    func notGranted(_ wish: TokenWish, _ record: AccountRecord) throws -> AccountStoreError {
+    func notGranted(_ wish: SilentTokenParameters, _ record: AccountRecord) throws -> AccountStoreError {
         let missing = ScopeCoverage(try type(record.type)).missing(wish.scope ?? [], in: record.tokens.scope)
         return Self.notGranted(wish, missing, nil)
     }
 
     private static func notGranted(
-        _ wish: TokenWish, _ missing: [String], _ provider: ProviderError?
+        _ wish: SilentTokenParameters, _ missing: [String], _ provider: ProviderError?
     ) -> AccountStoreError {
         let what = missing.isEmpty ? wish.resource.map { [$0] } ?? [] : missing
         return AccountStoreError(
@@ -73,7 +75,7 @@ extension AccountStore {
 
     /// What it means that the provider gave no token for a wish. The account stays signed in: whether its refresh token is still good
     /// is found out with the main token.
-    func refusal(of wish: TokenWish, _ record: AccountRecord, _ error: any Error) throws -> any Error {
+    func refusal(of wish: SilentTokenParameters, _ record: AccountRecord, _ error: any Error) throws -> any Error {
         var provider: ProviderError?
         switch error {
         case OAuth2Error.provider(let error):
@@ -99,19 +101,21 @@ extension AccountStore {
     }
 
     /// The same for an answer that came, with a token that is good for less.
-    func refusal(of wish: TokenWish, _ record: AccountRecord, unmet: [String]) throws -> any Error {
+    func refusal(of wish: SilentTokenParameters, _ record: AccountRecord, unmet: [String]) throws -> any Error {
         remember(Self.notGranted(wish, unmet, nil), wish, record)
     }
 
-    private func remember(_ error: AccountStoreError, _ wish: TokenWish, _ record: AccountRecord) -> AccountStoreError {
+    private func remember(_ error: AccountStoreError, _ wish: SilentTokenParameters, _ record: AccountRecord)
+        -> AccountStoreError
+    {
         further.refused(
-            FurtherTokens.Wish(id: record.id, wish: wish), error, signedIn: record.signedIn, now: surroundings.now())
+            AccessTokenCache.Wish(id: record.id, wish: wish), error, signedIn: record.signedIn, now: dependencies.now())
         return error
     }
 }
 
 extension AccessToken {
-    init(_ tokens: Tokens) {
+    init(_ tokens: TokenSet) {
         self.init(
             secret: tokens.accessToken, expiry: tokens.expiry, scope: tokens.scope, type: tokens.type ?? "bearer")
     }

@@ -10,8 +10,8 @@ import StrictJSON
 
 /// What the renewal of an account's tokens needs. It is gathered before the request: between the answer and its saving nothing
 /// may take time, or a process that ends there loses a rotated refresh token.
-struct PreparedRenewal: Sendable {
-    let connection: ProviderConnection
+struct PreparedRefresh: Sendable {
+    let connection: ProviderClient
     /// The key that the tokens are bound to.
     let senderKey: SigningKey?
     /// The keys that a new ID token may be signed with; nil when they could not be had.
@@ -21,10 +21,10 @@ struct PreparedRenewal: Sendable {
 }
 
 /// What a renewal brought, to be saved before anyone sees it.
-struct Renewed: Sendable {
-    let unsaved: AccountStore.Unsaved
+struct RefreshResult: Sendable {
+    let unsaved: AccountStore.PendingTokenUpdate
     /// The tokens that were wished for.
-    let wished: Tokens
+    let wished: TokenSet
     /// What of the wish they are not good for.
     var unmet: [String] = []
 }
@@ -45,8 +45,8 @@ extension AccountRecord {
 }
 
 extension AccountStore {
-    func prepareRenewal(_ record: AccountRecord, _ connection: ProviderConnection) async throws -> PreparedRenewal {
-        let senderKey = record.senderKey.flatMap(SenderKey.key)
+    func prepareRenewal(_ record: AccountRecord, _ connection: ProviderClient) async throws -> PreparedRefresh {
+        let senderKey = record.senderKey.flatMap(DPoPKey.key)
         if senderKey == nil, record.senderKey != nil || record.tokens.type == "dpop" {
             throw Self.senderKeyMissing(record.id)
         }
@@ -56,17 +56,20 @@ extension AccountStore {
         if record.renewal == nil, record.tokens.idToken != nil {
             keys = try? await providers.keys(of: connection.server, type: connection.type)
         }
-        return PreparedRenewal(connection: connection, senderKey: senderKey, keys: keys, secret: secret)
+        return PreparedRefresh(connection: connection, senderKey: senderKey, keys: keys, secret: secret)
     }
 
     /// Asks the provider for new tokens. They are not saved yet.
     ///
     /// - Throws: `OAuth2Error` when it refuses, or answers with the tokens of somebody else; what the transport throws.
-    func renewed(_ record: AccountRecord, _ wish: TokenWish, _ prepared: PreparedRenewal) async throws -> Renewed {
+    func renewed(_ record: AccountRecord, _ wish: SilentTokenParameters, _ prepared: PreparedRefresh) async throws
+        -> RefreshResult
+    {
         let type = prepared.connection.type, coverage = ScopeCoverage(type)
         // Claims alone are for the token that the account has.
         let isForMain = wish.isMain || coverage.isForMain(wish, of: record)
-        let answer = try await sendRenewal(record, isForMain ? TokenWish(claims: wish.claims) : wish, prepared)
+        let answer = try await sendRenewal(
+            record, isForMain ? SilentTokenParameters(claims: wish.claims) : wish, prepared)
         var tokens = record.tokens, idToken: IDToken?
         if record.renewal == nil {
             idToken = try self.idToken(answer.response, record, prepared)
@@ -76,33 +79,34 @@ extension AccountStore {
             tokens =
                 record.renewal == nil
                 ? record.tokens.refreshed(by: answer.response, received: answer.received)
-                : Tokens(answer.response, asked: asked, received: answer.received)
+                : TokenSet(answer.response, asked: asked, received: answer.received)
         } else {
             tokens.refreshToken = answer.response.refreshToken ?? tokens.refreshToken
         }
         tokens.idToken = idToken == nil ? record.tokens.idToken : answer.response.idToken
         let claims = idToken?.claims
-        let saved = Unsaved(tokens: tokens, sent: record.tokens.refreshToken, claims: claims)
-        guard !isForMain else { return Renewed(unsaved: saved, wished: tokens) }
+        let saved = PendingTokenUpdate(tokens: tokens, sent: record.tokens.refreshToken, claims: claims)
+        guard !isForMain else { return RefreshResult(unsaved: saved, wished: tokens) }
         // An answer without a scope means the one that was asked for (section 5.1). That is believed as far as it was granted
         // before: a server that does not read the parameter answers the same.
         let asked = wish.scope ?? []
         let isWithin = record.renewal != nil || coverage.missing(asked, in: record.granted).isEmpty
-        var token = Tokens(
+        var token = TokenSet(
             answer.response, asked: isWithin && !asked.isEmpty ? asked : record.granted, received: answer.received)
         token.refreshToken = nil
         token.idToken = nil
         let unmet = coverage.unmet(wish, by: token.scope)
-        guard unmet.isEmpty else { return Renewed(unsaved: saved, wished: token, unmet: unmet) }
-        let further = FurtherToken(key: coverage.key(wish), asked: asked, tokens: token)
-        return Renewed(
-            unsaved: Unsaved(tokens: tokens, sent: saved.sent, further: further, claims: claims), wished: token)
+        guard unmet.isEmpty else { return RefreshResult(unsaved: saved, wished: token, unmet: unmet) }
+        let further = CachedAccessToken(key: coverage.key(wish), asked: asked, tokens: token)
+        return RefreshResult(
+            unsaved: PendingTokenUpdate(tokens: tokens, sent: saved.sent, further: further, claims: claims),
+            wished: token)
     }
 
     /// Sends the request for new tokens. Every renewal of an account's tokens goes through here, with the account's lock held.
     private func sendRenewal(
-        _ record: AccountRecord, _ wish: TokenWish, _ prepared: PreparedRenewal
-    ) async throws -> ProviderConnection.Answer {
+        _ record: AccountRecord, _ wish: SilentTokenParameters, _ prepared: PreparedRefresh
+    ) async throws -> ProviderClient.Answer {
         let connection = prepared.connection, type = connection.type
         let claims = wish.claims.map { ["claims": $0] } ?? [:]
         let resources = wish.resource.map { [$0] } ?? type.resources
@@ -126,7 +130,7 @@ extension AccountStore {
     ///
     /// - Throws: `OAuth2Error` when it names another person: then the other tokens are not this account's either.
     private func idToken(
-        _ answer: TokenResponse, _ record: AccountRecord, _ prepared: PreparedRenewal
+        _ answer: TokenResponse, _ record: AccountRecord, _ prepared: PreparedRefresh
     ) throws -> IDToken? {
         guard let idToken = answer.idToken, let token = try? JWT(parsing: idToken.value) else { return nil }
         if let subject = record.subject, let found = token.unverifiedClaims["sub"]?.string,

@@ -23,7 +23,7 @@ extension AccountStore {
             reason: names.isEmpty
                 ? "the settings of \(name) name no policies" : "\(name) has \(names.joined(separator: ", "))",
             remedy: .changeSettings,
-            hint: NearestWord.nearest(to: policy, in: names).map { "did you mean \($0)?" })
+            hint: SpellingSuggestion.nearest(to: policy, in: names).map { "did you mean \($0)?" })
     }
 
     /// A refresh token goes only to the provider that gave it.

@@ -57,12 +57,12 @@ struct ScopeCoverage {
     }
 
     /// The name under which the token for a wish is kept.
-    func key(_ wish: TokenWish) -> FurtherToken.Key {
-        FurtherToken.Key(scope: Set(wish.scope?.tokens.compactMap(common) ?? []).sorted(), resource: wish.resource)
+    func key(_ wish: SilentTokenParameters) -> CachedAccessToken.Key {
+        CachedAccessToken.Key(scope: Set(wish.scope?.tokens.compactMap(common) ?? []).sorted(), resource: wish.resource)
     }
 
     /// The wish without what the main token has anyway: a resource of the settings, scope tokens that do not count.
-    func plain(_ wish: TokenWish) -> TokenWish {
+    func plain(_ wish: SilentTokenParameters) -> SilentTokenParameters {
         var wish = wish
         if let resource = wish.resource, resources.contains(resource) { wish.resource = nil }
         if wish.scope?.tokens.compactMap(common).isEmpty ?? true { wish.scope = nil }
@@ -70,12 +70,14 @@ struct ScopeCoverage {
     }
 
     /// Whether the main token of a record is the one for a wish.
-    func isForMain(_ wish: TokenWish, of record: AccountRecord) -> Bool {
+    func isForMain(_ wish: SilentTokenParameters, of record: AccountRecord) -> Bool {
         wish.resource == nil && missing(wish.scope ?? [], in: record.tokens.scope).isEmpty
     }
 
     /// The tokens that a record has for a wish. Claims are not looked at.
-    func tokens(for wish: TokenWish, in record: AccountRecord) -> (tokens: Tokens, further: FurtherToken.Key?)? {
+    func tokens(for wish: SilentTokenParameters, in record: AccountRecord) -> (
+        tokens: TokenSet, further: CachedAccessToken.Key?
+    )? {
         let asked = wish.scope ?? []
         if isForMain(wish, of: record) { return (record.tokens, nil) }
         let key = key(wish)
@@ -89,7 +91,7 @@ struct ScopeCoverage {
     }
 
     /// What of a wish a token of this scope is not good for. `.default` stands for whatever was granted.
-    func unmet(_ wish: TokenWish, by granted: Scope) -> [String] {
+    func unmet(_ wish: SilentTokenParameters, by granted: Scope) -> [String] {
         missing(wish.scope ?? [], in: granted).filter { !$0.hasSuffix("/.default") && $0 != ".default" }
     }
 }

@@ -15,9 +15,9 @@ extension AccountStore {
     ///
     /// - Parameter places: leads to the key. Without it the records are copied as they are, and nobody can tell which of them open.
     /// - Throws: ``AccountStoreError`` when nothing can be read, or the new file is there already.
-    public static func salvage(_ storage: SQLiteStorage, places: KeyPlaces) async throws -> SalvageReport {
+    public static func salvage(_ storage: SQLiteStorage, places: KeyLocations) async throws -> SalvageReport {
         do {
-            let remembered = try? await CustodyRecord.read(storage)?.current
+            let remembered = try? await KeyLocationRecord.read(storage)?.current
             let custody = try? await places.custody(places.choice ?? remembered ?? .keyFile, storage)
             let key = try? await custody?.key()
             return try await storage.salvage(with: key)

@@ -19,14 +19,14 @@ extension Diagnosis {
 
     /// The findings of a provider with the certificate's issuer in that of the network.
     static func namingIssuer(
-        in findings: [Finding], of type: AccountType, _ surroundings: Surroundings
+        in findings: [Finding], of type: AccountType, _ dependencies: Dependencies
     ) async throws -> [Finding] {
         guard let origin = type.origin, origin.scheme == "https",
             let index = findings.firstIndex(where: { $0.check == .network && ($0.state == .ok || $0.concernsTrust) })
         else { return findings }
-        let chain: [PresentedCertificate]
+        let chain: [PeerCertificate]
         do {
-            chain = try await surroundings.presentedCertificates(origin)
+            chain = try await dependencies.peerCertificates(origin)
         } catch let error as CancellationError {
             throw error
         } catch {
@@ -45,7 +45,7 @@ extension Diagnosis {
             finding.state = .warning
             finding.detail += ", but through a proxy that reads along: the certificate is issued by \(interceptor)"
             finding.remedy =
-                "ask who runs this network; on a network without it directory doctor names another issuer"
+                "ask who runs this network; on a network without it lodge doctor names another issuer"
         } else {
             finding.detail += "; its certificate is issued by \(issuer)"
             if let file = type.caFile { finding.detail += " (trusted beside the system's: \(file))" }

@@ -8,11 +8,11 @@ import OAuth2
 
 // What is looked at on this machine.
 extension Diagnosis {
-    mutating func look(at types: [AccountType], _ settings: Settings, _ surroundings: Surroundings) {
+    mutating func look(at types: [AccountType], _ settings: Settings, _ dependencies: Dependencies) {
         let count = settings.types.count
         add(Finding(.settings, .ok, "\(count) account type\(count == 1 ? "" : "s") in \(settings.source)"))
         for type in types {
-            let credentials = ClientCredentials(type: type, environment: surroundings.environment)
+            let credentials = ClientCredentials(type: type, environment: dependencies.environment)
             do {
                 _ = try credentials.secret()
                 if type.clientKey != nil { _ = try credentials.signingKey() }
@@ -20,7 +20,7 @@ extension Diagnosis {
                 add(Finding(.settings, of: type.name, failing: error))
             }
             guard let path = type.caFile else { continue }
-            if case .failure(let failure) = PrivateFile.read(path, maximumSize: 8 << 20) {
+            if case .failure(let failure) = OwnerOnlyFile.read(path, maximumSize: 8 << 20) {
                 let error = SettingsError(
                     file: path, key: nil, expected: "the certificates of caFile, readable", found: failure.explanation,
                     hint: "correct caFile of \(type.name), or the mode of the file")
@@ -42,7 +42,7 @@ extension Diagnosis {
     }
 
     mutating func addNobody() {
-        add(Finding(.accounts, .warning, "nobody is signed in", remedy: "directory sign-in"))
+        add(Finding(.accounts, .warning, "nobody is signed in", remedy: "lodge sign-in"))
     }
 
     /// Looks whether the records can be read and written.
@@ -70,11 +70,11 @@ extension Diagnosis {
         }
     }
 
-    private static let salvage = "directory accounts salvage"
+    private static let salvage = "lodge accounts salvage"
 
     mutating func look(
-        at storage: any AccountStorage, _ custody: (any KeyCustody)?, _ places: KeyPlaces?, _ settings: Settings?,
-        _ surroundings: Surroundings, type: String?
+        at storage: any AccountStorage, _ custody: (any KeyCustody)?, _ places: KeyLocations?, _ settings: Settings?,
+        _ dependencies: Dependencies, type: String?
     ) async throws {
         let store: AccountStore
         do {
@@ -83,7 +83,7 @@ extension Diagnosis {
                 settings: try settings
                     ?? Settings(
                         types: try ProviderPreset.all.filter(\.isComplete).map { try $0.accountType() }),
-                storage: storage, custody: custody, keyPlaces: places, surroundings: surroundings,
+                storage: storage, custody: custody, keyLocations: places, dependencies: dependencies,
                 watchesOtherProcesses: false)
             add(Finding(.key, .ok, store.keyPlace))
         } catch let error as CancellationError {
@@ -128,17 +128,17 @@ extension Diagnosis {
             let failure = AccountStoreError(
                 .damagedRecord, what: "cannot read account \(damaged.id)",
                 reason: "its record is damaged or sealed with another key", remedy: .signInAgain,
-                hint: "restore a copy of \(store.storagePlace), or directory accounts remove \(damaged.id)")
+                hint: "restore a copy of \(store.storagePlace), or lodge accounts remove \(damaged.id)")
             add(Finding(.accounts, .problem, of: "\(damaged.id)", failure.reason, failure: failure))
         }
-        let now = store.surroundings.now()
+        let now = store.dependencies.now()
         for account in accounts {
             guard !knowsTypes || store.settings[account.type] != nil else {
                 add(
                     Finding(
                         .accounts, .warning, of: account.label,
                         "the settings have no account type \(account.type.debugDescription) any more",
-                        remedy: "directory accounts remove \(account.id), or put the type back"))
+                        remedy: "lodge accounts remove \(account.id), or put the type back"))
                 continue
             }
             do {
@@ -157,7 +157,7 @@ extension Diagnosis {
             add(
                 Finding(
                     .accounts, .problem, of: account.label, reason.explanation,
-                    remedy: "directory sign-in \(account.type)", failure: failure))
+                    remedy: "lodge sign-in \(account.type)", failure: failure))
         }
         if accounts.isEmpty { addNobody() }
     }

@@ -10,13 +10,13 @@ import OAuth2
 // What is looked at over the network.
 extension Diagnosis {
     /// Asks a provider what it says of itself, and what time it is.
-    static func ask(_ type: AccountType, _ surroundings: Surroundings) async throws -> [Finding] {
-        try await namingIssuer(in: try await answers(type, surroundings), of: type, surroundings)
+    static func ask(_ type: AccountType, _ dependencies: Dependencies) async throws -> [Finding] {
+        try await namingIssuer(in: try await answers(type, dependencies), of: type, dependencies)
     }
 
-    private static func answers(_ type: AccountType, _ surroundings: Surroundings) async throws -> [Finding] {
-        guard type.provider != .endpoints else { return try await reach(type, surroundings) }
-        let report = try await ProviderReport.check(type, surroundings: surroundings)
+    private static func answers(_ type: AccountType, _ dependencies: Dependencies) async throws -> [Finding] {
+        guard type.provider != .endpoints else { return try await reach(type, dependencies) }
+        let report = try await ProviderReport.check(type, dependencies: dependencies)
         if let failure = report.failure {
             let check: Check = failure.kind == .network ? .network : .discovery
             return [Finding(check, .problem, of: type.name, failure.reason, remedy: mending(failure), failure: failure)]
@@ -28,7 +28,7 @@ extension Diagnosis {
             let reason = problem.detail.isEmpty ? problem.subject : "\(problem.subject): \(problem.detail)"
             let failure = AccountStoreError(
                 .refused, what: "the provider does not fit", reason: reason, remedy: .changeSettings,
-                hint: "directory providers check \(type.name)")
+                hint: "lodge providers check \(type.name)")
             findings.append(Finding(.discovery, .problem, of: type.name, reason, failure: failure))
         }
         if problems.isEmpty {
@@ -39,7 +39,7 @@ extension Diagnosis {
     }
 
     /// A provider without discovery only has to answer: whatever it says, it tells the time.
-    private static func reach(_ type: AccountType, _ surroundings: Surroundings) async throws -> [Finding] {
+    private static func reach(_ type: AccountType, _ dependencies: Dependencies) async throws -> [Finding] {
         guard let endpoint = type.endpoints["token_endpoint"], let origin = endpoint.origin,
             let url = URL(string: origin + "/")
         else {
@@ -49,12 +49,12 @@ extension Diagnosis {
             return [Finding(.discovery, .problem, of: type.name, failure.reason, failure: failure)]
         }
         do {
-            let response = try await surroundings.transport(type.caFile).send(HTTPRequest(.get, url))
+            let response = try await dependencies.transport(type.caFile).send(HTTPRequest(.get, url))
             let date = response.fields["Date"].flatMap(HTTPDate.parse)
             return [
                 Finding(.network, .ok, of: type.name, "the provider answers"),
                 Finding(.discovery, .ok, of: type.name, "the settings name the endpoints"),
-                clock(date?.timeIntervalSince(surroundings.now()), of: type),
+                clock(date?.timeIntervalSince(dependencies.now()), of: type),
             ]
         } catch let error as CancellationError {
             throw error

@@ -12,8 +12,8 @@ extension Diagnosis {
 
     /// Looks at the proxy's address, and whether it lets a request through to the first of these types that is elsewhere. Its
     /// password is not shown.
-    mutating func lookAtProxy(_ surroundings: Surroundings, towards types: [AccountType]) async throws {
-        let environment = surroundings.environment
+    mutating func lookAtProxy(_ dependencies: Dependencies, towards types: [AccountType]) async throws {
+        let environment = dependencies.environment
         guard let name = Self.proxyVariables.first(where: { !(environment[$0] ?? "").isEmpty }),
             let value = environment[name]
         else { return add(Finding(.proxy, .ok, "none")) }
@@ -41,7 +41,7 @@ extension Diagnosis {
             return add(Finding(.proxy, .ok, of: name, detail))
         }
         do {
-            _ = try await surroundings.transport(type.caFile).send(HTTPRequest(.get, origin))
+            _ = try await dependencies.transport(type.caFile).send(HTTPRequest(.get, origin))
         } catch let error as CancellationError {
             throw error
         } catch let error as HTTPTransportError where error.kind == .proxy {

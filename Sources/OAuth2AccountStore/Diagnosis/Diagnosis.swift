@@ -93,30 +93,30 @@ public struct Diagnosis: Sendable {
     /// - Parameters:
     ///   - settings: the account types.
     ///   - storage: where the records are.
-    ///   - custody: who keeps the key; nil: the place that the storage remembers, among `keyPlaces`.
-    ///   - keyPlaces: where the key may be; nil: where the storage remembers.
-    ///   - surroundings: the outside world.
+    ///   - custody: who keeps the key; nil: the place that the storage remembers, among `keyLocations`.
+    ///   - keyLocations: where the key may be; nil: where the storage remembers.
+    ///   - dependencies: the outside world.
     ///   - type: the account type to look at; nil: all.
     ///   - usesNetwork: whether providers are asked.
     /// - Throws: `CancellationError`; every other failure is a finding.
     public static func examine(
         settings: Settings, storage: any AccountStorage, custody: (any KeyCustody)? = nil,
-        keyPlaces: KeyPlaces? = nil, surroundings: Surroundings, type: String? = nil, usesNetwork: Bool = true
+        keyLocations: KeyLocations? = nil, dependencies: Dependencies, type: String? = nil, usesNetwork: Bool = true
     ) async throws -> Diagnosis {
         var diagnosis = Diagnosis()
         let types = settings.types.filter { type == nil || $0.name == type }
-        diagnosis.look(at: types, settings, surroundings)
-        try await diagnosis.lookAtProxy(surroundings, towards: usesNetwork ? types : [])
+        diagnosis.look(at: types, settings, dependencies)
+        try await diagnosis.lookAtProxy(dependencies, towards: usesNetwork ? types : [])
         if diagnosis.isMissing(storage) {
             diagnosis.addNobody()
         } else if try await diagnosis.isUsable(storage) {
-            try await diagnosis.look(at: storage, custody, keyPlaces, settings, surroundings, type: type)
+            try await diagnosis.look(at: storage, custody, keyLocations, settings, dependencies, type: type)
         }
         for type in types { diagnosis.lookAtRedirect(of: type) }
         guard usesNetwork else { return diagnosis }
         let reports = try await withThrowingTaskGroup(of: (Int, [Finding]).self) { group in
             for (number, type) in types.enumerated() {
-                group.addTask { (number, try await Self.ask(type, surroundings)) }
+                group.addTask { (number, try await Self.ask(type, dependencies)) }
             }
             var reports: [(Int, [Finding])] = []
             for try await report in group { reports.append(report) }
@@ -134,15 +134,15 @@ public struct Diagnosis: Sendable {
     /// - Throws: `CancellationError`; every other failure is a finding.
     public static func examine(
         without failure: any Error, storage: any AccountStorage, custody: (any KeyCustody)? = nil,
-        keyPlaces: KeyPlaces? = nil, surroundings: Surroundings
+        keyLocations: KeyLocations? = nil, dependencies: Dependencies
     ) async throws -> Diagnosis {
         var diagnosis = Diagnosis()
         diagnosis.add(Finding(.settings, failing: failure))
-        try await diagnosis.lookAtProxy(surroundings, towards: [])
+        try await diagnosis.lookAtProxy(dependencies, towards: [])
         if diagnosis.isMissing(storage) {
             diagnosis.addNobody()
         } else if try await diagnosis.isUsable(storage) {
-            try await diagnosis.look(at: storage, custody, keyPlaces, nil, surroundings, type: nil)
+            try await diagnosis.look(at: storage, custody, keyLocations, nil, dependencies, type: nil)
         }
         return diagnosis
     }

@@ -18,8 +18,8 @@ extension AccountStoreError {
             AccountStoreError(.key, what: what, reason: error.description, remedy: .repairStore, hint: error.hint)
         case let error as HTTPTransportError: transport(error, what)
         case let error as OAuth2Error: step(error, what)
-        case let error as IDTokenRejection: step(.idToken(error), what)
-        case let error as RedirectRejection: step(.redirect(error), what)
+        case let error as IDTokenError: step(.idToken(error), what)
+        case let error as RedirectError: step(.redirect(error), what)
         case let error as BrowserError:
             AccountStoreError(
                 .settings, what: "cannot open the browser", reason: error.description, remedy: .changeSettings,
@@ -72,7 +72,7 @@ extension AccountStoreError {
     }
 
     private static let portal =
-        "if this network has a sign-in page, open a browser to get past it; else directory providers check"
+        "if this network has a sign-in page, open a browser to get past it; else lodge providers check"
 
     // MARK: Answers
 
@@ -119,8 +119,8 @@ extension AccountStoreError {
                 .settings, .changeSettings, "check clientId, clientSecret and clientAuthentication in the settings")
         case 404, 405, 410:
             return failure(
-                .refused, .changeSettings, "check issuer, authority and the endpoints: directory providers check")
-        default: return failure(.refused, .nothing, "directory providers check tells what the provider can do")
+                .refused, .changeSettings, "check issuer, authority and the endpoints: lodge providers check")
+        default: return failure(.refused, .nothing, "lodge providers check tells what the provider can do")
         }
     }
 
@@ -153,7 +153,7 @@ extension AccountStoreError {
             "check clientId, clientSecret and clientAuthentication in the settings"
         case "invalid_redirect_uri", "redirect_uri_mismatch", "bad_redirect_uri":
             "register redirectUri with the provider, or set the one that is registered"
-        case "invalid_scope": "correct scopes in the settings: directory providers check"
+        case "invalid_scope": "correct scopes in the settings: lodge providers check"
         default: nil
         }
     }

@@ -54,9 +54,9 @@ extension AccountStore {
 
     /// The time to judge the age of an account's tokens by: that of the wall clock, unless it was set back since these tokens
     /// were seen first. What has passed by the clock that only goes forward has passed.
-    nonisolated func now(judging tokens: Tokens, of id: Account.ID) -> Date {
+    nonisolated func now(judging tokens: TokenSet, of id: Account.ID) -> Date {
         providers.memory.ages.now(
-            judging: tokens, of: id, wall: surroundings.now(), uptime: surroundings.uptime())
+            judging: tokens, of: id, wall: dependencies.now(), uptime: dependencies.uptime())
     }
 }
 
@@ -64,10 +64,10 @@ extension AccountStore {
 ///
 /// Both clocks are asked and the one by which more has passed is believed: the wall clock may be set back, the other one may
 /// stand still while the machine sleeps.
-final class TokenAges: Sendable {
+final class MonotonicAge: Sendable {
     private static let capacity = 1_000
     /// An account's main token, its further ones, and a predecessor that is still on its way.
-    private static let tokensPerAccount = FurtherToken.maximumCount + 2
+    private static let tokensPerAccount = CachedAccessToken.maximumCount + 2
 
     private struct Seen {
         let token: Secret
@@ -77,7 +77,7 @@ final class TokenAges: Sendable {
     }
     private let seen = Mutex<[Account.ID: [Seen]]>([:])
 
-    func now(judging tokens: Tokens, of id: Account.ID, wall: Date, uptime: Double) -> Date {
+    func now(judging tokens: TokenSet, of id: Account.ID, wall: Date, uptime: Double) -> Date {
         let age = wall.timeIntervalSince(tokens.received)
         return seen.withLock { seen in
             let known = seen[id] ?? []
@@ -95,23 +95,23 @@ final class TokenAges: Sendable {
     }
 }
 
-extension ProviderMemory {
+extension ServerHints {
     /// The change of the known difference that makes a refusal worth another try, in seconds.
     private static let notableChange = 30.0
 
     /// Whether a refusal told the time, and it is another one than the request was dated by.
     ///
     /// - Parameter before: how far the server's clock was thought to be ahead when the request was built, in seconds.
-    func hasRightTime(_ response: HTTPResponse, from url: URL, before: Double) -> Bool {
+    func correctsClock(_ response: HTTPResponse, from url: URL, before: Double) -> Bool {
         (response.status == 400 || response.status == 401) && abs(offset(of: url) - before) > Self.notableChange
     }
 }
 
-extension ProviderConnection {
+extension ProviderClient {
     /// Whether a request was refused because what it was dated by was wrong, and the refusal itself told the right time:
     /// then the same request, built anew, is worth another try. Nothing was used up by it.
-    func wasDatedWrongly(_ response: HTTPResponse, from url: URL?, before: Double, boundTo key: Bool) -> Bool {
-        guard let url, key || signsAssertions, memory.hasRightTime(response, from: url, before: before),
+    func failedByClockSkew(_ response: HTTPResponse, from url: URL?, before: Double, boundTo key: Bool) -> Bool {
+        guard let url, key || signsAssertions, memory.correctsClock(response, from: url, before: before),
             let code = (try? JSONValue(parsing: response.body))?.object?["error"]?.string
         else { return false }
         return [ErrorCode.invalidClient, .invalidDPoPProof, .useDPoPNonce].contains(ErrorCode(rawValue: code))

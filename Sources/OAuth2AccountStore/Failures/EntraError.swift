@@ -4,13 +4,13 @@ struct EntraError: Sendable {
     /// The number, without `AADSTS`.
     let number: Int
     /// What is to be done.
-    let course: RefusalCourse
+    let course: ErrorDisposition
     /// What it means, for somebody who never heard of it.
     let meaning: String
     /// What to do, when there is more to say than the course says.
     let advice: String?
 
-    private init(_ number: Int, _ course: RefusalCourse, _ meaning: String, _ advice: String? = nil) {
+    private init(_ number: Int, _ course: ErrorDisposition, _ meaning: String, _ advice: String? = nil) {
         self.number = number
         self.course = course
         self.meaning = meaning

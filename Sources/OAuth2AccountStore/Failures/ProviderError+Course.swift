@@ -1,7 +1,7 @@
 import OAuth2
 
 /// What a refusal of a provider asks for.
-enum RefusalCourse: Sendable, Equatable {
+enum ErrorDisposition: Sendable, Equatable {
     /// The person has to sign in: until then there are no tokens.
     case signIn(Account.SignInReason)
     /// The settings do not fit.
@@ -57,7 +57,7 @@ extension ErrorCode {
         "quota_exceeded", "too_many_attempts", "too_many_requests", "use_dpop_nonce",
     ]
 
-    fileprivate var course: RefusalCourse {
+    fileprivate var course: ErrorDisposition {
         if Self.pauses.contains(rawValue) { return .later }
         if Self.goneGrants.contains(rawValue) { return .signIn(.grantGone) }
         if needsInteraction || Self.interactions.contains(rawValue) { return .signIn(.interactionRequired) }
@@ -76,7 +76,7 @@ extension ProviderError {
     var entraError: EntraError? { EntraError.number(in: explanation).flatMap(EntraError.error) }
 
     /// What is to be done. A broken or busy server's word on the grant is not taken: what it says may be wrong.
-    var course: RefusalCourse {
+    var course: ErrorDisposition {
         if let status, status >= 500 || status == 429 { return .later }
         if code.isTransient { return .later }
         if let entraError {

@@ -11,12 +11,12 @@ import StrictJSON
 extension AccountStore {
     /// Signs in on another device: shows the person a code, and asks the provider until it is entered (RFC 8628).
     func signInByDevice(
-        _ connection: ProviderConnection, _ show: @Sendable (DevicePrompt) async throws -> Void,
-        _ wishes: SignInWishes, _ options: SignInOptions
+        _ connection: ProviderClient, _ show: @Sendable (DeviceCodePrompt) async throws -> Void,
+        _ wishes: AuthorizationParameters, _ options: SignInOptions
     ) async throws -> Account {
         let type = connection.type
         let key = try connection.newSenderKey()
-        let begun = surroundings.uptime()
+        let begun = dependencies.uptime()
         var parameters = wishes.directParameters
         if !type.authorizationDetails.isEmpty {
             parameters["authorization_details"] = JSONValue.array(type.authorizationDetails.map(JSONValue.object))
@@ -33,9 +33,9 @@ extension AccountStore {
                 .deviceCode(authorization.deviceCode), idToken: wishes.consent.contains("openid"), boundTo: key),
             deadline: options.timeout.map { begun + $0 / .seconds(1) })
         do {
-            try await show(DevicePrompt(authorization))
+            try await show(DeviceCodePrompt(authorization))
         } catch {
-            throw CallerError(error: error)
+            throw CallbackError(error: error)
         }
         let answer = try await deviceSignIn.tokens()
         return try await keep(direct: answer, wishes, consented: wishes.consent, connection, key)
@@ -44,7 +44,7 @@ extension AccountStore {
 
 /// The waiting for the person on another device.
 private struct DeviceSignIn {
-    let connection: ProviderConnection
+    let connection: ProviderClient
     let authorization: DeviceAuthorization
     let key: SigningKey?
     let expectation: TokenResponse.Expectation
@@ -52,11 +52,11 @@ private struct DeviceSignIn {
     let deadline: Double?
 
     /// Asks until the provider has decided.
-    func tokens() async throws -> ProviderConnection.Answer {
-        let surroundings = connection.surroundings
+    func tokens() async throws -> ProviderClient.Answer {
+        let dependencies = connection.dependencies
         var polling = DevicePolling(
-            authorization, now: surroundings.uptime(), expecting: expectation, tolerance: connection.type.tolerance)
-        var step = polling.start(now: surroundings.uptime())
+            authorization, now: dependencies.uptime(), expecting: expectation, tolerance: connection.type.tolerance)
+        var step = polling.start(now: dependencies.uptime())
         // What kept the last question from being answered, if anything did.
         var trouble: (any Error)?
         while true {
@@ -64,7 +64,7 @@ private struct DeviceSignIn {
             case .poll(let time): try await wait(until: time)
             case .pollWithNonce: break  // The nonce is remembered, and goes into the next proof.
             case .tokens(let response):
-                return ProviderConnection.Answer(response: response, received: surroundings.now())
+                return ProviderClient.Answer(response: response, received: dependencies.now())
             case .denied:
                 throw AccountStoreError(
                     .denied, what: "cannot sign in", reason: "the sign-in was refused on the other device",
@@ -74,15 +74,15 @@ private struct DeviceSignIn {
             }
             let event: DevicePolling.Event
             (event, trouble) = try await poll()
-            step = polling.next(event, now: surroundings.uptime())
+            step = polling.next(event, now: dependencies.uptime())
         }
     }
 
     private func wait(until time: Double) async throws {
-        let surroundings = connection.surroundings
+        let dependencies = connection.dependencies
         let end = min(time, deadline ?? time)
-        let seconds = end - surroundings.uptime()
-        if seconds > 0 { try await surroundings.sleep(.seconds(seconds)) }
+        let seconds = end - dependencies.uptime()
+        if seconds > 0 { try await dependencies.sleep(.seconds(seconds)) }
         try Task.checkCancellation()
         if let deadline, time > deadline {
             throw timedOut("nobody finished it in time", "begin again, with more time if it is needed")

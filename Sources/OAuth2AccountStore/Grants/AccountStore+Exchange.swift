@@ -21,7 +21,7 @@ public struct ExchangedToken: Sendable, Equatable {
     /// A refresh token, where the provider gave one.
     public let refreshToken: Secret?
 
-    init(_ answer: ProviderConnection.Answer, asked: Scope) {
+    init(_ answer: ProviderClient.Answer, asked: Scope) {
         let response = answer.response
         secret = response.accessToken
         issuedType = response.additional["issued_token_type"]?.string

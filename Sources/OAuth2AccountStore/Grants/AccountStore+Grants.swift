@@ -24,7 +24,7 @@ extension AccountStore {
         case .paste(let read): return try await signInByPaste(type, read, options)
         case .device(let show):
             return try await signingIn(type, options) {
-                try await signInByDevice($0, show, SignInWishes(options, $0.type), options)
+                try await signInByDevice($0, show, AuthorizationParameters(options, $0.type), options)
             }
         case .clientCredentials: return try await signingIn(type, options) { try await signInClient($0, options) }
         case .password(let name, let password):
@@ -36,13 +36,13 @@ extension AccountStore {
                         hint: "sign in with the browser or another device; for a server that knows nothing else set "
                             + "allowsPasswordGrant to true")
                 }
-                let wishes = try SignInWishes(options, connection.type)
+                let wishes = try AuthorizationParameters(options, connection.type)
                 return try await signIn(
                     connection, .password(username: name, password, scope: wishes.scope), wishes)
             }
         case .assertion(let grant):
             return try await signingIn(type, options) { connection in
-                let wishes = try SignInWishes(options, connection.type)
+                let wishes = try AuthorizationParameters(options, connection.type)
                 return try await signIn(connection, grant.asking(for: wishes.scope), wishes)
             }
         }
@@ -50,14 +50,14 @@ extension AccountStore {
 
     /// Runs a sign-in that no redirect takes part in, and tells of its failure.
     private func signingIn(
-        _ type: String, _ options: SignInOptions, _ body: (ProviderConnection) async throws -> Account
+        _ type: String, _ options: SignInOptions, _ body: (ProviderClient) async throws -> Account
     ) async throws -> Account {
         do {
             let connection = try await connection(to: self.type(type, policy: options.policy))
             // Nobody is to sign in for nothing.
             try await storage.checkWritable()
             return try await body(connection)
-        } catch let error as CallerError {
+        } catch let error as CallbackError {
             throw error.error
         } catch {
             let failure = AccountStoreError.wrapping(error, what: "cannot sign in")
@@ -68,7 +68,7 @@ extension AccountStore {
 
     /// Exchanges a grant about a person for an account.
     private func signIn(
-        _ connection: ProviderConnection, _ grant: TokenRequest.Grant, _ wishes: SignInWishes
+        _ connection: ProviderClient, _ grant: TokenRequest.Grant, _ wishes: AuthorizationParameters
     ) async throws -> Account {
         let key = try connection.newSenderKey()
         let type = connection.type
@@ -81,8 +81,8 @@ extension AccountStore {
 
     /// Saves the account of an answer for which no browser was asked.
     func keep(
-        direct answer: ProviderConnection.Answer, _ wishes: SignInWishes, consented: Scope? = nil,
-        _ connection: ProviderConnection, _ key: SigningKey?
+        direct answer: ProviderClient.Answer, _ wishes: AuthorizationParameters, consented: Scope? = nil,
+        _ connection: ProviderClient, _ key: SigningKey?
     ) async throws -> Account {
         let identity = try await identity(answer, connection) { validation in
             validation.allowsUnaskedNonce = true
@@ -98,8 +98,8 @@ extension AccountStore {
         "openid", "profile", "email", "address", "phone", "offline_access",
     ]
 
-    private func signInClient(_ connection: ProviderConnection, _ options: SignInOptions) async throws -> Account {
-        let wishes = try SignInWishes(options, connection.type)
+    private func signInClient(_ connection: ProviderClient, _ options: SignInOptions) async throws -> Account {
+        let wishes = try AuthorizationParameters(options, connection.type)
         let renewal = AccountRecord.Renewal(
             scope: options.scope ?? Scope(wishes.scope.tokens.filter { !Self.personalScope.contains($0) }),
             parameters: options.parameters)
@@ -111,9 +111,9 @@ extension AccountStore {
 
     /// Tokens for the client itself, at the sign-in and whenever the last ones are used up.
     func clientTokens(
-        _ connection: ProviderConnection, _ renewal: AccountRecord.Renewal, resources: [String]? = nil,
+        _ connection: ProviderClient, _ renewal: AccountRecord.Renewal, resources: [String]? = nil,
         boundTo key: SigningKey?
-    ) async throws -> ProviderConnection.Answer {
+    ) async throws -> ProviderClient.Answer {
         let type = connection.type
         var answer = try await connection.tokens(
             for: .clientCredentials(scope: renewal.scope),
@@ -136,7 +136,7 @@ extension AccountStore {
 }
 
 /// What the caller's own code threw. It goes back to the caller as it is.
-struct CallerError: Error {
+struct CallbackError: Error {
     let error: any Error
 }
 

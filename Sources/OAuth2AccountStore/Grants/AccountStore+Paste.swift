@@ -37,7 +37,7 @@ extension AccountStore {
     private func redeem(_ prepared: PreparedSignIn, code: String) async throws -> Account {
         let sign = pending.withLock { $0.removeValue(forKey: prepared.id) }
         do {
-            guard let sign, sign.expires > surroundings.now() else {
+            guard let sign, sign.expires > dependencies.now() else {
                 throw AccountStoreError(
                     .timedOut, what: "the sign-in was not finished", reason: "the code came too late",
                     remedy: .retryLater(after: nil), hint: "begin again, with more time if it is needed")

@@ -9,7 +9,7 @@ import OAuth2
 /// What the person needs to sign in on another device.
 ///
 /// [RFC 8628 section 3.2](https://www.rfc-editor.org/rfc/rfc8628#section-3.2)
-public struct DevicePrompt: Sendable, Equatable {
+public struct DeviceCodePrompt: Sendable, Equatable {
     /// The code to type. The provider's text: make control characters visible before showing it.
     public let userCode: String
     /// The address to visit.
@@ -32,7 +32,7 @@ extension SignInMethod {
     ///
     /// - Parameter show: shows address and code, and returns; then the store asks the provider until the person is done. It is
     ///   called once: a code that expired is not replaced unasked.
-    public static func device(show: @escaping @Sendable (DevicePrompt) async throws -> Void) -> SignInMethod {
+    public static func device(show: @escaping @Sendable (DeviceCodePrompt) async throws -> Void) -> SignInMethod {
         SignInMethod(kind: .device(show))
     }
 

@@ -75,7 +75,7 @@ public struct AccountFile: Sendable {
         (entries, left) = (contents.entries, contents.left)
     }
 
-    static let exportFormat = "directory-accounts"
+    static let exportFormat = "oauth2-accounts"
     private static let msalSections = ["AccessToken", "RefreshToken", "IdToken", "Account", "AppMetadata"]
 
     private static func format(of value: JSONValue, _ reader: AccountFileReader) throws(AccountFileError) -> Format {
@@ -109,8 +109,8 @@ public struct AccountFile: Sendable {
         var userName: String?
         var displayName: String?
         var nickname: String?
-        var tokens: Tokens
-        /// Whether ``Tokens/received`` is what the file says, and not when it was read.
+        var tokens: TokenSet
+        /// Whether ``TokenSet/received`` is what the file says, and not when it was read.
         var hasTime = false
         var userData: Data?
         var senderKey: Secret?
@@ -160,7 +160,7 @@ public struct AccountFileError: Error, Sendable, Equatable, CustomStringConverti
 }
 
 /// Where an account came from, so that the same file does not bring it twice. Sealed with the record.
-struct ImportMark: Codable, Sendable, Equatable {
+struct ImportOrigin: Codable, Sendable, Equatable {
     /// By what the file names it.
     var key: String?
     /// By what its tokens are known again.

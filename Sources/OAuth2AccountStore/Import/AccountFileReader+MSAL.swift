@@ -72,7 +72,7 @@ extension AccountFileReader {
         var used: Set<[String?]> = []
         for credential in refresh + access {
             guard credential.home != nil else {
-                let reason = "it is the client's own token: directory sign-in --client-credentials gets a new one"
+                let reason = "it is the client's own token: lodge sign-in --client-credentials gets a new one"
                 contents.left.append((credential.place, credential.client, reason))
                 continue
             }
@@ -93,7 +93,7 @@ extension AccountFileReader {
             }
             var scope: Scope = []
             if let renewing { scope = try self.scope(renewing.object, "target", renewing.place) }
-            let usedUp = Tokens(
+            let usedUp = TokenSet(
                 access: nil, refresh: nil, idToken: nil, scope: scope, type: nil, received: nil, lifetime: nil)
             var entry = AccountFile.Entry(
                 place: credential.place, key: credential.home.map { "home:\($0)" }, tokens: tokens ?? usedUp)
@@ -129,8 +129,8 @@ extension AccountFileReader {
 
     /// Of the access tokens of an account the one that ends last, and how many others there are. Those that are bound to a key
     /// are of no use without it.
-    private func newest(_ credentials: [Credential]) throws(AccountFileError) -> (Tokens?, further: Int) {
-        var all: [Tokens] = []
+    private func newest(_ credentials: [Credential]) throws(AccountFileError) -> (TokenSet?, further: Int) {
+        var all: [TokenSet] = []
         for credential in credentials {
             let object = credential.object, place = credential.place
             let type = try text(object, "token_type", place)?.lowercased()
@@ -138,7 +138,7 @@ extension AccountFileReader {
             guard type == nil || type == "bearer" else { continue }
             let cached = try seconds(object, "cached_at", place), end = try seconds(object, "expires_on", place)
             let start = cached.map(Date.init(timeIntervalSince1970:))
-            var tokens = Tokens(
+            var tokens = TokenSet(
                 access: secret, refresh: nil, idToken: nil, scope: try scope(object, "target", place), type: type,
                 received: start, lifetime: cached.flatMap { cached in end.map { $0 - cached } })
             if cached == nil { tokens.end(at: end.map(Date.init(timeIntervalSince1970:))) }

@@ -89,7 +89,7 @@ struct AccountFileReader {
         let lifetime = try seconds(object, "expires_in", "")
         var entry = AccountFile.Entry(
             place: "the token answer",
-            tokens: Tokens(
+            tokens: TokenSet(
                 access: access, refresh: refresh, idToken: idToken, scope: try scope(object, "scope", ""),
                 type: try text(object, "token_type", ""), received: nil, lifetime: lifetime))
         if let home = clientInfo(try text(object, "client_info", "")) {
@@ -135,7 +135,7 @@ struct AccountFileReader {
             let idToken = answer?["id_token"]?.string.map(Secret.init)
             var entry = AccountFile.Entry(
                 place: place, key: identifier.map { "nxoauth2:\($0)" }, type: type,
-                tokens: Tokens(
+                tokens: TokenSet(
                     access: access, refresh: refresh, idToken: idToken, scope: try scope(token, "scope", inner),
                     type: try text(token, "tokenType", inner), received: nil, lifetime: nil))
             entry.tokens.end(at: try date(token, "expiresAt", inner))
@@ -198,7 +198,7 @@ struct AccountFileReader {
             let received = try seconds(account, "received", place)
             var entry = AccountFile.Entry(
                 place: place, key: try text(account, "id", place).map { "export:\($0)" }, type: type,
-                tokens: Tokens(
+                tokens: TokenSet(
                     access: access, refresh: refresh, idToken: try secret(account, "idToken", place),
                     scope: try scope(account, "scope", place), type: try text(account, "tokenType", place),
                     received: received.map(Date.init(timeIntervalSince1970:)),
@@ -237,7 +237,7 @@ extension AccountFile.Entry {
     }
 }
 
-extension Tokens {
+extension TokenSet {
     /// Tokens of another program. Without an access token they are used up, and the first use renews them.
     init(
         access: Secret?, refresh: Secret?, idToken: Secret?, scope: Scope, type: String?, received: Date?,
@@ -265,7 +265,7 @@ extension Tokens {
     }
 
     /// The same tokens as they are known at a time.
-    func dated(_ now: Date) -> Tokens {
+    func dated(_ now: Date) -> TokenSet {
         var tokens = self
         if isUndated {
             tokens.received = now

@@ -60,14 +60,14 @@ extension AccountStore {
             var report = ImportReport()
             var undo: [@Sendable () async throws -> Void] = []
             var locks: [any StorageLock] = []
-            var known: [String: KnownAccounts] = [:]
+            var known: [String: AccountMatcher] = [:]
             defer { for lock in locks { lock.release() } }
             do {
                 try await storage.checkWritable()
                 // Two imports, or an import and a sign-in, at a time must not make two accounts of one person.
                 for name in Set(file.entries.compactMap { try? target($0, type).get().name }).sorted() {
                     locks.append(try await storage.lock("type:\(name)", timeout: .seconds(120)))
-                    var accounts = KnownAccounts()
+                    var accounts = AccountMatcher()
                     try await eachRecord(ofType: name) { sealed in
                         if let record = seal.open(sealed) { accounts.add(record) }
                     }
@@ -78,7 +78,7 @@ extension AccountStore {
                     switch target(entry, type) {
                     case .failure(let reason): outcome = .left(reason: reason.text)
                     case .success(let type):
-                        outcome = try await take(entry, type, &known[type.name, default: KnownAccounts()], &undo)
+                        outcome = try await take(entry, type, &known[type.name, default: AccountMatcher()], &undo)
                     }
                     report.items.append(
                         .init(place: entry.place, name: entry.userName ?? entry.displayName, outcome: outcome))
@@ -131,7 +131,7 @@ extension AccountStore {
             return refused("its tokens are for the client \(client), and \(found.name) is another one")
         }
         if let type = entry.tokens.type, ["dpop", "pop", "mac"].contains(type),
-            type != "dpop" || entry.senderKey.flatMap(SenderKey.key) == nil
+            type != "dpop" || entry.senderKey.flatMap(DPoPKey.key) == nil
         {
             return refused("its tokens are bound to a key that is not in the file")
         }
@@ -147,11 +147,11 @@ extension AccountStore {
     }
 
     private func take(
-        _ entry: AccountFile.Entry, _ type: AccountType, _ accounts: inout KnownAccounts,
+        _ entry: AccountFile.Entry, _ type: AccountType, _ accounts: inout AccountMatcher,
         _ undo: inout [@Sendable () async throws -> Void]
     ) async throws -> ImportReport.Outcome {
-        let now = surroundings.now()
-        let mark = ImportMark(key: entry.key, digest: entry.digest)
+        let now = dependencies.now()
+        let mark = ImportOrigin(key: entry.key, digest: entry.digest)
         let tokens = entry.tokens.dated(now)
         if let id = accounts.account(of: entry, mark), let found = try await read(id) {
             let known = found.record
@@ -185,7 +185,7 @@ extension AccountStore {
             return .left(reason: "this is a shared device, and \(person) is signed in to \(type.name)")
         }
         var record = AccountRecord(
-            id: try .unused(surroundings.random), type: type.name, issuer: nil,
+            id: try .unused(dependencies.random), type: type.name, issuer: nil,
             subject: nil, clientID: type.clientID,
             tokens: tokens, created: entry.created ?? now)
         fill(&record, entry, mark, type)
@@ -196,7 +196,7 @@ extension AccountStore {
     }
 
     private nonisolated func fill(
-        _ record: inout AccountRecord, _ entry: AccountFile.Entry, _ mark: ImportMark, _ type: AccountType
+        _ record: inout AccountRecord, _ entry: AccountFile.Entry, _ mark: ImportOrigin, _ type: AccountType
     ) {
         record.imported = mark
         record.clientID = type.clientID

@@ -1,11 +1,11 @@
 import JOSE
 
 /// How a store finds its key when it is opened.
-struct KeyOpening {
+struct KeyLoader {
     let storage: any AccountStorage
     /// The custody that the program gave; nil: one of the places.
     let given: (any KeyCustody)?
-    let places: KeyPlaces
+    let places: KeyLocations
 
     static let checkName = "key-check"
     static let lockName = "key"
@@ -18,12 +18,12 @@ struct KeyOpening {
         let isEarly = first.choice == nil || first.choice == .keyFile && (places.choice ?? .keyFile) == .keyFile
         async let early = isEarly ? first.key() : nil
         if let check = try await storage.value(Self.checkName) {
-            let record = try await CustodyRecord.read(storage)
+            let record = try await KeyLocationRecord.read(storage)
             var custody = try await agreed(record)
             var key = isEarly && custody.place == first.place ? try await early : nil
             // Another process may have made or moved it in between.
             for _ in 0..<3 where key == nil {
-                custody = try await agreed(CustodyRecord.read(storage))
+                custody = try await agreed(KeyLocationRecord.read(storage))
                 key = try await custody.key()
             }
             let found = (key: try Self.checked(key, check, custody, storage), custody: custody)
@@ -33,7 +33,7 @@ struct KeyOpening {
         let lock = try await storage.lock(Self.lockName, timeout: Self.lockTimeout)
         defer { lock.release() }
         if let check = try await storage.value(Self.checkName) {
-            let custody = try await agreed(CustodyRecord.read(storage))
+            let custody = try await agreed(KeyLocationRecord.read(storage))
             return (try Self.checked(try await custody.key(), check, custody, storage), custody)
         }
         return try await make()
@@ -48,11 +48,11 @@ struct KeyOpening {
                 reason: "it has accounts, but nothing that tells which key opens them",
                 hint: "restore it from a copy, or choose another directory with --store; nothing was changed")
         }
-        let record = try await CustodyRecord.read(storage)
+        let record = try await KeyLocationRecord.read(storage)
         let choice = given == nil ? places.choice ?? record?.current ?? .keyFile : given?.choice
         // A record from a start that was cut short would outlive its reason.
         if let choice, choice.word != (record?.current ?? .keyFile).word {
-            try await CustodyRecord(current: choice).save(storage)
+            try await KeyLocationRecord(current: choice).save(storage)
         }
         let custody: any KeyCustody
         if let given {
@@ -68,12 +68,12 @@ struct KeyOpening {
     }
 
     /// The custody of a store that is in use. Another one than it remembers is refused: the place never changes silently.
-    private func agreed(_ record: CustodyRecord?) async throws -> any KeyCustody {
+    private func agreed(_ record: KeyLocationRecord?) async throws -> any KeyCustody {
         let current = record?.current ?? .keyFile
         if let asked = given == nil ? places.choice : given?.choice, asked.word != current.word {
             throw KeyCustodyError(
                 place: "the key of \(storage.place)", reason: "it is in \(current.words), not in \(asked.words)",
-                hint: "to move it: directory config set key-custody \(asked); or ask for \(current.word)")
+                hint: "to move it: lodge config set key-custody \(asked); or ask for \(current.word)")
         }
         if let given { return given }
         // Only the one who opens the store knows the number of the descriptor.
@@ -101,8 +101,8 @@ struct KeyOpening {
     private func tidy(_ key: SealingKey) async {
         guard let lock = try? await storage.lock(Self.lockName, timeout: .zero) else { return }
         defer { lock.release() }
-        guard var record = try? await CustodyRecord.read(storage) else { return }
-        _ = try? await KeyMove.tidy(&record, key, storage, places) { $0 == .keyFile || $0 == .passphrase }
+        guard var record = try? await KeyLocationRecord.read(storage) else { return }
+        _ = try? await KeyMigration.tidy(&record, key, storage, places) { $0 == .keyFile || $0 == .passphrase }
     }
 }
 
@@ -115,7 +115,7 @@ extension AccountStore {
     /// - Throws: ``AccountStoreError``
     public func keyLeftovers() async throws -> [String] {
         try await failing("cannot read where the key is") {
-            try await CustodyRecord.read(storage)?.leftovers.map(\.words) ?? []
+            try await KeyLocationRecord.read(storage)?.leftovers.map(\.words) ?? []
         }
     }
 }

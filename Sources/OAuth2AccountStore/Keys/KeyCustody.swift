@@ -2,7 +2,7 @@ import JOSE
 
 /// Who keeps the 32-byte key that seals a store's records.
 public protocol KeyCustody: Sendable {
-    /// Where the key is, in words for people: "key file /home/ada/.local/share/directory/accounts.key".
+    /// Where the key is, in words for people: "key file /home/ada/.local/share/lodge/accounts.key".
     var place: String { get }
 
     /// Which of the choices this is; nil for a custody that only the program knows. The store remembers the choice that it was
@@ -85,7 +85,7 @@ public struct MemoryKey: KeyCustody {
     public init() throws { self.init(try SealingKey.random()) }
 
     /// A new key in the place of the one that a store of this folder would have.
-    package init(inPlaceOf choice: KeyCustodyChoice, in directory: StoreDirectory) throws {
+    package init(inPlaceOf choice: KeyCustodyChoice, in directory: StoreLocation) throws {
         sealingKey = try SealingKey.random()
         place = choice == .keyFile ? KeyFile(directory: directory).place : choice.words
         self.choice = choice

@@ -18,7 +18,7 @@ public actor KeyFile: KeyCustody {
     /// The path of the file.
     public nonisolated let path: String
     /// The store's directory, which is made with the file where no storage has made it.
-    private let directory: StoreDirectory?
+    private let directory: StoreLocation?
     private let thread = SerialThread()
 
     /// The file is read on a thread of its own.
@@ -31,7 +31,7 @@ public actor KeyFile: KeyCustody {
     }
 
     /// The key file of a store's directory.
-    public init(directory: StoreDirectory) {
+    public init(directory: StoreLocation) {
         path = directory.file("accounts.key")
         self.directory = directory
     }
@@ -57,7 +57,7 @@ public actor KeyFile: KeyCustody {
             throw fault(
                 "other users can read it", "run: chmod 600 '\(path)'; if they may have read it, sign out and in again")
         }
-        switch PrivateFile.read(path, maximumSize: 4096) {
+        switch OwnerOnlyFile.read(path, maximumSize: 4096) {
         case .failure(let failure): throw fault(failure.explanation, "check who owns the file, and its mode")
         case .success(let bytes):
             guard bytes.count == SealingKey.byteCount else {
@@ -85,7 +85,7 @@ public actor KeyFile: KeyCustody {
     private func write(_ key: SealingKey) throws -> SealingKey? {
         do throws(StorageError) { try directory?.prepare() } catch { throw fault(error.reason, error.hint) }
         let suffix = Base64URL.encode(try SecureRandom.bytes(9))
-        switch PrivateFile.create(path, key.bytes, suffix: suffix) {
+        switch OwnerOnlyFile.create(path, key.bytes, suffix: suffix) {
         case .success: return nil
         case .failure(let failure):
             if failure.code == EEXIST, let existing = try self.key() { return existing }
@@ -100,12 +100,12 @@ public actor KeyFile: KeyCustody {
         let directory = path.hasSuffix("/" + name) ? String(path.dropLast(name.count)) : ""
         let beside = (try? FileManager.default.contentsOfDirectory(atPath: directory.isEmpty ? "." : directory)) ?? []
         for other in beside where other.hasPrefix(name + ".") {
-            guard case .success(let bytes) = PrivateFile.read(directory + other, maximumSize: SealingKey.byteCount),
+            guard case .success(let bytes) = OwnerOnlyFile.read(directory + other, maximumSize: SealingKey.byteCount),
                 equalInConstantTime(bytes, key.bytes)
             else { continue }
             try unlinked(directory + other)
         }
-        PrivateFile.syncDirectory(of: path)
+        OwnerOnlyFile.syncDirectory(of: path)
     }
 
     private func unlinked(_ path: String) throws {

@@ -10,7 +10,7 @@
         /// Tells this store's key from every other store's.
         public nonisolated let identity: String
         private let thread = SerialThread()
-        private static let service = "directory-account-store"
+        private static let service = "oauth2-account-store"
 
         /// The Keychain is another process: a thread of its own waits for it.
         public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
@@ -64,7 +64,7 @@
         private func add(_ key: SealingKey) throws -> SealingKey? {
             var item = query
             item[kSecValueData as String] = Data(key.bytes)
-            item[kSecAttrLabel as String] = "Key of the directory accounts"
+            item[kSecAttrLabel as String] = "Key of the lodge accounts"
             item[kSecAttrAccessible as String] = kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly
             let status = SecItemAdd(item as CFDictionary, nil)
             if status == errSecSuccess { return nil }

@@ -85,7 +85,7 @@ public actor PassphraseKey: KeyCustody {
         guard let given = try await source?(purpose) else {
             throw fault(
                 "there is no passphrase",
-                "name a file that has it with DIRECTORY_PASSPHRASE_FILE, or start the program in a terminal")
+                "name a file that has it with LODGE_PASSPHRASE_FILE, or start the program in a terminal")
         }
         guard !given.value.isEmpty else { throw fault("the passphrase is empty", "give one of several words") }
         passphrase = given

@@ -36,7 +36,7 @@ public struct SecretServiceKey: KeyCustody {
     ///   - promptTimeLimit: the same where a person may be asked.
     ///   - sleep: waits for the limits.
     public init(
-        identity: String, label: String = "Key of the directory accounts", environment: [String: String],
+        identity: String, label: String = "Key of the lodge accounts", environment: [String: String],
         allowsPrompts: Bool = true, timeLimit: Duration = .seconds(15), promptTimeLimit: Duration = .seconds(120),
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) {
@@ -51,7 +51,7 @@ public struct SecretServiceKey: KeyCustody {
     }
 
     /// "Secret Service"
-    public var place: String { SecretServiceFault.place }
+    public var place: String { SecretServiceError.place }
 
     /// ``KeyCustodyChoice/secretService``
     public var choice: KeyCustodyChoice? { .secretService }
@@ -73,7 +73,7 @@ public struct SecretServiceKey: KeyCustody {
     public func keep(_ key: SealingKey) async throws {
         if let existing = try await self.key() {
             guard !equalInConstantTime(existing.bytes, key.bytes) else { return }
-            throw SecretServiceFault.otherKey
+            throw SecretServiceError.otherKey
         }
         try await limited { try await keyring.keep(key, $0, identity, label: label) }
     }
@@ -87,10 +87,10 @@ public struct SecretServiceKey: KeyCustody {
     private func limited<Value: Sendable>(
         _ body: @escaping @Sendable (SecretServiceCall) async throws -> Value
     ) async throws -> Value {
-        guard hasSessionBus else { throw SecretServiceFault.noSessionBus }
+        guard hasSessionBus else { throw SecretServiceError.noSessionBus }
         let limit = allowsPrompts ? promptTimeLimit : timeLimit
         let call = SecretServiceCall(allowsPrompts: allowsPrompts)
-        let answer = SharedResult<Value>()
+        let answer = Promise<Value>()
         Task {
             do {
                 answer.finish(.success(try await body(call)))
@@ -102,7 +102,7 @@ public struct SecretServiceKey: KeyCustody {
         let clock = Task {
             try await sleep(limit)
             // First the reason, then the end that it causes.
-            answer.finish(.failure(SecretServiceFault.late(limit)))
+            answer.finish(.failure(SecretServiceError.late(limit)))
             call.stop()
         }
         defer { clock.cancel() }

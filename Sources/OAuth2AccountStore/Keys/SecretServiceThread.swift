@@ -8,15 +8,15 @@ actor SecretServiceThread {
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
     /// The item's schema and, in every item, what makes it this program's.
-    private static let schema = "io.github.directory.AccountStoreKey"
-    private static let application = "directory-account-store"
+    private static let schema = "OAuth2AccountStore.Key"
+    private static let application = "oauth2-account-store"
 
     func key(of call: SecretServiceCall, _ identity: String) throws -> SealingKey? {
         try session(call) { session in
             var found: SealingKey?
             try session.items(identity) { item in
                 let key = try session.key(in: item)
-                if let found, !equalInConstantTime(found.bytes, key.bytes) { throw SecretServiceFault.ambiguous }
+                if let found, !equalInConstantTime(found.bytes, key.bytes) { throw SecretServiceError.ambiguous }
                 found = key
             }
             if found == nil {
@@ -30,7 +30,7 @@ actor SecretServiceThread {
     func keep(_ key: SealingKey, _ call: SecretServiceCall, _ identity: String, label: String) throws {
         try session(call) { session in
             guard try session.withDefaultKeyring({ _ in }) || call.allowsPrompts else {
-                throw SecretServiceFault.noKeyring
+                throw SecretServiceError.noKeyring
             }
             try session.store(key, identity, label: label)
         }
@@ -49,7 +49,7 @@ actor SecretServiceThread {
     }
 
     private func session<Value>(_ call: SecretServiceCall, _ body: (Session) throws -> Value) throws -> Value {
-        guard let library = library ?? LibSecret() else { throw SecretServiceFault.notInstalled }
+        guard let library = library ?? LibSecret() else { throw SecretServiceError.notInstalled }
         self.library = library
         return try call.run(library) { cancellable in
             let session = try Session(library, cancellable, allowsPrompts: call.allowsPrompts)
@@ -79,11 +79,11 @@ actor SecretServiceThread {
             self.allowsPrompts = allowsPrompts
             // The same connection that libsecret takes. As GLib has it, the end of the bus would end this process.
             let bus = try Self.checked(library) { library.busGet(Self.sessionBus, cancellable, $0) }
-            guard let bus else { throw SecretServiceFault.noSessionBus }
+            guard let bus else { throw SecretServiceError.noSessionBus }
             library.busSetExitOnClose(bus, 0)
             do {
                 let service = try Self.checked(library) { library.serviceGet(Self.openSession, cancellable, $0) }
-                guard let service else { throw SecretServiceFault.notKept }
+                guard let service else { throw SecretServiceError.notKept }
                 self.service = service
                 self.bus = bus
             } catch {
@@ -112,7 +112,7 @@ actor SecretServiceThread {
             let domain = library.quarkName(error.load(as: UInt32.self)).map { String(cString: $0) } ?? ""
             let code = error.load(fromByteOffset: 4, as: Int32.self)
             let text = error.load(fromByteOffset: 8, as: UnsafePointer<CChar>?.self).map { String(cString: $0) } ?? ""
-            throw SecretServiceFault.reported(domain, code, text)
+            throw SecretServiceError.reported(domain, code, text)
         }
 
         private func checked<Value>(_ body: (LibSecret.ErrorPlace) -> Value) throws -> Value {
@@ -123,7 +123,7 @@ actor SecretServiceThread {
             _ attributes: [(name: String, value: String)], _ body: (LibSecret.Pointer) throws -> Value
         ) throws -> Value {
             guard let table = library.hashNew(library.stringHash, library.stringEqual) else {
-                throw SecretServiceFault.notKept
+                throw SecretServiceError.notKept
             }
             // The table keeps addresses: they are good as long as it lives.
             let copies = attributes.flatMap { [copy($0.name), copy($0.value)] }
@@ -175,14 +175,14 @@ actor SecretServiceThread {
 
         func key(in item: LibSecret.Pointer) throws -> SealingKey {
             _ = try checked { library.itemLoadSecret(item, cancellable, $0) }
-            guard let value = library.itemGetSecret(item) else { throw SecretServiceFault.damaged }
+            guard let value = library.itemGetSecret(item) else { throw SecretServiceError.damaged }
             defer { library.valueUnref(value) }
             var count = 0
-            guard let start = library.valueGet(value, &count), count <= 4096 else { throw SecretServiceFault.damaged }
+            guard let start = library.valueGet(value, &count), count <= 4096 else { throw SecretServiceError.damaged }
             var text = Array(UnsafeBufferPointer(start: start, count: count))
             defer { for index in text.indices { text[index] = 0 } }
-            guard text.count != SealingKey.byteCount, let key = DescriptorKey.key(in: text) else {
-                throw SecretServiceFault.damaged
+            guard text.count != SealingKey.byteCount, let key = FileDescriptorKey.key(in: text) else {
+                throw SecretServiceError.damaged
             }
             return key
         }
@@ -191,18 +191,18 @@ actor SecretServiceThread {
         func store(_ key: SealingKey, _ identity: String, label: String) throws {
             var text = Array(Base64URL.encode(key.bytes).utf8)
             defer { for index in text.indices { text[index] = 0 } }
-            guard let value = library.valueNew(text, text.count, "text/plain") else { throw SecretServiceFault.notKept }
+            guard let value = library.valueNew(text, text.count, "text/plain") else { throw SecretServiceError.notKept }
             defer { library.valueUnref(value) }
             let named = attributes(identity) + [("xdg:schema", SecretServiceThread.schema)]
             let isStored = try withAttributes(named) { table in
                 try checked { library.store(service, nil, table, "default", label, value, cancellable, $0) }
             }
-            guard isStored != 0 else { throw SecretServiceFault.notKept }
+            guard isStored != 0 else { throw SecretServiceError.notKept }
         }
 
         func delete(_ item: LibSecret.Pointer) throws {
             guard try checked({ library.itemDelete(item, cancellable, $0) }) != 0 else {
-                throw SecretServiceFault.notKept
+                throw SecretServiceError.notKept
             }
         }
 
@@ -219,14 +219,14 @@ actor SecretServiceThread {
 
         /// Unlocks a keyring or the one of an item: the desktop asks the person.
         private func unlock(_ object: LibSecret.Pointer) throws {
-            guard allowsPrompts else { throw SecretServiceFault.locked }
+            guard allowsPrompts else { throw SecretServiceError.locked }
             let list = library.listAppend(nil, object)
             defer { library.listFree(list) }
             var unlocked: LibSecret.Pointer?
             let count = try checked { library.unlock(service, list, cancellable, &unlocked, $0) }
             objects(unlocked).forEach(library.unref)
             library.listFree(unlocked)
-            guard count > 0 else { throw SecretServiceFault.dismissed }
+            guard count > 0 else { throw SecretServiceError.dismissed }
         }
     }
 }

@@ -7,7 +7,7 @@ final class LoopbackConnection {
         /// The handler is at work.
         case handling(Task<Void, Never>, isHead: Bool, keepsConnection: Bool)
         /// An answer is being sent.
-        case writing(LoopbackAnswer)
+        case writing(LoopbackResponseWriter)
         /// A fault: no answer ever.
         case stalled
         /// Everything is sent and the other side was told; what still arrives is thrown away, because closing with
@@ -46,7 +46,7 @@ final class LoopbackConnection {
     }
 
     /// Notes how far the answer is sent, without beginning the phase anew.
-    func update(_ answer: LoopbackAnswer) { phase = .writing(answer) }
+    func update(_ answer: LoopbackResponseWriter) { phase = .writing(answer) }
 
     /// Whether the connection may make room for a new one: it does no work.
     var isIdle: Bool {

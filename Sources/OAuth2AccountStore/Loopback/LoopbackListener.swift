@@ -15,7 +15,7 @@ public final class LoopbackListener: Sendable {
     public let port: UInt16
     /// The host that was asked for.
     public let host: String
-    private let mailbox: LoopbackMailbox
+    private let mailbox: LoopbackQueue
 
     /// Opens the port and begins to answer.
     ///
@@ -30,7 +30,7 @@ public final class LoopbackListener: Sendable {
         host: String = "127.0.0.1", port: UInt16 = 0, limits: Limits = .init(),
         handler: @escaping @Sendable (LoopbackRequest) async -> LoopbackResponse
     ) throws(LoopbackError) {
-        let mailbox = try LoopbackMailbox()
+        let mailbox = try LoopbackQueue()
         let bound = try LoopbackSocket.listen(host: host, port: port)
         let loop = LoopbackLoop(
             listening: bound.sockets, authority: LoopbackAuthority(host: host, port: bound.port), limits: limits,

@@ -11,17 +11,17 @@ struct LoopbackLoop: Sendable {
     let listening: [Int32]
     let authority: LoopbackAuthority
     let limits: LoopbackListener.Limits
-    let mailbox: LoopbackMailbox
+    let mailbox: LoopbackQueue
     let handler: @Sendable (LoopbackRequest) async -> LoopbackResponse
 
     func run() {
-        var turns = LoopbackTurns(self)
+        var turns = RoundRobin(self)
         turns.run()
     }
 }
 
 /// The turns of the thread: wait until something can go on, and let it go on. Nothing in here waits for anything else.
-private struct LoopbackTurns {
+private struct RoundRobin {
     private typealias Instant = ContinuousClock.Instant
 
     private let loop: LoopbackLoop
@@ -198,7 +198,7 @@ private struct LoopbackTurns {
             step = try connection.reader.read(connection.input)
         } catch {
             connection.input = []
-            connection.enter(.writing(LoopbackAnswer(error)), now: .now, for: limits.idleTime)
+            connection.enter(.writing(LoopbackResponseWriter(error)), now: .now, for: limits.idleTime)
             return true
         }
         switch step {
@@ -229,7 +229,7 @@ private struct LoopbackTurns {
 
     // MARK: Bytes out
 
-    private mutating func deliver(_ delivery: LoopbackMailbox.Delivery) {
+    private mutating func deliver(_ delivery: LoopbackQueue.Delivery) {
         guard let connection = connections[delivery.connection], connection.requests == delivery.request,
             case .handling = connection.phase
         else { return }
@@ -244,15 +244,16 @@ private struct LoopbackTurns {
             connection.enter(.stalled, now: .now, for: nil)
             if isClosing || connection.inputHasEnded { drop(connection) }
         default:
-            let answer = LoopbackAnswer(
-                response, isHead: isHead, keepsConnection: keepsConnection && !isClosing, now: LoopbackAnswer.now())
+            let answer = LoopbackResponseWriter(
+                response, isHead: isHead, keepsConnection: keepsConnection && !isClosing,
+                now: LoopbackResponseWriter.now())
             connection.enter(.writing(answer), now: .now, for: isClosing ? limits.closingTime : limits.idleTime)
             advance(connection)
         }
     }
 
     /// Sends a piece; false when there is nothing more to do now.
-    private mutating func write(_ connection: LoopbackConnection, _ answer: LoopbackAnswer) -> Bool {
+    private mutating func write(_ connection: LoopbackConnection, _ answer: LoopbackResponseWriter) -> Bool {
         var answer = answer
         let piece = answer.next
         if !piece.isEmpty {
@@ -309,7 +310,7 @@ private struct LoopbackTurns {
         }
     }
 
-    private mutating func drip(_ connection: LoopbackConnection, _ answer: LoopbackAnswer) {
+    private mutating func drip(_ connection: LoopbackConnection, _ answer: LoopbackResponseWriter) {
         if write(connection, answer) {
             advance(connection)
         } else if connections[connection.id] != nil, case .writing = connection.phase,

@@ -64,10 +64,10 @@ public struct LoopbackResponse: Sendable, Equatable {
     /// Ends the connection after this answer.
     public var closesConnection = false
     /// A disturbance to play, for tests and demonstrations.
-    public var fault: LoopbackFault?
+    public var fault: InjectedLoopbackError?
 
     /// An answer of this status.
-    public init(status: Int, fields: HTTPFields = [:], body: Data = Data(), fault: LoopbackFault? = nil) {
+    public init(status: Int, fields: HTTPFields = [:], body: Data = Data(), fault: InjectedLoopbackError? = nil) {
         self.status = status
         self.fields = fields
         self.body = body
@@ -85,7 +85,7 @@ extension LoopbackResponse: CustomStringConvertible, CustomDebugStringConvertibl
 }
 
 /// A disturbance in an answer, for tests and demonstrations.
-public enum LoopbackFault: Sendable, Equatable {
+public enum InjectedLoopbackError: Sendable, Equatable {
     /// Ends the connection without a byte of answer.
     case closeWithoutAnswer
     /// Sends the head and this many bytes of the content that the head promises, then ends the connection.

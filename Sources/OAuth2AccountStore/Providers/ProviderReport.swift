@@ -48,15 +48,15 @@ public struct ProviderReport: Sendable {
     /// Asks a provider for its metadata and its keys. Nothing secret is sent, nothing is kept.
     ///
     /// - Throws: `CancellationError`; every other failure is in the report.
-    public static func check(_ type: AccountType, surroundings: Surroundings) async throws -> ProviderReport {
+    public static func check(_ type: AccountType, dependencies: Dependencies) async throws -> ProviderReport {
         var report = ProviderReport()
-        let transport = surroundings.transport(type.caFile)
+        let transport = dependencies.transport(type.caFile)
         do {
             let found = try await discover(type, transport)
             report.server = found.server
             if let url = found.url {
                 report.add("discovery", .ok, url)
-                report.noteClock(found.date, now: surroundings.now())
+                report.noteClock(found.date, now: dependencies.now())
             } else {
                 report.add("discovery", .notOffered, "the settings name the endpoints")
             }
@@ -76,9 +76,9 @@ public struct ProviderReport: Sendable {
     /// The provider of a type: its metadata with the endpoints that the settings name in front.
     ///
     /// - Throws: ``AccountStoreError``, `CancellationError`
-    package static func server(of type: AccountType, surroundings: Surroundings) async throws -> AuthorizationServer {
+    package static func server(of type: AccountType, dependencies: Dependencies) async throws -> AuthorizationServer {
         do {
-            return try await discover(type, surroundings.transport(type.caFile)).server
+            return try await discover(type, dependencies.transport(type.caFile)).server
         } catch {
             throw AccountStoreError.wrapping(error, what: "cannot find out what the provider can do")
         }

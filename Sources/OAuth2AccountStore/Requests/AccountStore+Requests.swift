@@ -26,7 +26,7 @@ extension AccountStore {
         rejected: Secret? = nil
     ) async throws -> HTTPRequest {
         guard let id else { return request }
-        return try await signed(request, id, TokenWish(scope: scopes, resource: resource), rejected).request
+        return try await signed(request, id, SilentTokenParameters(scope: scopes, resource: resource), rejected).request
     }
 
     /// Sends a request in an account's name.
@@ -61,7 +61,7 @@ extension AccountStore {
     }
 
     func signed(
-        _ request: HTTPRequest, _ id: Account.ID, _ wish: TokenWish, _ rejected: Secret?
+        _ request: HTTPRequest, _ id: Account.ID, _ wish: SilentTokenParameters, _ rejected: Secret?
     ) async throws -> Signed {
         try await failing("cannot sign the request") {
             // Looked at before a token is got: what may not be sent needs none.
@@ -79,11 +79,11 @@ extension AccountStore {
                 return Signed(request: signed, token: token, type: type)
             }
             let memory = providers.memory
-            guard let key = record.senderKey.flatMap(SenderKey.key) else { throw Self.senderKeyMissing(id) }
+            guard let key = record.senderKey.flatMap(DPoPKey.key) else { throw Self.senderKeyMissing(id) }
             let signed = try DPoP.signed(
                 request, key: key, accessToken: token.secret, nonce: memory.nonce(for: request.url),
-                now: surroundings.now().timeIntervalSince1970 + memory.offset(of: request.url),
-                allowsLoopbackHTTP: true, random: surroundings.random)
+                now: dependencies.now().timeIntervalSince1970 + memory.offset(of: request.url),
+                allowsLoopbackHTTP: true, random: dependencies.random)
             return Signed(request: signed, token: token, type: type)
         }
     }
@@ -95,7 +95,7 @@ extension AccountStore {
     }
 
     /// Whether a token of the account can be renewed, as far as it is known in memory.
-    func canRenew(_ id: Account.ID) -> Bool { loaded[id]?.record.canRenew ?? true }
+    func canRefresh(_ id: Account.ID) -> Bool { loaded[id]?.record.canRefresh ?? true }
 }
 
 extension Account {

@@ -40,7 +40,7 @@ public struct AccountTransport: HTTPTransport {
     ///
     /// - Throws: as ``AccountStore/send(_:for:scopes:resource:)`` does, and `HTTPFileError` for content that cannot be read.
     public func stream(_ request: HTTPRequest, progress: HTTPProgress.Handler?) async throws -> HTTPStreamedResponse {
-        let tries = TriesProgress(progress)
+        let tries = AttemptProgress(progress)
         defer { tries.finish() }
         return try await exchange(request).run { transport, request in
             let answer = try await transport.stream(request, progress: tries.next())
@@ -48,13 +48,13 @@ public struct AccountTransport: HTTPTransport {
         }
     }
 
-    private func exchange(_ request: HTTPRequest) -> SignedExchange {
-        SignedExchange(store: store, request: request, id: id, scopes: scopes, resource: resource)
+    private func exchange(_ request: HTTPRequest) -> AuthorizedRequest {
+        AuthorizedRequest(store: store, request: request, id: id, scopes: scopes, resource: resource)
     }
 }
 
 /// The progress of a request that may be sent several times: only the try whose answer is given tells the end.
-private final class TriesProgress: Sendable {
+private final class AttemptProgress: Sendable {
     private struct State {
         var current = 0
         /// The end of the current try, kept back until it is known whether there is another one.

@@ -53,5 +53,5 @@ extension AccountType {
 
 extension URL {
     /// Whether scheme, host and port are the same (RFC 6454 section 5).
-    func hasOrigin(of other: URL) -> Bool { ProviderMemory.origin(self) == ProviderMemory.origin(other) }
+    func hasOrigin(of other: URL) -> Bool { ServerHints.origin(self) == ServerHints.origin(other) }
 }

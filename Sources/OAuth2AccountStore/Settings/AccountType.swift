@@ -104,7 +104,7 @@ public struct AccountType: Sendable, Equatable, Identifiable {
     /// The `claims` parameter of every sign-in, a JSON object (OpenID Connect Core 1.0 section 5.5).
     public var claims: JSONObject?
     /// Which departures from the specifications are read in the provider's token answers.
-    public var tolerance = TokenResponse.Tolerance.providers
+    public var tolerance = TokenResponse.ResponseQuirks.providers
     /// Whether authorization requests are pushed (RFC 9126); nil: when the provider requires it.
     public var pushedAuthorizationRequests: Bool?
     /// Whether authorization requests are signed with ``clientKey`` (RFC 9101).

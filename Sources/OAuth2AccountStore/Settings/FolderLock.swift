@@ -22,7 +22,7 @@ struct FolderLock {
     ) async throws -> FolderLock {
         // Whoever comes by another link comes to the same folder.
         let folder = open(
-            PrivateFile.directory(of: PrivateFile.resolved(path) ?? path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            OwnerOnlyFile.directory(of: OwnerOnlyFile.resolved(path) ?? path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard folder >= 0 else { return FolderLock(folder: nil) }
         do {
             let lock = try await FileLock.wait(timeout: timeout, sleep: sleep) {

@@ -49,7 +49,7 @@ extension AccountType {
     }
 }
 
-extension TypeReader {
+extension AccountTypeDecoder {
     func knownAuthorities() throws(SettingsError) -> [String] {
         let hosts = try strings("knownAuthorities")
         for host in hosts where host.isEmpty || !host.utf8.allSatisfy(Self.isHostByte) {

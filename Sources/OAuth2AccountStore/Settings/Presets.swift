@@ -91,7 +91,7 @@ public struct ProviderPreset: Sendable, Equatable {
         var own = filling
         own["provider"] = .string(name)
         let whole = try Self.expand(own, file: file, path: "")
-        return try TypeReader(file: file, path: "", object: whole).type(named: name)
+        return try AccountTypeDecoder(file: file, path: "", object: whole).type(named: name)
     }
 
     /// Whether the preset's addresses lead to an endpoint that discovery is asked at, or name every endpoint themselves.

@@ -8,10 +8,11 @@ extension ProviderPreset {
     static func expand(_ own: JSONObject, file: String, path: String) throws(SettingsError) -> JSONObject {
         guard let value = own["provider"] else { return own }
         guard let name = value.string, let preset = ProviderPreset(named: name) else {
-            let near = value.string.flatMap { NearestWord.nearest(to: $0, in: names) }
+            let near = value.string.flatMap { SpellingSuggestion.nearest(to: $0, in: names) }
             throw SettingsError(
-                file: file, key: path + "provider", expected: "the name of a preset", found: TypeReader.shown(value),
-                hint: near.map { "did you mean \($0)?" } ?? "directory providers list shows their names")
+                file: file, key: path + "provider", expected: "the name of a preset",
+                found: AccountTypeDecoder.shown(value),
+                hint: near.map { "did you mean \($0)?" } ?? "lodge providers list shows their names")
         }
         return try preset.over(own, file: file, path: path)
     }
@@ -26,10 +27,11 @@ extension ProviderPreset {
                 guard placeholder.standard == nil, own["issuer"] == nil, own["authority"] == nil else { continue }
                 throw SettingsError(
                     file: file, key: key, expected: placeholder.meaning, found: "nothing",
-                    hint: "the preset \(name) needs it; directory providers show \(name)")
+                    hint: "the preset \(name) needs it; lodge providers show \(name)")
             }
             guard let text = value.string, Self.isAddressPart(text) else {
-                throw SettingsError(file: file, key: key, expected: placeholder.meaning, found: TypeReader.shown(value))
+                throw SettingsError(
+                    file: file, key: key, expected: placeholder.meaning, found: AccountTypeDecoder.shown(value))
             }
             values[placeholder.name] = text
             own[placeholder.name] = nil
@@ -44,14 +46,14 @@ extension ProviderPreset {
             }
             throw SettingsError(
                 file: file, key: path + key, expected: Self.meaning(key, title), found: "nothing",
-                hint: "the preset \(name) needs it; directory providers show \(name)")
+                hint: "the preset \(name) needs it; lodge providers show \(name)")
         }
         var whole: [JSONObject.Member] = own.members
         let replacesIssuer = own["issuer"] != nil || own["authority"] != nil
         for member in type.members where own[member.name] == nil {
             if replacesIssuer, member.name == "issuer" || member.name == "authority" { continue }
             // What a later version's preset knows is no fault of this one's settings.
-            guard TypeReader.keys.contains(member.name) else { continue }
+            guard AccountTypeDecoder.keys.contains(member.name) else { continue }
             whole.append(.init(name: member.name, value: filled(member.value, with: values)))
         }
         return JSONObject(whole)
@@ -86,7 +88,7 @@ extension ProviderPreset {
     }
 }
 
-extension TypeReader {
+extension AccountTypeDecoder {
     /// The keys that presets brought.
     static let presetKeys = ["provider", "userinfoClaims", "tokenClaims", "longLivedTokens"]
 

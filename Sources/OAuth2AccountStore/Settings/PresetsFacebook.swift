@@ -50,7 +50,7 @@ struct FacebookLongLivedToken: Sendable {
     }
 }
 
-extension ProviderConnection {
+extension ProviderClient {
     /// The answer with a long-lived token, for types that ask for the exchange. When the exchange fails the first token stays:
     /// it is good for an hour or two, and the person is not sent away for it.
     ///

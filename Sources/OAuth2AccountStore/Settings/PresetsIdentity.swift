@@ -6,7 +6,7 @@ import StrictJSON
 /// ``AccountType/tokenClaims``.
 ///
 /// Such claims are the access token's word: they name an account here, and prove nothing to anybody else.
-enum MappedIdentity {
+enum IdentityMapping {
     /// The claims of a userinfo answer. With no mapping it is OpenID Connect's; with one, the members it names, numbers as text.
     ///
     /// - Throws: ``OAuth2Error``, also when the answer has no subject, as when a provider answers an error with status 200 (Slack).

@@ -135,15 +135,15 @@ extension ProviderPreset {
         "local": #"""
         {
           "name": "local",
-          "title": "The local provider of directory serve --port 8765",
-          "documentation": ["directory help serve"],
+          "title": "The local provider of lodge serve --port 8765",
+          "documentation": ["lodge help serve"],
           "placeholders": {
-            "port": { "meaning": "the port of directory serve --port", "default": "8765" }
+            "port": { "meaning": "the port of lodge serve --port", "default": "8765" }
           },
           "needs": [],
           "type": {
             "issuer": "http://127.0.0.1:{port}",
-            "clientId": "directory",
+            "clientId": "lodge",
             "redirectUri": "http://127.0.0.1/callback",
             "scopes": ["openid", "profile", "offline_access", "User.Read", "User.ReadBasic.All"],
             "graphAPI": "http://127.0.0.1:{port}/"

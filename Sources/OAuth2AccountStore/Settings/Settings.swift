@@ -43,7 +43,7 @@ public struct Settings: Sendable, Equatable {
             throw SettingsError(
                 file: source, key: "defaultType", expected: "one of \(types.map(\.name).joined(separator: ", "))",
                 found: name.debugDescription,
-                hint: NearestWord.nearest(to: name, in: types.map(\.name)).map {
+                hint: SpellingSuggestion.nearest(to: name, in: types.map(\.name)).map {
                     "did you mean \($0.debugDescription)?"
                 })
         }
@@ -66,7 +66,7 @@ public struct Settings: Sendable, Equatable {
     /// - Throws: ``SettingsError``
     public init(bytes: [UInt8], source: String) throws(SettingsError) {
         let object = try SettingsFile.parse(bytes, file: source)
-        var reader = SettingsReader(file: source, object: object)
+        var reader = SettingsDecoder(file: source, object: object)
         self = try reader.settings()
     }
 

@@ -17,7 +17,7 @@ package enum SettingsEdit {
         guard types[name] == nil else {
             throw SettingsError(
                 file: file, key: "types.\(name)", expected: "no type of this name", found: "one",
-                hint: "choose another name, or: directory providers remove \(name)")
+                hint: "choose another name, or: lodge providers remove \(name)")
         }
         var text = SettingsText(bytes)
         guard let dictionary = text.dictionary("types") else { throw unreadable(file) }

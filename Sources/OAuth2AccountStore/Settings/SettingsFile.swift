@@ -9,7 +9,7 @@ import StrictJSON
 /// From a file to one value, whichever of the two formats it has.
 enum SettingsFile {
     static func read(_ path: String) throws(SettingsError) -> [UInt8] {
-        switch PrivateFile.read(path, maximumSize: Settings.maximumSize) {
+        switch OwnerOnlyFile.read(path, maximumSize: Settings.maximumSize) {
         case .success(let bytes): return bytes
         case .failure(let failure):
             throw SettingsError(file: path, expected: "a readable settings file", found: failure.explanation)

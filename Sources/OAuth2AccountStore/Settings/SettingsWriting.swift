@@ -23,7 +23,7 @@ extension SettingsEdit {
     ///
     /// - Throws: ``SettingsError`` when there is one that cannot be read.
     package static func read(_ path: String) throws(SettingsError) -> [UInt8]? {
-        switch PrivateFile.read(path, maximumSize: Settings.maximumSize) {
+        switch OwnerOnlyFile.read(path, maximumSize: Settings.maximumSize) {
         case .success(let bytes): return bytes
         case .failure(let failure):
             if failure.code == ENOENT { return nil }
@@ -71,11 +71,11 @@ extension SettingsEdit {
     private static func write(
         _ bytes: [UInt8], to path: String, isNew: Bool, holdsSecret: Bool, suffix: String
     ) throws(SettingsError) -> Bool {
-        let result: Result<Void, PrivateFile.Failure>
+        let result: Result<Void, OwnerOnlyFile.Failure>
         if isNew {
-            result = PrivateFile.create(path, bytes, suffix: suffix)
+            result = OwnerOnlyFile.create(path, bytes, suffix: suffix)
         } else {
-            result = PrivateFile.replace(path, bytes, mode: holdsSecret ? 0o600 : nil, suffix: suffix)
+            result = OwnerOnlyFile.replace(path, bytes, mode: holdsSecret ? 0o600 : nil, suffix: suffix)
         }
         guard case .failure(let failure) = result else { return true }
         guard isNew, failure.code == EEXIST else { throw unwritable(path, failure.explanation) }

@@ -19,7 +19,7 @@ extension AccountStore {
                 reason: "the redirect URI \(redirect.text) does not lead to this machine", remedy: .changeSettings,
                 hint: "set redirectUri to http://127.0.0.1/callback, and register it with the provider")
         }
-        let result = SharedResult<Account>()
+        let result = Promise<Account>()
         let receiver = RedirectReceiver(store: self, path: redirect.path.isEmpty ? "/" : redirect.path, result: result)
         let listener: LoopbackListener
         do throws(LoopbackError) {
@@ -47,10 +47,10 @@ extension AccountStore {
 
     /// Shows the address and waits for the account, the deadline or the cancellation, whichever is first.
     private nonisolated func wait(
-        for result: SharedResult<Account>, showing prepared: PreparedSignIn, by show: SignInMethod.Show?,
+        for result: Promise<Account>, showing prepared: PreparedSignIn, by show: SignInMethod.Show?,
         _ timeout: Duration
     ) async throws -> Account {
-        let open = surroundings.openBrowser
+        let open = dependencies.openBrowser
         let show = show ?? { try await open($0.url) }
         // Not waited for: what shows the address may go on showing it, and need not heed a cancellation.
         let showing = Task {
@@ -64,8 +64,8 @@ extension AccountStore {
         return try await withThrowingTaskGroup(of: Account.self) { group in
             defer { group.cancelAll() }
             group.addTask { try await result.value() }
-            group.addTask { [surroundings] in
-                try await surroundings.sleep(timeout)
+            group.addTask { [dependencies] in
+                try await dependencies.sleep(timeout)
                 throw AccountStoreError(
                     .timedOut, what: "the sign-in was not finished", reason: "nobody came back within \(timeout)",
                     remedy: .retryLater(after: nil), hint: "begin again, with more time if it is needed")

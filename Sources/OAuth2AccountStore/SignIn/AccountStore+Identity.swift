@@ -40,7 +40,7 @@ extension AccountStore {
     ///
     /// - Parameter checks: what else the ID token is held to.
     func identity(
-        _ answer: ProviderConnection.Answer, _ connection: ProviderConnection,
+        _ answer: ProviderClient.Answer, _ connection: ProviderClient,
         checks: (inout IDTokenValidation) -> Void = { _ in }
     ) async throws -> Identity {
         guard let idToken = answer.response.idToken else { return Identity() }
@@ -51,7 +51,7 @@ extension AccountStore {
     }
 
     /// The checks of an ID token that hold for every grant.
-    nonisolated func validation(_ connection: ProviderConnection) -> IDTokenValidation {
+    nonisolated func validation(_ connection: ProviderClient) -> IDTokenValidation {
         var validation = IDTokenValidation(
             issuer: connection.server.issuer ?? "", clientID: connection.type.clientID)
         validation.algorithms =
@@ -60,10 +60,10 @@ extension AccountStore {
     }
 
     private func validate(
-        _ idToken: Secret, _ validation: IDTokenValidation, _ connection: ProviderConnection
+        _ idToken: Secret, _ validation: IDTokenValidation, _ connection: ProviderClient
     ) async throws -> IDToken {
         let secret = try connection.verifyingSecret()
-        do throws(IDTokenRejection) {
+        do throws(IDTokenError) {
             let keys: JWKSet
             do {
                 keys = try await self.keys(for: idToken, secret, connection)
@@ -83,7 +83,7 @@ extension AccountStore {
 
     /// The keys that a JWT may be signed with: the provider's, or none when it is the client's own secret.
     private func keys(
-        for token: Secret, _ secret: Secret?, _ connection: ProviderConnection, afterUnknownKey: Bool = false
+        for token: Secret, _ secret: Secret?, _ connection: ProviderClient, afterUnknownKey: Bool = false
     ) async throws -> JWKSet {
         if secret != nil, (try? JWT(parsing: token.value))?.algorithm?.isSymmetric == true { return JWKSet() }
         return try await providers.keys(
@@ -98,8 +98,8 @@ extension AccountStore {
     ///   - senderKey: the key that the tokens are bound to.
     ///   - renewal: how to get tokens again, where there is no person; nil: with the refresh token.
     func keep(
-        _ answer: ProviderConnection.Answer, asked: Scope, consented: Scope? = nil, _ found: Identity,
-        _ connection: ProviderConnection, senderKey: SigningKey? = nil, renewal: AccountRecord.Renewal? = nil
+        _ answer: ProviderClient.Answer, asked: Scope, consented: Scope? = nil, _ found: Identity,
+        _ connection: ProviderClient, senderKey: SigningKey? = nil, renewal: AccountRecord.Renewal? = nil
     ) async throws -> Account {
         let type = connection.type
         var identity = found
@@ -110,12 +110,12 @@ extension AccountStore {
         if renewal == nil, identity.subject == nil, !(type.userinfoClaims.isEmpty && type.tokenClaims.isEmpty) {
             throw OAuth2Error.invalidResponse(member: "sub", reason: "the provider did not say who signed in")
         }
-        let tokens = Tokens(answer.response, asked: asked, received: answer.received)
+        let tokens = TokenSet(answer.response, asked: asked, received: answer.received)
         let issuer = identity.issuer ?? connection.server.issuer
         // What is consented to beyond the first token is not in its scope.
         let grant = tokens.scope.union(Scope((consented ?? []).tokens.filter { !asked.contains($0) }))
         let homeAccountID = ClientInfo.homeAccountID(answer.response)
-        let senderKeyText = try senderKey.map { try SenderKey.text($0) }
+        let senderKeyText = try senderKey.map { try DPoPKey.text($0) }
         // Two sign-ins of the same person at a time must not make two accounts.
         let lock = try await storage.lock("type:\(type.name)", timeout: .seconds(120))
         defer { lock.release() }
@@ -155,7 +155,7 @@ extension AccountStore {
         }
         if account == nil {
             var record = AccountRecord(
-                id: try .unused(surroundings.random), type: type.name,
+                id: try .unused(dependencies.random), type: type.name,
                 issuer: issuer, subject: identity.subject, clientID: type.clientID, tokens: tokens,
                 created: answer.received)
             fill(&record)
@@ -169,10 +169,10 @@ extension AccountStore {
 
     /// Asks the provider for the names that the ID token does not have. Without them the sign-in is as good.
     private func complete(
-        _ identity: inout Identity, _ answer: TokenResponse, _ connection: ProviderConnection,
+        _ identity: inout Identity, _ answer: TokenResponse, _ connection: ProviderClient,
         _ senderKey: SigningKey?
     ) async {
-        if identity.subject == nil, let claims = MappedIdentity.claims(answer, type: connection.type) {
+        if identity.subject == nil, let claims = IdentityMapping.claims(answer, type: connection.type) {
             identity.subject = claims.text("sub")
             identity.claims = claims
         }
@@ -188,12 +188,12 @@ extension AccountStore {
 
     /// The claims of a userinfo answer, plain or signed. Where the client registered for signed ones, no other is believed.
     private func userInfo(
-        _ response: HTTPResponse, _ subject: String?, _ connection: ProviderConnection
+        _ response: HTTPResponse, _ subject: String?, _ connection: ProviderClient
     ) async throws -> JSONObject {
         let registered = connection.type.userinfoSigningAlgorithm
         let contentType = response.fields["Content-Type"]?.lowercased() ?? ""
         guard registered != nil || contentType.hasPrefix("application/jwt") else {
-            return try MappedIdentity.claims(response, subject: subject, type: connection.type)
+            return try IdentityMapping.claims(response, subject: subject, type: connection.type)
         }
         guard let subject else {
             throw OAuth2Error.invalidResponse(
@@ -209,14 +209,14 @@ extension AccountStore {
     }
 }
 
-extension ProviderConnection {
+extension ProviderClient {
     /// Sends a request with an access token, and once more when the server wants its nonce in the proof.
     func resource(
         _ request: HTTPRequest, _ accessToken: Secret, boundTo key: SigningKey?
     ) async throws -> HTTPResponse {
         guard key != nil else { return try await send(request) }
         let response = try await send(authorized(request, accessToken, boundTo: key))
-        let decision = ResourceAnswer.decide(response, tokenType: "dpop", hasRefreshToken: false, isRetry: false)
+        let decision = ResourceResponse.decide(response, tokenType: "dpop", hasRefreshToken: false, isRetry: false)
         guard case .retryWithNonce = decision else { return response }
         return try await send(authorized(request, accessToken, boundTo: key))
     }
@@ -230,7 +230,7 @@ extension ProviderConnection {
         }
         return try DPoP.signed(
             request, key: key, accessToken: accessToken, nonce: memory.nonce(for: request.url),
-            now: serverTime(of: request.url), allowsLoopbackHTTP: true, random: surroundings.random)
+            now: serverTime(of: request.url), allowsLoopbackHTTP: true, random: dependencies.random)
     }
 }
 
@@ -238,10 +238,10 @@ extension IDTokenValidation {
     /// Validates by this machine's clock and, when that says that the token is too old or too new, by the provider's: a clock that
     /// is off keeps nobody out.
     func validateByEitherClock(
-        _ token: Secret, keys: JWKSet, clientSecret: Secret?, _ connection: ProviderConnection
-    ) throws(IDTokenRejection) -> IDToken {
-        let now = connection.surroundings.now().timeIntervalSince1970
-        do throws(IDTokenRejection) {
+        _ token: Secret, keys: JWKSet, clientSecret: Secret?, _ connection: ProviderClient
+    ) throws(IDTokenError) -> IDToken {
+        let now = connection.dependencies.now().timeIntervalSince1970
+        do throws(IDTokenError) {
             return try validate(token, keys: keys, clientSecret: clientSecret, now: now)
         } catch {
             let theirs = connection.serverTime(of: connection.server.tokenEndpoint)
@@ -251,7 +251,7 @@ extension IDTokenValidation {
     }
 }
 
-extension IDTokenRejection {
+extension IDTokenError {
     /// Whether another clock could see it otherwise.
     fileprivate var isAboutTime: Bool {
         [.expired, .issuedAtInFuture, .issuedAtTooOld, .notYetValid, .authenticationTimeTooOld].contains(self)

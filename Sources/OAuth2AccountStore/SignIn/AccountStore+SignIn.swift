@@ -30,14 +30,14 @@ extension AccountStore {
             let connection = try await connection(to: self.type(type, policy: options.policy))
             // Nobody is to sign in for nothing.
             try await storage.checkWritable()
-            var wishes = try SignInWishes(options, connection.type)
+            var wishes = try AuthorizationParameters(options, connection.type)
             try await expectSignedInPerson(in: &wishes, connection.type)
             let senderKey = try connection.newSenderKey()
             // The code too is bound to the key (RFC 9449 section 10).
             wishes.request.dpopKeyThumbprint = senderKey?.key.thumbprint()
             let authorization = try await connection.authorizationRequest(
                 wishes, redirectURI: redirectURI ?? connection.type.redirectURI)
-            let now = surroundings.now()
+            let now = dependencies.now()
             let sign = PendingSignIn(
                 connection: connection, authorization: authorization.pending, senderKey: senderKey,
                 contextClasses: wishes.requiredContextClasses, scope: wishes.scope,
@@ -94,7 +94,7 @@ extension AccountStore {
     /// that is not its answer leaves it waiting.
     private nonisolated func take(_ address: String) throws -> (PendingSignIn, Result<Secret, OAuth2Error>) {
         let response = try AuthorizationResponse(redirect: address)
-        let now = surroundings.now()
+        let now = dependencies.now()
         return try pending.withLock { pending in
             guard let state = response.state, let sign = pending[state] else {
                 let candidates = pending.values.filter { $0.authorization.redirectURI.matches(address) }
@@ -142,7 +142,7 @@ extension AccountStore {
     public func add(_ answer: TokenResponse, toType type: String) async throws -> Account {
         try await failing("cannot add the account") {
             let connection = try await connection(to: self.type(type))
-            let answer = ProviderConnection.Answer(response: answer, received: surroundings.now())
+            let answer = ProviderClient.Answer(response: answer, received: dependencies.now())
             let identity = try await identity(answer, connection) { validation in
                 validation.allowsUnaskedNonce = true
                 // It may be old: it only says who it is, and the provider's answers decide about the rest.

@@ -48,7 +48,7 @@ enum Browser {
         private static func spawn(_ arguments: [String], environment: [String: String]) throws {
             // What the browser writes does not belong into the program's output, and Ctrl-C in the terminal ends the program only.
             let child: pid_t
-            switch ProgramStart.start(
+            switch ChildProcess.start(
                 arguments, environment: environment, input: nil, isSilent: true, hasOwnGroup: true)
             {
             case .success(let process): child = process

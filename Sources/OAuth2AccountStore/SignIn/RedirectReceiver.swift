@@ -5,10 +5,10 @@ import Synchronization
 final class RedirectReceiver: Sendable {
     private let store: AccountStore
     private let path: String
-    private let result: SharedResult<Account>
+    private let result: Promise<Account>
     private let address = Mutex("")
 
-    init(store: AccountStore, path: String, result: SharedResult<Account>) {
+    init(store: AccountStore, path: String, result: Promise<Account>) {
         self.store = store
         self.path = path
         self.result = result

@@ -13,7 +13,7 @@ public struct SignInMethod: Sendable {
 
     enum Kind: Sendable {
         case browser(Show?)
-        case device(@Sendable (DevicePrompt) async throws -> Void)
+        case device(@Sendable (DeviceCodePrompt) async throws -> Void)
         case paste(@Sendable (URL) async throws -> String)
         case clientCredentials
         case password(String, Secret)
@@ -110,7 +110,7 @@ extension PreparedSignIn: CustomStringConvertible, CustomDebugStringConvertible,
 
 /// What the store keeps of a sign-in until its redirect comes.
 struct PendingSignIn: Sendable {
-    let connection: ProviderConnection
+    let connection: ProviderClient
     let authorization: PendingAuthorization
     /// The key that the tokens will be bound to.
     let senderKey: SigningKey?

@@ -146,7 +146,7 @@ enum RecordPage {
         guard end > last else {
             throw StorageError(
                 .notAStore, place: place, reason: "the order of its records is damaged",
-                hint: "nothing was changed; restore a copy, or copy what can be read: directory accounts salvage")
+                hint: "nothing was changed; restore a copy, or copy what can be read: lodge accounts salvage")
         }
         return end
     }

@@ -67,7 +67,7 @@ extension AccountStore {
                 if let record = try await read(account.id)?.record, isWanted(record) { return record.id }
             }
         }
-        guard let storage = storage as? any UnidentifiedRecords else { return nil }
+        guard let storage = storage as? any IdentityBackfill else { return nil }
         var known: Account.ID?
         var last: Int64 = 0
         while true {

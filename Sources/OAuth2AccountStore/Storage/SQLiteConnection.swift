@@ -183,7 +183,7 @@ package final class SQLiteConnection {
         case SQLITE_NOTADB, SQLITE_CORRUPT:
             return error(
                 .notAStore,
-                "nothing was changed; restore a copy, or copy what can be read of it: directory accounts salvage; or choose another "
+                "nothing was changed; restore a copy, or copy what can be read of it: lodge accounts salvage; or choose another "
                     + "directory with --store"
             )
         case SQLITE_FULL: return error(.full, "free some space and try again; nothing was changed")

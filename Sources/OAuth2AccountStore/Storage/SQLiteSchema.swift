@@ -84,6 +84,6 @@ enum SQLiteSchema {
     static func damaged(_ place: String, _ reason: String) -> StorageError {
         StorageError(
             .notAStore, place: place, reason: reason,
-            hint: "nothing was changed; restore a copy, or copy what can be read: directory accounts salvage")
+            hint: "nothing was changed; restore a copy, or copy what can be read: lodge accounts salvage")
     }
 }

@@ -20,7 +20,7 @@ extension SQLiteStorage {
     /// The folder above that is there, in which the store would be made, when it may not be written to.
     package nonisolated func unwritableFolder() -> StorageError? {
         var folder = place
-        repeat { folder = PrivateFile.directory(of: folder) } while access(folder, F_OK) != 0 && folder.count > 1
+        repeat { folder = OwnerOnlyFile.directory(of: folder) } while access(folder, F_OK) != 0 && folder.count > 1
         guard access(folder, W_OK | X_OK) != 0 else { return nil }
         return .system(errno, place: folder, doing: "making the store in it")
     }

@@ -161,7 +161,7 @@ extension SQLiteStorage {
             throw StorageError(
                 .other, place: path, reason: "no memory or randomness", hint: "close other programs and try again")
         }
-        if case .failure(let failure) = PrivateFile.create(path, image, suffix: Base64URL.encode(random)) {
+        if case .failure(let failure) = OwnerOnlyFile.create(path, image, suffix: Base64URL.encode(random)) {
             guard failure.code != EEXIST else {
                 throw StorageError(
                     .other, place: path, reason: "there is a file of this name, and it is not overwritten",

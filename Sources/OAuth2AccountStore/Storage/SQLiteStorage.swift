@@ -22,7 +22,7 @@ public actor SQLiteStorage: AccountStorage {
 
     /// The path of the file.
     public nonisolated let place: String
-    nonisolated let directory: StoreDirectory
+    nonisolated let directory: StoreLocation
     private let locks: FileLock
     private let thread = SerialThread()
     private var connection: SQLiteConnection?
@@ -37,7 +37,7 @@ public actor SQLiteStorage: AccountStorage {
 
     /// The storage in this directory. The file is opened, or made, when it is first used.
     public init(
-        directory: StoreDirectory,
+        directory: StoreLocation,
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) {
         self.directory = directory
@@ -108,7 +108,7 @@ public actor SQLiteStorage: AccountStorage {
         guard let image = memory.image(), let random = try? SecureRandom.bytes(9) else {
             throw StorageError(.other, place: place, reason: "no memory or randomness", hint: "try again")
         }
-        switch PrivateFile.create(place, image, suffix: Base64URL.encode(random)) {
+        switch OwnerOnlyFile.create(place, image, suffix: Base64URL.encode(random)) {
         // Taken: another process was quicker.
         case .failure(let failure) where failure.code != EEXIST:
             throw .system(failure.code, place: place, doing: "making the file")
@@ -361,7 +361,7 @@ public actor SQLiteStorage: AccountStorage {
     }
 }
 
-extension SQLiteStorage: UnidentifiedRecords {
+extension SQLiteStorage: IdentityBackfill {
     func unidentifiedRecords(ofType type: String, after position: Int64, limit: Int) throws -> [SealedRecord] {
         let connection = try opened()
         guard hasIdentities else { return [] }
@@ -384,6 +384,6 @@ extension SQLiteStorage: UnidentifiedRecords {
     }
 }
 
-extension SQLiteStorage: ReservedValues {
+extension SQLiteStorage: AtomicValueWrites {
     func checkWritable(setting value: [UInt8], for name: String) throws { try reserve(setting: (name, value)) }
 }

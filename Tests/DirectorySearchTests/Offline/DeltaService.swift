@@ -123,11 +123,11 @@ final class DeltaService: Sendable {
 
 /// A directory of a store that goes with the test.
 final class TestStore: Sendable {
-    let directory: StoreDirectory
+    let directory: StoreLocation
     let account = Account.ID(rawValue: "ada-1")
 
     init() {
-        directory = StoreDirectory(
+        directory = StoreLocation(
             FileManager.default.temporaryDirectory.appending(path: "offline-\(UUID().uuidString)").path)
     }
 

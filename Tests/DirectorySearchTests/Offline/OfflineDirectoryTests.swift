@@ -219,6 +219,6 @@ import Testing
         try Data().write(to: URL(filePath: store.directory.file("accounts.sqlite")))
         let all = await OfflineIndex.all(in: store.directory)
         #expect(Set(all.map(\.account.rawValue)) == Set(accounts))
-        #expect(await OfflineIndex.all(in: StoreDirectory("/nowhere/at/all")).isEmpty)
+        #expect(await OfflineIndex.all(in: StoreLocation("/nowhere/at/all")).isEmpty)
     }
 }

@@ -21,7 +21,7 @@ import Testing
 @Test func `the local provider finds whom a filter describes`() async throws {
     let local = try await Local()
     let people = local.provider.people
-    func expectSame(_ filter: UserFilter, _ google: Bool, _ condition: (Person) -> Bool) async throws {
+    func expectSame(_ filter: UserFilter, _ google: Bool, _ condition: (StoredUser) -> Bool) async throws {
         let wanted = Set(people.filter(condition).map(\.userPrincipalName))
         #expect(!wanted.isEmpty)
         let scim = try await local.scim().users(matching: filter).collected()

@@ -209,7 +209,7 @@ private func failed(_ status: Int, _ fields: HTTPFields = [:]) -> HTTPResponse {
     #expect(try await directory(throttled, waits: waits).users(matching: .everyone()).collected().count == 1)
     #expect(waits.all == [.seconds(7)])
 
-    let demands = Log<AuthorizationDemand>()
+    let demands = Log<TokenRequirement>()
     let renewed = ScriptedTransport([failed(401), page(["1"], total: 1)])
     _ = try await directory(renewed) { demand in
         demands.append(demand)

@@ -15,12 +15,12 @@ struct DiagnosisTests {
         custody: (any KeyCustody)? = nil, transport: (any HTTPTransport)? = nil, environment: [String: String] = [:],
         clock: Double = 0, usesNetwork: Bool = true
     ) async throws -> Diagnosis {
-        var surroundings = Surroundings(transport: transport ?? test.provider, environment: environment)
-        surroundings.now = { test.clock.now.addingTimeInterval(clock) }
+        var dependencies = Dependencies(transport: transport ?? test.provider, environment: environment)
+        dependencies.now = { test.clock.now.addingTimeInterval(clock) }
         return try await Diagnosis.examine(
             settings: try Settings(types: types ?? test.store.settings.types),
             storage: storage ?? test.store.storage, custody: try custody ?? TestStore.key(),
-            surroundings: surroundings, usesNetwork: usesNetwork)
+            dependencies: dependencies, usesNetwork: usesNetwork)
     }
 
     private func finding(_ diagnosis: Diagnosis, _ check: Diagnosis.Check) throws -> Diagnosis.Finding {
@@ -50,7 +50,7 @@ struct DiagnosisTests {
         #expect(test.provider.requests.isEmpty)
         #expect(!diagnosis.findings.contains { [.network, .discovery, .clock].contains($0.check) })
         let nobody = try finding(diagnosis, .accounts)
-        #expect(nobody.state == .warning && nobody.remedy == "directory sign-in")
+        #expect(nobody.state == .warning && nobody.remedy == "lodge sign-in")
     }
 
     struct Answers: HTTPTransport {
@@ -147,18 +147,18 @@ struct DiagnosisTests {
 
     @Test func `the key is looked for where the store keeps it`() async throws {
         let storage = MemoryStorage()
-        var places = KeyPlaces(directory: StoreDirectory("/nowhere"), choice: .passphrase, environment: [:])
+        var places = KeyLocations(directory: StoreLocation("/nowhere"), choice: .passphrase, environment: [:])
         places.passphraseParameters = try Scrypt(cost: 16, blockSize: 1, parallelization: 1)
         places.passphrase = { _ in Secret("correct horse") }
         let types = [try type()]
-        _ = try await AccountStore(settings: try Settings(types: types), storage: storage, keyPlaces: places)
+        _ = try await AccountStore(settings: try Settings(types: types), storage: storage, keyLocations: places)
         places.choice = nil
         let test = try await TestStore(types: types)
         func examine() async throws -> Diagnosis.Finding {
             try finding(
                 try await Diagnosis.examine(
-                    settings: test.store.settings, storage: storage, keyPlaces: places,
-                    surroundings: test.store.surroundings, usesNetwork: false), .key)
+                    settings: test.store.settings, storage: storage, keyLocations: places,
+                    dependencies: test.store.dependencies, usesNetwork: false), .key)
         }
         let found = try await examine()
         #expect(found.state == .ok && found.detail.contains("passphrase"), "\(found)")
@@ -180,7 +180,7 @@ struct DiagnosisTests {
         try await test.signIn()
         test.clock.advance(7200)
         let over = try finding(try await examine(test, usesNetwork: false), .accounts)
-        #expect(over.state == .problem && over.remedy == "directory sign-in graph")
+        #expect(over.state == .problem && over.remedy == "lodge sign-in graph")
         #expect(over.failure?.kind == .signInNeeded(.noRefreshToken))
         let bad = SealedRecord(id: "bad", type: "graph", revision: 1, sealed: [1, 2, 3])
         _ = try await test.store.storage.insert(bad)

@@ -16,12 +16,12 @@ struct NetworkDiagnosisTests {
 
     private func examine(
         _ test: TestStore, transport: (any HTTPTransport)? = nil, environment: [String: String] = [:],
-        certificates: [PresentedCertificate] = [], caFile: String? = nil
+        certificates: [PeerCertificate] = [], caFile: String? = nil
     ) async throws -> Diagnosis {
-        var surroundings = Surroundings(transport: transport ?? test.provider, environment: environment)
+        var dependencies = Dependencies(transport: transport ?? test.provider, environment: environment)
         let now = test.clock.now
-        surroundings.now = { now }
-        surroundings.presentedCertificates = { url in
+        dependencies.now = { now }
+        dependencies.peerCertificates = { url in
             #expect(url.absoluteString == "https://op.example.com:443/")
             return certificates
         }
@@ -29,7 +29,7 @@ struct NetworkDiagnosisTests {
         type.caFile = caFile
         return try await Diagnosis.examine(
             settings: try Settings(types: [type]), storage: MemoryStorage(), custody: try TestStore.key(),
-            surroundings: surroundings)
+            dependencies: dependencies)
     }
 
     private func finding(_ diagnosis: Diagnosis, _ check: Diagnosis.Check) throws -> Diagnosis.Finding {
@@ -40,12 +40,12 @@ struct NetworkDiagnosisTests {
         async throws
     {
         let test = try await TestStore()
-        let own = PresentedCertificate(subject: "CN = op.example.com", issuer: "O = Honest Trust, CN = Honest R3")
+        let own = PeerCertificate(subject: "CN = op.example.com", issuer: "O = Honest Trust, CN = Honest R3")
         let plain = try finding(try await examine(test, certificates: [own]), .network)
         #expect(
             plain.state == .ok
                 && plain.detail.hasSuffix("its certificate is issued by O = Honest Trust, CN = Honest R3"))
-        let read = PresentedCertificate(
+        let read = PeerCertificate(
             subject: "CN = op.example.com", issuer: "O = Zscaler Inc., CN = Zscaler Root CA")
         let intercepted = try finding(try await examine(test, certificates: [read, own]), .network)
         #expect(intercepted.state == .warning && intercepted.detail.contains("Zscaler Root CA"))
@@ -61,8 +61,8 @@ struct NetworkDiagnosisTests {
                 reason: "The certificate comes from an authority that is not trusted here.")
         }
         let chain = [
-            PresentedCertificate(subject: "CN = op.example.com", issuer: "CN = Company Issuing"),
-            PresentedCertificate(subject: "CN = Company Issuing", issuer: "CN = Company Root"),
+            PeerCertificate(subject: "CN = op.example.com", issuer: "CN = Company Issuing"),
+            PeerCertificate(subject: "CN = Company Issuing", issuer: "CN = Company Root"),
         ]
         let found = try finding(try await examine(test, transport: transport, certificates: chain), .network)
         #expect(found.state == .problem && found.detail.contains("issued by: CN = Company Root"))
@@ -111,7 +111,7 @@ struct NetworkDiagnosisTests {
             file: "settings.json", key: nil, expected: "JSON", found: "the text ends inside an object")
         let diagnosis = try await Diagnosis.examine(
             without: failure, storage: test.store.storage, custody: try TestStore.key(),
-            surroundings: test.store.surroundings)
+            dependencies: test.store.dependencies)
         let settings = try finding(diagnosis, .settings)
         #expect(settings.state == .problem && settings.detail.contains("ends inside an object"))
         #expect(diagnosis.findings.map(\.check) == [.settings, .proxy, .store, .key, .locks, .accounts])

@@ -71,9 +71,9 @@ struct ClockTests {
     }
 
     @Test func `a clock set back makes no token live longer for one that was used in between`() {
-        let ages = TokenAges(), id = Account.ID(rawValue: "a"), start = Date(timeIntervalSince1970: 1_800_000_000)
-        func tokens(_ name: String) -> Tokens {
-            Tokens(
+        let ages = MonotonicAge(), id = Account.ID(rawValue: "a"), start = Date(timeIntervalSince1970: 1_800_000_000)
+        func tokens(_ name: String) -> TokenSet {
+            TokenSet(
                 access: Secret(name), refresh: nil, idToken: nil, scope: [], type: nil, received: start, lifetime: 3600)
         }
         for name in ["main", "further"] {

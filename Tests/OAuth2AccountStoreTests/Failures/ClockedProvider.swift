@@ -50,10 +50,10 @@ final class ClockedProvider: HTTPTransport {
     func store(
         _ keys: JSONObject = [:], storage: any AccountStorage = MemoryStorage(), custody: (any KeyCustody)? = nil
     ) async throws -> AccountStore {
-        var surroundings = Surroundings(
+        var dependencies = Dependencies(
             transport: self, environment: ["KEY": JSONValue.object(try clientKey.privateJSON()).text()])
-        surroundings.now = { self.state.withLock { Date(timeIntervalSince1970: $0.time + $0.error) } }
-        surroundings.uptime = { self.state.withLock { $0.uptime } }
+        dependencies.now = { self.state.withLock { Date(timeIntervalSince1970: $0.time + $0.error) } }
+        dependencies.uptime = { self.state.withLock { $0.uptime } }
         var type: JSONObject = [
             "issuer": .string(Self.issuer), "clientId": "client", "redirectUri": "http://127.0.0.1/callback",
             "scopes": ["openid", "read"],
@@ -62,7 +62,7 @@ final class ClockedProvider: HTTPTransport {
         let settings = JSONValue.object(["types": .object(["t": .object(type)])])
         return try await AccountStore(
             settings: Settings(bytes: settings.serialized(), source: "test"), storage: storage,
-            custody: try custody ?? MemoryKey(), surroundings: surroundings, watchesOtherProcesses: false)
+            custody: try custody ?? MemoryKey(), dependencies: dependencies, watchesOtherProcesses: false)
     }
 
     func signIn(_ store: AccountStore) async throws -> Account {

@@ -11,7 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2)))
 struct FailureTableTests {
     /// A store with one account whose access token has just expired.
-    struct World {
+    struct CommandEnvironment {
         let provider = FailingProvider()
         let storage = FaultyStorage()
         let clock = FakeClock()
@@ -38,12 +38,12 @@ struct FailureTableTests {
             _ type: AccountType, _ provider: FailingProvider, _ storage: FaultyStorage, _ clock: FakeClock,
             custody: (any KeyCustody)? = nil
         ) async throws -> AccountStore {
-            var surroundings = Surroundings(transport: provider, environment: [:])
-            surroundings.now = { clock.now }
-            surroundings.uptime = { 0 }
+            var dependencies = Dependencies(transport: provider, environment: [:])
+            dependencies.now = { clock.now }
+            dependencies.uptime = { 0 }
             return try await AccountStore(
                 settings: Settings(types: [type]), storage: storage, custody: try custody ?? TestStore.key(),
-                surroundings: surroundings, watchesOtherProcesses: false)
+                dependencies: dependencies, watchesOtherProcesses: false)
         }
 
         func sealed() async throws -> SealedRecord? { try await storage.record(account.id.rawValue) }
@@ -51,7 +51,7 @@ struct FailureTableTests {
         func record() async throws -> AccountRecord? { try await sealed().flatMap(store.seal.open) }
     }
 
-    private func fails(_ row: FailureRow, _ world: World) async throws -> AccountStoreError? {
+    private func fails(_ row: FailureRow, _ world: CommandEnvironment) async throws -> AccountStoreError? {
         switch row.via {
         case "token", "transport": world.provider.next { _ in try row.answer() }
         case "discovery":
@@ -72,7 +72,7 @@ struct FailureTableTests {
             }
         case "key":
             return try await failure {
-                try await World.open(
+                try await CommandEnvironment.open(
                     try TestStore.type(), world.provider, world.storage, world.clock,
                     custody: UnusableKeyring(reason: row.given["reason"]?.string ?? ""))
             }
@@ -83,7 +83,7 @@ struct FailureTableTests {
 
     @Test(arguments: FailureRow.all)
     func `a failure has its kind, its remedy and its words, and loses nothing`(row: FailureRow) async throws {
-        let world = try await World(discovers: row.via == "discovery")
+        let world = try await CommandEnvironment(discovers: row.via == "discovery")
         let before = try await world.sealed()
         let error = try await fails(row, world)
         world.provider.recover()

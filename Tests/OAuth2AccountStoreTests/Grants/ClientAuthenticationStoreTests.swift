@@ -116,8 +116,8 @@ import Testing
     @Test func `a type with a certificate has a transport of its own`() async throws {
         let provider = try GrantProvider()
         let other = try GrantProvider()
-        var surroundings = provider.surroundings()
-        surroundings.certifiedTransport = { _, certificate in
+        var dependencies = provider.dependencies()
+        dependencies.certifiedTransport = { _, certificate in
             certificate.certificateFile == "/c.pem" ? other : provider
         }
         var type = AccountType(
@@ -126,7 +126,7 @@ import Testing
         type.clientCertificate = ClientCertificate(certificateFile: "/c.pem", keyFile: "/k.pem")
         let store = try await AccountStore(
             settings: Settings(types: [type]), storage: MemoryStorage(), custody: MemoryKey(),
-            surroundings: surroundings)
+            dependencies: dependencies)
         _ = try await store.prepareSignIn(to: "t")
         #expect(other.requests(to: "/.well-known/openid-configuration").count == 1)
         #expect(provider.requests(to: "/.well-known/openid-configuration").isEmpty)

@@ -20,7 +20,7 @@ import Testing
     private struct Run {
         var account: Account?
         var error: (any Error)?
-        var prompts: [DevicePrompt] = []
+        var prompts: [DeviceCodePrompt] = []
         var failure: AccountStoreError? { error as? AccountStoreError }
     }
 
@@ -32,7 +32,7 @@ import Testing
         provider.answer("/device", inTurn: .grant(codes))
         var options = SignInOptions()
         options.timeout = timeout
-        let prompts = Mutex<[DevicePrompt]>([])
+        let prompts = Mutex<[DeviceCodePrompt]>([])
         var run = Run()
         do {
             run.account = try await store.signIn(

@@ -123,17 +123,17 @@ final class GrantProvider: HTTPTransport {
     /// From now on every wait is cancelled, as by a person who gives up.
     func refuseWaits() { state.withLock { $0.refusesWaits = true } }
 
-    func surroundings(_ environment: [String: String] = [:]) -> Surroundings {
-        var surroundings = Surroundings(transport: self, environment: environment)
-        surroundings.now = { self.now }
-        surroundings.uptime = { self.uptime }
-        surroundings.sleep = { duration in
+    func dependencies(_ environment: [String: String] = [:]) -> Dependencies {
+        var dependencies = Dependencies(transport: self, environment: environment)
+        dependencies.now = { self.now }
+        dependencies.uptime = { self.uptime }
+        dependencies.sleep = { duration in
             let seconds = duration / .seconds(1)
             if self.state.withLock({ $0.refusesWaits }) { throw CancellationError() }
             self.state.withLock { $0.waits.append(seconds) }
             self.advance(seconds)
         }
-        return surroundings
+        return dependencies
     }
 
     // MARK: Stores
@@ -151,7 +151,7 @@ final class GrantProvider: HTTPTransport {
         let settings = JSONValue.object(["types": .object(["t": .object(type)])])
         return try await AccountStore(
             settings: Settings(bytes: settings.serialized(), source: "test"), storage: storage,
-            custody: try custody ?? MemoryKey(), surroundings: surroundings(environment), watchesOtherProcesses: false)
+            custody: try custody ?? MemoryKey(), dependencies: dependencies(environment), watchesOtherProcesses: false)
     }
 
     /// Signs in by the browser: the person approves, and the token endpoint answers with an ID token and these members.

@@ -147,7 +147,7 @@ import Testing
 
     private func renewed(
         _ claims: JSONObject, key: JWK? = nil
-    ) async throws -> (error: AccountStoreError?, tokens: Tokens?, original: Secret?) {
+    ) async throws -> (error: AccountStoreError?, tokens: TokenSet?, original: Secret?) {
         let provider = try GrantProvider()
         let store = try await provider.store()
         let account = try await provider.signIn(store)

@@ -32,7 +32,7 @@ import Testing
         #expect(type.resources == ["https://api.example"])
         #expect(type.authorizationDetails == [["type": "payment"]])
         #expect(type.claims?["id_token"]?.object?["acr"] == .null)
-        #expect(type.tolerance == TokenResponse.Tolerance.providers.union(.commaSeparatedScope))
+        #expect(type.tolerance == TokenResponse.ResponseQuirks.providers.union(.commaSeparatedScope))
         #expect(type.pushedAuthorizationRequests == true && type.requestObjectSigning && type.dpop)
         #expect(type.idTokenSigningAlgorithm == "HS256" && type.userinfoSigningAlgorithm == "ES256")
         #expect(type.allowsPasswordGrant)

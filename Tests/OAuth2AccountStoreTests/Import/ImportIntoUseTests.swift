@@ -16,7 +16,7 @@ struct ImportIntoUseTests {
 
     private func text(_ accounts: [JSONObject]) -> String {
         let file: JSONValue = [
-            "format": "directory-accounts", "version": 1, "accounts": .array(accounts.map { .object($0) }),
+            "format": "oauth2-accounts", "version": 1, "accounts": .array(accounts.map { .object($0) }),
         ]
         return file.text()
     }
@@ -34,8 +34,8 @@ struct ImportIntoUseTests {
     @Test func `tokens of a file take the place of everything that the former sign-in gave`() async throws {
         let test = try await TestStore()
         let ada = try await test.signIn()
-        let further = FurtherToken(
-            key: FurtherToken.Key(scope: ["mail"]), asked: ["mail"],
+        let further = CachedAccessToken(
+            key: CachedAccessToken.Key(scope: ["mail"]), asked: ["mail"],
             tokens: try #require(try await test.store.saved(ada.id)).tokens)
         _ = try await test.store.update(ada.id, .tokens) {
             $0.further = [further]

@@ -160,9 +160,9 @@ struct ImportTests {
             #"{"accounts": [{"accountType": "graph", "accessToken": {"accessToken": "t", "expiresAt": "soon"}}]}"#,
             "accounts[0].accessToken.expiresAt"
         ),
-        (#"{"format": "directory-accounts", "version": 2, "accounts": []}"#, "version"),
-        (#"{"format": "directory-accounts", "version": 1}"#, "accounts"),
-        (#"{"format": "directory-accounts", "version": 1, "accounts": [{"accessToken": "t"}]}"#, "accounts[0].type"),
+        (#"{"format": "oauth2-accounts", "version": 2, "accounts": []}"#, "version"),
+        (#"{"format": "oauth2-accounts", "version": 1}"#, "accounts"),
+        (#"{"format": "oauth2-accounts", "version": 1, "accounts": [{"accessToken": "t"}]}"#, "accounts[0].type"),
     ]
 
     @Test(arguments: bad)

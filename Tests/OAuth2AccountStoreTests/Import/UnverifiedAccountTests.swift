@@ -11,7 +11,7 @@ import Testing
 struct UnverifiedAccountTests {
     private func take(_ accounts: [JSONObject], _ store: AccountStore) async throws {
         let file: JSONValue = [
-            "format": "directory-accounts", "version": 1, "accounts": .array(accounts.map { .object($0) }),
+            "format": "oauth2-accounts", "version": 1, "accounts": .array(accounts.map { .object($0) }),
         ]
         let report = try await store.importAccounts(try AccountFile(parsing: Array(file.text().utf8), source: "f"))
         #expect(report.count == accounts.count, "\(report.items)")

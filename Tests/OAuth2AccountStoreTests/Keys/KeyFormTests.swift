@@ -50,19 +50,19 @@ struct KeyFormTests {
         #expect(url != unpadded)
         for text in [base64, unpadded, url, url + "=", url + "\n", base64 + "\r\n"] {
             let pipe = try descriptor(Array(text.utf8))
-            let key = DescriptorKey(pipe.fileHandleForReading.fileDescriptor)
+            let key = FileDescriptorKey(pipe.fileHandleForReading.fileDescriptor)
             #expect(try await key.key()?.bytes == bytes, "\(text.count) characters")
             // Read once, kept afterwards.
             #expect(try await key.create().bytes == bytes)
         }
         let pipe = try descriptor(bytes)
-        #expect(try await DescriptorKey(pipe.fileHandleForReading.fileDescriptor).key()?.bytes == bytes)
+        #expect(try await FileDescriptorKey(pipe.fileHandleForReading.fileDescriptor).key()?.bytes == bytes)
     }
 
     @Test(arguments: [0, 1, 31, 33, 42, 45, 4096, 60_000])
     func `a descriptor with another length is a fault`(count: Int) async throws {
         let pipe = try descriptor([UInt8](repeating: UInt8(ascii: "A"), count: count))
-        let key = DescriptorKey(pipe.fileHandleForReading.fileDescriptor)
+        let key = FileDescriptorKey(pipe.fileHandleForReading.fileDescriptor)
         let fault = try #require(try await custodyFault { try await key.key() })
         #expect(fault.reason.contains(count == 0 ? "empty" : "no key"))
         #expect(!fault.description.contains("AAAA"))
@@ -70,18 +70,19 @@ struct KeyFormTests {
 
     @Test func `letters that are no base64 are a fault`() async throws {
         let pipe = try descriptor([UInt8](repeating: UInt8(ascii: "!"), count: 43))
-        let key = DescriptorKey(pipe.fileHandleForReading.fileDescriptor)
+        let key = FileDescriptorKey(pipe.fileHandleForReading.fileDescriptor)
         #expect(try await custodyFault { try await key.key() }?.reason.contains("no key") == true)
     }
 
     @Test func `a descriptor that is closed, not named or silent is a fault that says so`() async throws {
-        #expect(try await custodyFault { try await DescriptorKey(61_234).key() }?.reason == "it is not open")
-        #expect(try await custodyFault { try await DescriptorKey(nil).key() }?.hint.contains("fd:3") == true)
+        #expect(try await custodyFault { try await FileDescriptorKey(61_234).key() }?.reason == "it is not open")
+        #expect(try await custodyFault { try await FileDescriptorKey(nil).key() }?.hint.contains("fd:3") == true)
         let folder = open("/", O_RDONLY)
         defer { close(folder) }
-        #expect(try await custodyFault { try await DescriptorKey(folder).key() }?.reason.contains("neither") == true)
+        #expect(
+            try await custodyFault { try await FileDescriptorKey(folder).key() }?.reason.contains("neither") == true)
         let pipe = Pipe()
-        let silent = DescriptorKey(pipe.fileHandleForReading.fileDescriptor, patience: .zero)
+        let silent = FileDescriptorKey(pipe.fileHandleForReading.fileDescriptor, patience: .zero)
         #expect(try await custodyFault { try await silent.key() }?.reason.contains("nothing came") == true)
         withExtendedLifetime(pipe) {}
     }
@@ -120,7 +121,7 @@ struct KeyFormTests {
         #expect(wrong?.reason == "the passphrase is wrong")
         let none = try await custodyFault { try await self.passphraseKey(storage, nil).key() }
         #expect(none?.reason == "there is no passphrase")
-        #expect(none?.hint.contains("DIRECTORY_PASSPHRASE_FILE") == true)
+        #expect(none?.hint.contains("LODGE_PASSPHRASE_FILE") == true)
         let empty = try await custodyFault { try await self.passphraseKey(storage, "").key() }
         #expect(empty?.reason == "the passphrase is empty")
         // Nothing of the key stands in the storage.

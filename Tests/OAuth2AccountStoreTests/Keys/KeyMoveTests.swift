@@ -27,7 +27,7 @@ struct KeyMoveTests {
         let opened = try await test.open()
         #expect(opened.key.bytes == key)
         #expect(opened.custody.choice == target)
-        #expect(try await test.record() == CustodyRecord(current: target))
+        #expect(try await test.record() == KeyLocationRecord(current: target))
     }
 
     @Test(arguments: pairs, [false, true])
@@ -43,7 +43,7 @@ struct KeyMoveTests {
             _ = try? await test.move(to: pair.target, fuse: fuse)
 
             // Every copy is known: either it is in use or it is remembered as left over.
-            let record = try await test.record() ?? CustodyRecord(current: .keyFile)
+            let record = try await test.record() ?? KeyLocationRecord(current: .keyFile)
             let known = ([record.current] + record.leftovers).map(\.word)
             #expect(await test.copies().allSatisfy(known.contains), "killed at \(step)")
             let opened = try await test.open()
@@ -79,7 +79,7 @@ struct KeyMoveTests {
         #expect(error?.kind == .key)
         #expect(error?.reason.contains("denied") == true)
         #expect(await test.copies() == ["key-file"])
-        #expect(try await test.record() == CustodyRecord(current: .keyFile))
+        #expect(try await test.record() == KeyLocationRecord(current: .keyFile))
         #expect(try await test.open().key.bytes == key)
     }
 
@@ -112,11 +112,11 @@ struct KeyMoveTests {
         #expect(move.isMoved)
         #expect(move.leftovers.count == 1)
         #expect(move.leftovers.first?.contains("it is locked") == true)
-        #expect(try await test.record() == CustodyRecord(current: .passphrase, leftovers: [.secretService]))
+        #expect(try await test.record() == KeyLocationRecord(current: .passphrase, leftovers: [.secretService]))
         #expect(await test.copies() == ["passphrase", "secret-service"])
 
         let store = try await AccountStore(
-            settings: try Settings(types: [try TestStore.type()]), storage: test.storage, keyPlaces: test.places())
+            settings: try Settings(types: [try TestStore.type()]), storage: test.storage, keyLocations: test.places())
         #expect(try await store.keyLeftovers().count == 1)
         #expect(store.keyChoice == .passphrase)
 
@@ -150,7 +150,7 @@ struct KeyMoveTests {
         #expect(error?.reason.contains("it is locked") == true)
         #expect(error?.hint == "unlock it")
         #expect(await test.copies() == ["secret-service"])
-        #expect(try await test.record() == CustodyRecord(current: .secretService))
+        #expect(try await test.record() == KeyLocationRecord(current: .secretService))
     }
 
     @Test func `moves at once wait for each other, and one copy is left`() async throws {
@@ -174,7 +174,7 @@ struct KeyMoveTests {
             redirectURI: try RedirectURI("http://127.0.0.1/callback"), scope: ["read"])
         type.endpoints = ["token_endpoint": try #require(URL(string: "http://127.0.0.1:9/token"))]
         let store = try await AccountStore(
-            settings: try Settings(types: [type]), storage: test.storage, keyPlaces: test.places())
+            settings: try Settings(types: [type]), storage: test.storage, keyLocations: test.places())
         let answer = HTTPResponse(
             status: 200, fields: ["Content-Type": "application/json"],
             body: Data(#"{"access_token":"a","refresh_token":"r","expires_in":3600}"#.utf8))
@@ -182,22 +182,22 @@ struct KeyMoveTests {
         _ = try await test.move(to: .secretService)
         try await store.setUserData("still here", for: account.id)
         let again = try await AccountStore(
-            settings: try Settings(types: [type]), storage: test.storage, keyPlaces: test.places())
+            settings: try Settings(types: [type]), storage: test.storage, keyLocations: test.places())
         #expect(try await again.account(account.id)?.userData(as: String.self) == "still here")
     }
 
     @Test func `the key of a real file moves away without a trace, and comes back with mode 0600`() async throws {
         let directory = try TemporaryDirectory()
         let storage = SQLiteStorage(directory: directory.store)
-        var places = KeyPlaces(directory: directory.store, environment: [:])
+        var places = KeyLocations(directory: directory.store, environment: [:])
         places.passphrase = { _ in TestPlaces.passphrase }
         places.passphraseParameters = try Scrypt(cost: 2, blockSize: 1, parallelization: 1)
-        let key = try await KeyOpening(storage: storage, given: nil, places: places).open().key.bytes
+        let key = try await KeyLoader(storage: storage, given: nil, places: places).open().key.bytes
         // What a process leaves that is killed while it writes the file.
-        #expect(try PrivateFile.create(directory.store.file("accounts.key.abc"), key, suffix: "x").get() == ())
+        #expect(try OwnerOnlyFile.create(directory.store.file("accounts.key.abc"), key, suffix: "x").get() == ())
         _ = try await AccountStore.moveKey(to: .passphrase, storage: storage, places: places)
         #expect(try directory.files().allSatisfy { !$0.hasPrefix("accounts.key") })
-        #expect(try await KeyOpening(storage: storage, given: nil, places: places).open().key.bytes == key)
+        #expect(try await KeyLoader(storage: storage, given: nil, places: places).open().key.bytes == key)
         _ = try await AccountStore.moveKey(to: .keyFile, storage: storage, places: places)
         #expect(try await KeyFile(directory: directory.store).key()?.bytes == key)
         #expect(try await storage.value("key-sealed") == nil)

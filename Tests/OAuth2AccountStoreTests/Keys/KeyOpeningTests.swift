@@ -23,7 +23,7 @@ struct KeyOpeningTests {
         _ = try await test.open()
         let fault = try #require(try await custodyFault { try await test.open(.secretService) })
         #expect(fault.reason.contains("it is in a key file, not in the Secret Service"))
-        #expect(fault.hint.contains("directory config set key-custody secret-service"))
+        #expect(fault.hint.contains("lodge config set key-custody secret-service"))
         #expect(await test.copies() == ["key-file"])
         _ = try await test.move(to: .secretService)
         let back = try #require(try await custodyFault { try await test.open(.keyFile) })
@@ -36,11 +36,11 @@ struct KeyOpeningTests {
         let key = try await test.open(.secretService).key
         let file = ScriptedKey(.keyFile, test.vault)
         let fault = try await custodyFault {
-            try await KeyOpening(storage: test.storage, given: file, places: test.places()).open()
+            try await KeyLoader(storage: test.storage, given: file, places: test.places()).open()
         }
         #expect(fault?.reason.contains("the Secret Service") == true)
         // A key that the program keeps itself is judged by whether it opens the store.
-        let own = try await KeyOpening(storage: test.storage, given: MemoryKey(key), places: test.places()).open()
+        let own = try await KeyLoader(storage: test.storage, given: MemoryKey(key), places: test.places()).open()
         #expect(own.key.bytes == key.bytes)
     }
 
@@ -50,7 +50,7 @@ struct KeyOpeningTests {
         let keys = try await withThrowingTaskGroup(of: [UInt8].self) { group in
             for _ in 0..<8 {
                 group.addTask {
-                    try await KeyOpening(storage: test.storage, given: nil, places: places).open().key.bytes
+                    try await KeyLoader(storage: test.storage, given: nil, places: places).open().key.bytes
                 }
             }
             return try await group.reduce(into: Set<[UInt8]>()) { $0.insert($1) }
@@ -91,7 +91,7 @@ struct KeyOpeningTests {
             let test = TestPlaces()
             let fuse = Fuse(at: step, hasEffect: hasEffect)
             let storage = FusedStorage(inner: test.storage, fuse: fuse)
-            _ = try? await KeyOpening(storage: storage, given: nil, places: test.places(choice, fuse: fuse)).open()
+            _ = try? await KeyLoader(storage: storage, given: nil, places: test.places(choice, fuse: fuse)).open()
             let key = try await test.open(choice).key.bytes
             #expect(try await test.open().key.bytes == key)
             #expect(await test.copies() == [choice.word])
@@ -113,7 +113,7 @@ struct KeyOpeningTests {
     }
 
     @Test func `two stores have different identities, and one keeps its own`() async throws {
-        let places = KeyPlaces(directory: StoreDirectory("/nonexistent"), environment: [:])
+        let places = KeyLocations(directory: StoreLocation("/nonexistent"), environment: [:])
         var identities: [String] = []
         for _ in 0..<2 {
             let storage = MemoryStorage()
@@ -131,7 +131,7 @@ struct KeyOpeningTests {
     }
 
     @Test func `the environment does not print with the places`() throws {
-        var places = KeyPlaces(directory: StoreDirectory("/store"), environment: ["TOKEN": "hush-hush"])
+        var places = KeyLocations(directory: StoreLocation("/store"), environment: ["TOKEN": "hush-hush"])
         places.choice = .secretService
         let key = SecretServiceKey(identity: "me", environment: places.environment)
         for value in [places, key] as [Any] {

@@ -124,8 +124,8 @@ struct TestPlaces {
 
     static let passphrase = Secret("correct horse battery staple")
 
-    func places(_ choice: KeyCustodyChoice? = nil, fuse: Fuse = Fuse()) throws -> KeyPlaces {
-        var places = KeyPlaces(directory: StoreDirectory("/nonexistent"), choice: choice, environment: [:])
+    func places(_ choice: KeyCustodyChoice? = nil, fuse: Fuse = Fuse()) throws -> KeyLocations {
+        var places = KeyLocations(directory: StoreLocation("/nonexistent"), choice: choice, environment: [:])
         for choice in [KeyCustodyChoice.keyFile, .secretService] {
             var key = ScriptedKey(choice, vault, fuse: fuse)
             edit(&key)
@@ -138,10 +138,10 @@ struct TestPlaces {
 
     /// Opens the store as a new process does.
     func open(_ choice: KeyCustodyChoice? = nil) async throws -> (key: SealingKey, custody: any KeyCustody) {
-        try await KeyOpening(storage: storage, given: nil, places: places(choice)).open()
+        try await KeyLoader(storage: storage, given: nil, places: places(choice)).open()
     }
 
-    func move(to choice: KeyCustodyChoice, fuse: Fuse = Fuse()) async throws -> KeyMove {
+    func move(to choice: KeyCustodyChoice, fuse: Fuse = Fuse()) async throws -> KeyMigration {
         try await AccountStore.moveKey(
             to: choice, storage: FusedStorage(inner: storage, fuse: fuse), places: places(fuse: fuse))
     }
@@ -152,7 +152,7 @@ struct TestPlaces {
         return (vault.places + (isSealed ? ["passphrase"] : [])).sorted()
     }
 
-    func record() async throws -> CustodyRecord? { try await CustodyRecord.read(storage) }
+    func record() async throws -> KeyLocationRecord? { try await KeyLocationRecord.read(storage) }
 }
 
 /// The custody's error of a call; nil when there was none.

@@ -3,7 +3,7 @@ import Testing
 
 @testable import OAuth2AccountStore
 
-private func listener(_ fault: LoopbackFault) throws -> LoopbackListener {
+private func listener(_ fault: InjectedLoopbackError) throws -> LoopbackListener {
     try LoopbackListener(limits: .server) { _ in
         LoopbackResponse(status: 200, body: Data("0123456789".utf8), fault: fault)
     }

@@ -322,5 +322,5 @@ private func quietPort() throws -> UInt16 {
     (4_107_542_400, "Mon, 01 Mar 2100 00:00:00 GMT"), (-1, "Thu, 01 Jan 1970 00:00:00 GMT"),
 ])
 func `dates are written as HTTP writes them`(seconds: Int, text: String) {
-    #expect(LoopbackAnswer.date(seconds) == text)
+    #expect(LoopbackResponseWriter.date(seconds) == text)
 }

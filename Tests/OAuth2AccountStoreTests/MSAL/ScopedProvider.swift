@@ -92,13 +92,13 @@ final class ScopedProvider: Sendable {
     /// A store with these types in its settings, and further keys beside them.
     func store(
         types: JSONObject, _ keys: JSONObject = [:], storage: any AccountStorage = MemoryStorage(),
-        custody: (any KeyCustody)? = nil, surroundings: Surroundings? = nil
+        custody: (any KeyCustody)? = nil, dependencies: Dependencies? = nil
     ) async throws -> AccountStore {
         var object: JSONObject = ["types": .object(types)]
         for member in keys.members { object[member.name] = member.value }
         return try await AccountStore(
             settings: Settings(bytes: JSONValue.object(object).serialized(), source: "test"), storage: storage,
-            custody: try custody ?? MemoryKey(), surroundings: surroundings ?? provider.surroundings(),
+            custody: try custody ?? MemoryKey(), dependencies: dependencies ?? provider.dependencies(),
             watchesOtherProcesses: false)
     }
 

@@ -19,11 +19,11 @@ struct SharedDeviceTests {
         for member in metadata.members { all[member.name] = member.value == .null ? nil : member.value }
         let test = try ScopedProvider(all)
         test.provider.answer("/revoke") { _ in HTTPResponse(status: 200) }
-        var surroundings = test.provider.surroundings()
-        surroundings.openBrowser = { opened.append($0) }
+        var dependencies = test.provider.dependencies()
+        dependencies.openBrowser = { opened.append($0) }
         let store = try await test.store(
             types: ["t": .object(ScopedProvider.type(["clientSecret": "s"]))],
-            mode.map { ["deviceMode": .string($0)] } ?? [:], storage: storage, custody: key, surroundings: surroundings)
+            mode.map { ["deviceMode": .string($0)] } ?? [:], storage: storage, custody: key, dependencies: dependencies)
         return (test, store)
     }
 
@@ -85,7 +85,7 @@ struct SharedDeviceTests {
         let (test, store) = try await begin(storage: storage, key: key, opened: opened)
         let ada = try await test.signIn(store)
         let other = try await AccountStore(
-            settings: store.settings, storage: storage, custody: key, surroundings: test.provider.surroundings())
+            settings: store.settings, storage: storage, custody: key, dependencies: test.provider.dependencies())
         _ = try await other.accessToken(for: ada.id)
         let events = other.events()
         let report = try await store.signOut(ada.id)
@@ -126,10 +126,10 @@ struct SharedDeviceTests {
         let storage = MemoryStorage(), key = try MemoryKey()
         let (test, store) = try await begin(storage: storage, key: key)
         let ada = try await test.signIn(store)
-        var surroundings = Surroundings(transport: Providers(all: []), environment: [:])
-        surroundings.openBrowser = { _ in }
+        var dependencies = Dependencies(transport: Providers(all: []), environment: [:])
+        dependencies.openBrowser = { _ in }
         let offline = try await AccountStore(
-            settings: store.settings, storage: storage, custody: key, surroundings: surroundings)
+            settings: store.settings, storage: storage, custody: key, dependencies: dependencies)
         let report = try await offline.signOut(ada.id)
         guard case .failed = report.revocation, case .failed = report.browserSession else {
             Issue.record("\(report)")

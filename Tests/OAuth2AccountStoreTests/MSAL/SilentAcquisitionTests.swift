@@ -104,13 +104,13 @@ struct SilentAcquisitionTests {
         test.change { $0.consented.formUnion((0..<20).map { "s\($0)" }) }
         let store = try await test.store()
         let ada = try await test.signIn(store)
-        for number in 0..<FurtherToken.maximumCount {
+        for number in 0..<CachedAccessToken.maximumCount {
             _ = try await store.accessToken(for: ada.id, scopes: ["s\(number)"])
         }
         _ = try await store.accessToken(for: ada.id, scopes: ["s0"])
         _ = try await store.accessToken(for: ada.id, scopes: ["s16"])
         let kept = try #require(await store.saved(ada.id)?.further).map(\.key.scope)
-        #expect(kept.count == FurtherToken.maximumCount)
+        #expect(kept.count == CachedAccessToken.maximumCount)
         #expect(kept.contains(["s0"]) && kept.contains(["s16"]) && !kept.contains(["s1"]))
         #expect(try await store.accessToken(for: ada.id).secret == Secret("at-1"))
         // Those that have expired make room first.

@@ -128,7 +128,7 @@ struct BadStoreTests {
 
     @Test func `files are private from the first moment, whatever the umask`() async throws {
         let store = directory.path + "/a/b"
-        let process = try ChildProcess(["look", store, "\(server.port)"], isUnmasked: true)
+        let process = try TestProcess(["look", store, "\(server.port)"], isUnmasked: true)
         #expect(await process.rest() == ["done"])
         for path in ["/a", "/a/b"] { #expect(try mode(directory.path + path) == 0o700) }
         let files = try FileManager.default.contentsOfDirectory(atPath: store)
@@ -172,8 +172,8 @@ struct BadStoreTests {
         try FileManager.default.createDirectory(atPath: real, withIntermediateDirectories: true)
         let link = directory.path + "/link"
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: real)
-        _ = try await server.makeStore(in: StoreDirectory(link + "/store"))
-        let storage = SQLiteStorage(directory: StoreDirectory(real + "/store"))
+        _ = try await server.makeStore(in: StoreLocation(link + "/store"))
+        let storage = SQLiteStorage(directory: StoreLocation(real + "/store"))
         #expect(try await storage.records(ofType: nil).count == 1)
     }
 
@@ -193,7 +193,7 @@ struct BadStoreTests {
     }
 
     private func look() async throws -> [String] {
-        try await ChildProcess(["look", directory.store.path, "\(server.port)"], asNobody: true).rest()
+        try await TestProcess(["look", directory.store.path, "\(server.port)"], asNobody: true).rest()
     }
 
     @Test func `a store that can only be read gives its accounts, but does not risk their tokens`() async throws {
@@ -248,7 +248,7 @@ struct BadStoreTests {
     @Test func `a save beyond the limit of a file's size changes nothing`() async throws {
         let id = try await server.makeStore(in: directory.store)
         let before = try await SQLiteStorage(directory: directory.store).record(id.rawValue)
-        let process = try ChildProcess(["change", directory.store.path, "\(server.port)", "150000"])
+        let process = try TestProcess(["change", directory.store.path, "\(server.port)", "150000"])
         let lines = await process.rest()
         #expect(
             lines.count == 1 && lines[0].hasPrefix("error storage(OAuth2AccountStore.StorageError.Kind.full)"),

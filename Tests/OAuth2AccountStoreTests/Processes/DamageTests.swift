@@ -34,8 +34,8 @@ struct DamageTests {
         return (try Data(contentsOf: URL(filePath: directory.store.file("accounts.sqlite"))), known)
     }
 
-    private func plant(_ image: Data, _ name: String) throws -> StoreDirectory {
-        let place = StoreDirectory(directory.path + "/" + name)
+    private func plant(_ image: Data, _ name: String) throws -> StoreLocation {
+        let place = StoreLocation(directory.path + "/" + name)
         try FileManager.default.createDirectory(atPath: place.path, withIntermediateDirectories: true)
         #expect(chmod(place.path, 0o700) == 0)
         let file = place.file("accounts.sqlite")
@@ -46,7 +46,7 @@ struct DamageTests {
 
     /// What a store gives of the accounts: everything must be as it was saved. The identifiers that came, and the kinds of errors.
     private func look(
-        _ place: StoreDirectory, _ known: [String: String], _ comment: Comment
+        _ place: StoreLocation, _ known: [String: String], _ comment: Comment
     ) async throws -> (listed: Set<String>, found: Set<String>, damaged: Set<String>, errors: Int) {
         var listed: Set<String> = [], found: Set<String> = [], damaged: Set<String> = []
         var errors = 0
@@ -137,7 +137,7 @@ struct DamageTests {
             #expect(report.opening ?? 0 >= before.found.count, "page \(page)")
             let again = await #expect(throws: StorageError.self) { try await SQLiteStorage(directory: store).salvage() }
             #expect(again?.reason.contains("not overwritten") == true)
-            let new = StoreDirectory(store.path + "-new")
+            let new = StoreLocation(store.path + "-new")
             defer { try? FileManager.default.removeItem(atPath: new.path) }
             _ = try plant(try Data(contentsOf: URL(filePath: report.path)), "page-\(page)-new")
             let after = try await look(new, known, "page \(page), copied")

@@ -13,7 +13,7 @@ struct ProcessEventTests {
         let test = try await TestStore(
             storage: SQLiteStorage(directory: directory.store), custody: KeyFile(directory: directory.store))
         let events = test.store.events()
-        let process = try ChildProcess(["edit", directory.store.path, "\(server.port)", "30"])
+        let process = try TestProcess(["edit", directory.store.path, "\(server.port)", "30"])
         var seen: [Int] = []
         for await event in events {
             switch event {
@@ -39,7 +39,7 @@ struct ProcessEventTests {
         let test = try await TestStore(
             storage: SQLiteStorage(directory: directory.store), custody: KeyFile(directory: directory.store))
         let events = test.store.events()
-        let process = try ChildProcess(["change", directory.store.path, "\(server.port)", "1000000000"])
+        let process = try TestProcess(["change", directory.store.path, "\(server.port)", "1000000000"])
         for number in 0..<20 { try await test.store.setUserData(number, for: id) }
         #expect(await process.rest() == ["saved"])
         var count = 0
@@ -63,13 +63,13 @@ struct ProcessEventTests {
     {
         let storage = FailingStorage()
         let provider = try FakeProvider(clock: FakeClock())
-        var surroundings = Surroundings(transport: provider, environment: [:])
-        surroundings.now = { provider.clock.now }
+        var dependencies = Dependencies(transport: provider, environment: [:])
+        dependencies.now = { provider.clock.now }
         let waits = Log<Duration>()
-        surroundings.sleep = { waits.append($0) }
+        dependencies.sleep = { waits.append($0) }
         let store = try await AccountStore(
             settings: try Settings(types: [try TestStore.type()]), storage: storage, custody: try TestStore.key(),
-            surroundings: surroundings)
+            dependencies: dependencies)
         let prepared = try await store.prepareSignIn(to: "graph")
         let ada = try await store.handleRedirect(provider.approve(prepared, as: "ada"))
         let events = store.events()

@@ -9,7 +9,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(1)))
 struct ProcessTests {
     /// Starts processes that all ask at once, and gives what each of them got.
-    private func ask(_ processes: [ChildProcess]) async -> [String: Int] {
+    private func ask(_ processes: [TestProcess]) async -> [String: Int] {
         for process in processes { #expect(await process.says("ready")) }
         for process in processes { process.goOn() }
         var tokens: [String: Int] = [:]
@@ -26,8 +26,8 @@ struct ProcessTests {
         return tokens
     }
 
-    private func start(_ count: Int, _ directory: StoreDirectory, _ server: TokenServer) throws -> [ChildProcess] {
-        try (0..<count).map { _ in try ChildProcess(["tokens", directory.path, "\(server.port)", "125"]) }
+    private func start(_ count: Int, _ directory: StoreLocation, _ server: TokenServer) throws -> [TestProcess] {
+        try (0..<count).map { _ in try TestProcess(["tokens", directory.path, "\(server.port)", "125"]) }
     }
 
     @Test func `eight processes with 125 callers each share one refresh`() async throws {
@@ -68,7 +68,7 @@ struct ProcessTests {
         let directory = try TemporaryDirectory()
         let server = try TokenServer()
         let id = try await server.makeStore(in: directory.store)
-        let process = try ChildProcess(["churn", directory.store.path, "\(server.port)", "\(round)"])
+        let process = try TestProcess(["churn", directory.store.path, "\(server.port)", "\(round)"])
         var said: [String] = []
         // Killed after another number of lines each time, at whatever it then does.
         while said.count < 7 + round * 5, let line = await process.nextLine() { said.append(line) }
@@ -94,7 +94,7 @@ struct ProcessTests {
         async throws
     {
         let directory = try TemporaryDirectory()
-        let lines = try await ChildProcess(["soak", directory.store.path, "25", "5"]).rest()
+        let lines = try await TestProcess(["soak", directory.store.path, "25", "5"]).rest()
         #expect(lines.count == 1 && lines.last?.hasPrefix("soak: 25 kills") == true, "\(lines)")
         #expect(lines.last?.hasSuffix("; 0 faults") == true, "\(lines)")
     }

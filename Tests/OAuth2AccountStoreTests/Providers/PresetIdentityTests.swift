@@ -51,7 +51,7 @@ import Testing
     func `who signed in is read from the provider's own answer`(
         name: String, text: String, expected: [String: String]
     ) throws {
-        let claims = try MappedIdentity.claims(answer(text), subject: nil, type: try type(name))
+        let claims = try IdentityMapping.claims(answer(text), subject: nil, type: try type(name))
         #expect(claims.members.reduce(into: [:]) { $0[$1.name] = $1.value.string } == expected)
     }
 
@@ -59,23 +59,23 @@ import Testing
         // Slack answers errors with status 200.
         let slack = try type("slack")
         #expect(throws: OAuth2Error.self) {
-            try MappedIdentity.claims(answer(#"{"ok": false, "error": "invalid_auth"}"#), subject: nil, type: slack)
+            try IdentityMapping.claims(answer(#"{"ok": false, "error": "invalid_auth"}"#), subject: nil, type: slack)
         }
         #expect(throws: OAuth2Error.self) {
-            try MappedIdentity.claims(
+            try IdentityMapping.claims(
                 answer(#"{"message": "Bad credentials"}"#, status: 401), subject: nil, type: slack)
         }
         #expect(throws: OAuth2Error.self) {
-            try MappedIdentity.claims(answer(#"{"ok": true, "user_id": "U1"}"#), subject: "U2", type: slack)
+            try IdentityMapping.claims(answer(#"{"ok": true, "user_id": "U1"}"#), subject: "U2", type: slack)
         }
     }
 
     @Test func `an OpenID Connect answer is read as before`() throws {
         let google = try type("google")
-        let claims = try MappedIdentity.claims(answer(#"{"sub": "1", "id": "2"}"#), subject: "1", type: google)
+        let claims = try IdentityMapping.claims(answer(#"{"sub": "1", "id": "2"}"#), subject: "1", type: google)
         #expect(claims["sub"] == "1")
         #expect(throws: OAuth2Error.self) {
-            try MappedIdentity.claims(answer(#"{"sub": "2"}"#), subject: "1", type: google)
+            try IdentityMapping.claims(answer(#"{"sub": "2"}"#), subject: "1", type: google)
         }
     }
 
@@ -84,10 +84,10 @@ import Testing
             answer(
                 #"{"access_token": "sl", "token_type": "bearer", "expires_in": 14399, "uid": "12345", "account_id": "dbid:x"}"#
             ))
-        #expect(MappedIdentity.claims(tokens, type: try type("dropbox"))?["sub"] == "dbid:x")
-        #expect(MappedIdentity.claims(tokens, type: try type("google")) == nil)
+        #expect(IdentityMapping.claims(tokens, type: try type("dropbox"))?["sub"] == "dbid:x")
+        #expect(IdentityMapping.claims(tokens, type: try type("google")) == nil)
         let nameless = try TokenResponse.read(answer(#"{"access_token": "sl", "token_type": "bearer"}"#))
-        #expect(MappedIdentity.claims(nameless, type: try type("dropbox")) == nil)
+        #expect(IdentityMapping.claims(nameless, type: try type("dropbox")) == nil)
     }
 
     @Test func `a mapping leads into nested objects`() throws {
@@ -97,13 +97,15 @@ import Testing
             answer(
                 #"{"ok": true, "access_token": "xoxb-1", "token_type": "bot", "authed_user": {"id": "U1", "access_token": "xoxp-2"}}"#
             ))
-        #expect(MappedIdentity.claims(tokens, type: slack)?["sub"] == "U1")
+        #expect(IdentityMapping.claims(tokens, type: slack)?["sub"] == "U1")
     }
 
     @Test func `the quirks of Slack and GitHub are readable with what their presets ask for`() throws {
-        func quirks(_ name: String) throws -> TokenResponse.Tolerance {
+        func quirks(_ name: String) throws -> TokenResponse.ResponseQuirks {
             let names = try #require(ProviderPreset(named: name)).type["quirks"]?.array?.compactMap(\.string) ?? []
-            return names.compactMap(TokenResponse.Tolerance.init(name:)).reduce(into: .providers) { $0.formUnion($1) }
+            return names.compactMap(TokenResponse.ResponseQuirks.init(name:)).reduce(into: .providers) {
+                $0.formUnion($1)
+            }
         }
         // PQ-011
         let slack = try TokenResponse.read(

@@ -35,7 +35,7 @@ private final class ProviderScript: HTTPTransport {
         let type = try preset.accountType(filling: ["clientId": "c1", "clientSecret": "s3cret"])
         return try await AccountStore(
             settings: Settings(types: [type]), storage: MemoryStorage(), custody: MemoryKey(),
-            surroundings: Surroundings(transport: script, environment: [:]))
+            dependencies: Dependencies(transport: script, environment: [:]))
     }
 
     private func signIn(_ store: AccountStore) async throws -> (account: Account, url: URL) {

@@ -33,15 +33,15 @@ enum PresetFiles {
         JSONObject(filling.members.filter { preset.requiredKeys.contains($0.name) })
     }
 
-    /// With `DIRECTORY_UPDATE_PRESETS=1` in the environment it writes the sources anew, so that changing a file is enough.
+    /// With `LODGE_UPDATE_PRESETS=1` in the environment it writes the sources anew, so that changing a file is enough.
     @Test func `the built-in presets are the files`() throws {
         let files = try PresetFiles.texts()
-        if ProcessInfo.processInfo.environment["DIRECTORY_UPDATE_PRESETS"] == "1" {
+        if ProcessInfo.processInfo.environment["LODGE_UPDATE_PRESETS"] == "1" {
             try PresetSources.write(files)
             return
         }
         #expect(files.count == 29)
-        #expect(ProviderPreset.texts == files, "change the file, then run this test with DIRECTORY_UPDATE_PRESETS=1")
+        #expect(ProviderPreset.texts == files, "change the file, then run this test with LODGE_UPDATE_PRESETS=1")
         #expect(ProviderPreset.all.map(\.name) == files.keys.sorted(), "a file is no JSON, or lacks a name or a type")
     }
 
@@ -76,15 +76,15 @@ enum PresetFiles {
     func `a preset has no key that settings do not have`(preset: ProviderPreset) throws {
         // What a quirk means is a key of its own in the settings reader.
         for member in preset.type.members where member.name != "quirks" {
-            #expect(TypeReader.keys.contains(member.name), "\(member.name)")
+            #expect(AccountTypeDecoder.keys.contains(member.name), "\(member.name)")
         }
         for name in preset.type["quirks"]?.array?.compactMap(\.string) ?? [] {
-            #expect(TokenResponse.Tolerance(name: name) != nil, "\(name)")
+            #expect(TokenResponse.ResponseQuirks(name: name) != nil, "\(name)")
         }
         let text = JSONValue.object(preset.type).text()
         for placeholder in preset.placeholders {
             #expect(text.contains("{\(placeholder.name)}"), "\(placeholder.name)")
-            #expect(!TypeReader.keys.contains(placeholder.name))
+            #expect(!AccountTypeDecoder.keys.contains(placeholder.name))
         }
         #expect(!text.contains("lientSecret\""), "a secret in a preset")
     }
@@ -95,7 +95,7 @@ enum PresetFiles {
             let rest = JSONObject(Self.filling(preset).members.filter { $0.name != key })
             let error = #expect(throws: SettingsError.self) { try preset.accountType(filling: rest) }
             #expect(error?.key == key && error?.found == "nothing")
-            #expect(error?.hint?.contains("directory providers show \(preset.name)") == true)
+            #expect(error?.hint?.contains("lodge providers show \(preset.name)") == true)
         }
     }
 

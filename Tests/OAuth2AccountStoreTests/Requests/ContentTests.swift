@@ -110,15 +110,15 @@ import Testing
         let network = RoutedTransport { request in
             request.url.isLoopback ? try await curl.send(request) : try await provider.send(request)
         }
-        var surroundings = provider.surroundings()
-        surroundings.transport = { _ in network }
+        var dependencies = provider.dependencies()
+        dependencies.transport = { _ in network }
         let settings = """
             {"types": {"t": {"issuer": "https://id.example", "clientId": "client", "scopes": ["read"],
             "redirectUri": "http://127.0.0.1/callback", "resourceHosts": ["127.0.0.1"]}}}
             """
         let store = try await AccountStore(
             settings: try Settings(bytes: Array(settings.utf8), source: "test"), storage: MemoryStorage(),
-            custody: try MemoryKey(), surroundings: surroundings, watchesOtherProcesses: false)
+            custody: try MemoryKey(), dependencies: dependencies, watchesOtherProcesses: false)
         let account = try await provider.signIn(store, answer: ["id_token": .null])
         provider.answer("/token", inTurn: .grant(["access_token": "at-2", "token_type": "Bearer"]))
         var form = MultipartForm()

@@ -141,7 +141,7 @@ import Testing
             try await store.send(HTTPRequest(.get, try self.url("https://api.example/me")), for: account.id)
         }
         #expect(error?.kind == .signInNeeded(.interactionRequired))
-        #expect(error?.hint == "directory sign-in --param 'acr_values=gold' --param max_age=5")
+        #expect(error?.hint == "lodge sign-in --param 'acr_values=gold' --param max_age=5")
     }
 
     @Test func `a token goes to the hosts that the type names and to the provider, and else nothing is asked`()

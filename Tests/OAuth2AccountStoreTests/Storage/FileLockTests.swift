@@ -35,11 +35,11 @@ struct FileLockTests {
 
     @Test func `a private file is made whole, once, and with nothing beside it`() throws {
         let path = directory.path + "/file"
-        guard case .success = PrivateFile.create(path, [1, 2, 3], suffix: "x") else {
+        guard case .success = OwnerOnlyFile.create(path, [1, 2, 3], suffix: "x") else {
             Issue.record("not made")
             return
         }
-        guard case .failure(let failure) = PrivateFile.create(path, [4], suffix: "x") else {
+        guard case .failure(let failure) = OwnerOnlyFile.create(path, [4], suffix: "x") else {
             Issue.record("made twice")
             return
         }

@@ -108,7 +108,7 @@ struct KeyTests {
     @Test func `a key file that was planted as a half-written one is not written through`() async throws {
         let target = directory.path + "/target"
         try FileManager.default.createSymbolicLink(atPath: path + ".suffix", withDestinationPath: target)
-        switch PrivateFile.create(path, [1, 2, 3], suffix: "suffix") {
+        switch OwnerOnlyFile.create(path, [1, 2, 3], suffix: "suffix") {
         // Where a file can be written without a name, what was planted is in nobody's way.
         case .success: #expect(try Data(contentsOf: URL(filePath: path)) == Data([1, 2, 3]))
         case .failure(let failure):

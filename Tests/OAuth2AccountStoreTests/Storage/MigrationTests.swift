@@ -17,7 +17,7 @@ struct MigrationTests {
         try Self.copy(to: directory.store)
     }
 
-    static func copy(to directory: StoreDirectory) throws {
+    static func copy(to directory: StoreLocation) throws {
         let source = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .appending(path: "Databases/schema-1").path
         try FileManager.default.createDirectory(atPath: directory.path, withIntermediateDirectories: true)
@@ -108,7 +108,7 @@ struct MigrationTests {
         }
         #expect(chmod(database, 0o400) == 0)
         let before = try Data(contentsOf: URL(filePath: database))
-        let lines = try await ChildProcess(["look", directory.store.path, "1"], asNobody: true).rest()
+        let lines = try await TestProcess(["look", directory.store.path, "1"], asNobody: true).rest()
         #expect(lines.first == "account \(Self.ids[0])", "\(lines)")
         #expect(try Data(contentsOf: URL(filePath: database)) == before)
     }
@@ -116,9 +116,9 @@ struct MigrationTests {
     @Test func `killed while it is brought to this version, it is of the one or of the other`() async throws {
         var numbers = SystemRandomNumberGenerator()
         for _ in 0..<10 {
-            let place = StoreDirectory(directory.path + "/\(UUID().uuidString)")
+            let place = StoreLocation(directory.path + "/\(UUID().uuidString)")
             try Self.copy(to: place)
-            let process = try ChildProcess(["look", place.path, "1"])
+            let process = try TestProcess(["look", place.path, "1"])
             // Any moment will do; none is waited for.
             for _ in 0..<Int.random(in: 0..<40_000, using: &numbers) { await Task.yield() }
             process.kill()

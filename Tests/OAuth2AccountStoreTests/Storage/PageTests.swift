@@ -14,7 +14,7 @@ struct PageTests {
     @Test func `the values used last are kept, as a plain list would keep them`() {
         var numbers = SystemRandomNumberGenerator()
         for capacity in [1, 2, 3, 10] {
-            var kept = RecentlyUsed<Int, Int>(capacity: capacity)
+            var kept = LRUCache<Int, Int>(capacity: capacity)
             var model: [(key: Int, value: Int)] = []
             for step in 0..<5000 {
                 let key = Int.random(in: 0..<capacity * 2 + 2, using: &numbers)

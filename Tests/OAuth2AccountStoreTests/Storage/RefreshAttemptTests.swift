@@ -82,13 +82,13 @@ struct RefreshAttemptTests {
         let ada = try await test.signIn()
         test.clock.advance(4000)
         _ = try await test.token(ada.id)
-        #expect(await storage.value(RefreshAttempt.name(ada.id))?.count == RecordIdentity.byteCount)
+        #expect(await storage.value(RefreshJournal.name(ada.id))?.count == RecordIdentity.byteCount)
         try await test.store.remove(ada.id)
-        #expect(await storage.value(RefreshAttempt.name(ada.id)) == nil)
+        #expect(await storage.value(RefreshJournal.name(ada.id)) == nil)
     }
 
     @Test func `a gate lets so many through at a time, in their order`() async throws {
-        let gate = RefreshGate(limit: 2)
+        let gate = AsyncSemaphore(limit: 2)
         let entered = Log<Int>()
         await gate.enter()
         await gate.enter()

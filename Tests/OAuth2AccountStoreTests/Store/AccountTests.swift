@@ -117,7 +117,7 @@ struct AccountTests {
         let answer = try TokenResponse.read(.json(["access_token": "t", "token_type": "bearer"]))
         let record = AccountRecord(
             id: Account.ID(rawValue: "x"), type: "graph", clientID: "client",
-            tokens: Tokens(answer, asked: [], received: clock.now), created: clock.now)
+            tokens: TokenSet(answer, asked: [], received: clock.now), created: clock.now)
         _ = try await offline.store.insert(record)
         let report = try await offline.store.signOut(record.id)
         guard case .failed = report.revocation else {
@@ -138,19 +138,19 @@ struct AccountTests {
     }
 
     @Test(arguments: [
-        (["DIRECTORY_STORE": "/a/b/"], "/a/b"), (["XDG_DATA_HOME": "/x", "HOME": "/h"], "/x/directory"),
-        (["XDG_DATA_HOME": "relative", "HOME": "/h"], "/h/.local/share/directory"),
+        (["LODGE_STORE": "/a/b/"], "/a/b"), (["XDG_DATA_HOME": "/x", "HOME": "/h"], "/x/lodge"),
+        (["XDG_DATA_HOME": "relative", "HOME": "/h"], "/h/.local/share/lodge"),
         (["HOME": "relative"], ""), ([:], ""), (["HOME": ""], ""),
     ])
     func `the standard directory is never where the program happens to be`(
         environment: [String: String], path: String
     ) async throws {
-        #expect(StoreDirectory.standard(environment: environment).path == path)
+        #expect(StoreLocation.standard(environment: environment).path == path)
         guard path.isEmpty else { return }
         let error = try await failure {
             try await AccountStore(
                 settings: try Settings(types: [try TestStore.type()]),
-                surroundings: Surroundings(transport: Providers(all: []), environment: environment))
+                dependencies: Dependencies(transport: Providers(all: []), environment: environment))
         }
         #expect(error?.reason.contains("HOME is not set") == true)
         #expect(error?.hint?.contains("--store") == true)

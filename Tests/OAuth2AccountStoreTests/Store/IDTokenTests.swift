@@ -10,13 +10,13 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct IDTokenTests {
     @Test(arguments: [
-        ("nonce", JSONValue.string("another"), IDTokenRejection.nonceMismatch), ("nonce", .null, .nonceMissing),
+        ("nonce", JSONValue.string("another"), IDTokenError.nonceMismatch), ("nonce", .null, .nonceMissing),
         ("iss", "https://evil.example.com", .issuerMismatch), ("aud", "another", .audienceMismatch),
         ("exp", 1_000_000_000, .expired), ("sub", .null, .subjectMissing), ("azp", "another", .authorizedPartyMismatch),
         ("at_hash", "AAAA", .accessTokenHashMismatch),
     ])
     func `an ID token with a wrong claim is refused and nothing is saved`(
-        name: String, value: JSONValue, rejection: IDTokenRejection
+        name: String, value: JSONValue, rejection: IDTokenError
     ) async throws {
         let test = try await TestStore()
         test.provider.change { $0.claims = JSONObject([.init(name: name, value: value)]) }

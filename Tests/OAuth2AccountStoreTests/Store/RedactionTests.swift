@@ -35,12 +35,12 @@ struct RedactionTests {
         type.refreshParameters = ["x": "PARAMETER_s3cr3t"]
         type.authorizationParameters = ["x": "PARAMETER_s3cr3t"]
         let provider = try FakeProvider(clock: FakeClock())
-        var surroundings = Surroundings(transport: provider, environment: ["SECRET": "ENV_s3cr3t"])
-        surroundings.now = { provider.clock.now }
+        var dependencies = Dependencies(transport: provider, environment: ["SECRET": "ENV_s3cr3t"])
+        dependencies.now = { provider.clock.now }
         let settings = try Settings(types: [type])
         let custody = try TestStore.key()
         let store = try await AccountStore(
-            settings: settings, storage: MemoryStorage(), custody: custody, surroundings: surroundings)
+            settings: settings, storage: MemoryStorage(), custody: custody, dependencies: dependencies)
         let answer = try TokenResponse.read(
             .json([
                 "access_token": "AT_s3cr3t_2YotnFZFEjr1zCsicMWpAA", "refresh_token": "RT_s3cr3t_tGzv3JOkF0XG5Qx2TlKWIA",
@@ -56,7 +56,7 @@ struct RedactionTests {
         let event = try #require(await iterator.next())
         for (name, value) in [
             ("account", account), ("token", token), ("store", store), ("settings", settings), ("type", type),
-            ("surroundings", surroundings), ("key", custody), ("event", event), ("tokens", loaded.record.tokens),
+            ("dependencies", dependencies), ("key", custody), ("event", event), ("tokens", loaded.record.tokens),
             ("record", loaded.record), ("source", type.clientSecret as Any), ("answer", answer),
         ] as [(String, Any)] {
             expectNothing(of: secrets, in: value, name)

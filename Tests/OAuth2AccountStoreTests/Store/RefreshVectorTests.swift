@@ -36,12 +36,12 @@ struct RefreshVectorTests {
         }
     }
 
-    private func tokens(_ value: JSONValue?, clock: FakeClock) throws -> Tokens {
+    private func tokens(_ value: JSONValue?, clock: FakeClock) throws -> TokenSet {
         var object = try #require(value?.object)
         if let scope = object["scope"]?.array?.compactMap(\.string) {
             object["scope"] = .string(scope.joined(separator: " "))
         }
-        return Tokens(try TokenResponse.read(.json(.object(object))), asked: [], received: clock.now)
+        return TokenSet(try TokenResponse.read(.json(.object(object))), asked: [], received: clock.now)
     }
 
     @Test(arguments: cases("merge"))

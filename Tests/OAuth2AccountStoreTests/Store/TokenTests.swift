@@ -250,7 +250,7 @@ struct TokenTests {
         for number in 0..<1100 {
             let record = AccountRecord(
                 id: Account.ID(rawValue: "a\(number)"), type: "graph", clientID: "client",
-                tokens: Tokens(
+                tokens: TokenSet(
                     try TokenResponse.read(.json(["access_token": "t", "token_type": "bearer"])), asked: [],
                     received: test.clock.now), created: test.clock.now)
             _ = try await test.store.insert(record)

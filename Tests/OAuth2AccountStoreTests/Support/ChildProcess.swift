@@ -6,7 +6,7 @@ import Testing
 /// The program `store-process`, running beside the test. It is killed when the value goes.
 ///
 /// Sendable is sound: the process is started in `init`, and afterwards only signalled and waited for, each once at a time.
-final class ChildProcess: @unchecked Sendable {
+final class TestProcess: @unchecked Sendable {
     private let process = Process()
     private let output = Pipe()
     private let input = Pipe()

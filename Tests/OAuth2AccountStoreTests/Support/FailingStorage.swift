@@ -6,7 +6,7 @@ import Synchronization
 final class FailingStorage: WrappedStorage {
     static let fault = StorageError(.full, place: "memory", reason: "no space", hint: "free some space")
 
-    struct Faults {
+    struct InjectedErrors {
         /// How many of the next replacements fail.
         var replacements = 0
         var isReadOnly = false
@@ -15,11 +15,11 @@ final class FailingStorage: WrappedStorage {
     }
 
     let inner = MemoryStorage()
-    private let faults = Mutex(Faults())
+    private let faults = Mutex(InjectedErrors())
 
-    func change(_ body: (inout Faults) -> Void) { faults.withLock { body(&$0) } }
+    func change(_ body: (inout InjectedErrors) -> Void) { faults.withLock { body(&$0) } }
 
-    private func fail(_ count: WritableKeyPath<Faults, Int>) throws {
+    private func fail(_ count: WritableKeyPath<InjectedErrors, Int>) throws {
         let fails = faults.withLock { faults in
             guard faults[keyPath: count] > 0 else { return false }
             faults[keyPath: count] -= 1

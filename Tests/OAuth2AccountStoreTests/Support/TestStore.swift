@@ -16,8 +16,8 @@ final class FakeClock: Sendable {
 
 /// Something that tasks wait at until a test opens it.
 final class Gate: Sendable {
-    private let opened = SharedResult<Void>()
-    private let reached = SharedResult<Void>()
+    private let opened = Promise<Void>()
+    private let reached = Promise<Void>()
 
     func pass() async throws {
         reached.finish(.success(()))
@@ -46,7 +46,7 @@ final class TemporaryDirectory: Sendable {
     }
 
     /// The store's directory in it.
-    var store: StoreDirectory { StoreDirectory(path + "/store") }
+    var store: StoreLocation { StoreLocation(path + "/store") }
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 }
@@ -75,13 +75,13 @@ struct TestStore {
         provider: FakeProvider? = nil, clock: FakeClock = FakeClock(), transport: (any HTTPTransport)? = nil
     ) async throws {
         let provider = try provider ?? FakeProvider(clock: clock)
-        var surroundings = Surroundings(transport: transport ?? provider, environment: [:])
-        surroundings.now = { provider.clock.now }
+        var dependencies = Dependencies(transport: transport ?? provider, environment: [:])
+        dependencies.now = { provider.clock.now }
         // The test's time alone passes, however long the machine takes.
-        surroundings.uptime = { 0 }
+        dependencies.uptime = { 0 }
         self.store = try await AccountStore(
             settings: try Settings(types: types ?? [try Self.type()]), storage: storage,
-            custody: try custody ?? Self.key(), surroundings: surroundings)
+            custody: try custody ?? Self.key(), dependencies: dependencies)
         self.provider = provider
         self.clock = provider.clock
     }
@@ -94,7 +94,7 @@ struct TestStore {
     }
 
     /// The tokens as they are saved.
-    func savedTokens(_ id: Account.ID) async throws -> Tokens? {
+    func savedTokens(_ id: Account.ID) async throws -> TokenSet? {
         guard let sealed = try await store.storage.record(id.rawValue) else { return nil }
         return store.seal.open(sealed)?.tokens
     }

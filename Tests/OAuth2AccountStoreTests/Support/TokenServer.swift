@@ -72,17 +72,17 @@ final class TokenServer: Sendable {
     func change(_ body: (inout State) -> Void) { core.state.withLock { body(&$0) } }
 
     /// Makes a store with one account whose token has expired.
-    func makeStore(in directory: StoreDirectory) async throws -> Account.ID {
+    func makeStore(in directory: StoreLocation) async throws -> Account.ID {
         change { $0.good = ["RT-0"] }
         var type = try TestStore.type("graph", redirect: "http://127.0.0.1/callback")
         type.provider = .endpoints
         type.scope = ["read"]
         type.endpoints = ["token_endpoint": URL(string: "http://127.0.0.1:\(port)/token")].compactMapValues { $0 }
-        var surroundings = Surroundings(transport: Providers(all: []), environment: [:])
-        surroundings.now = { Date().addingTimeInterval(-7200) }
+        var dependencies = Dependencies(transport: Providers(all: []), environment: [:])
+        dependencies.now = { Date().addingTimeInterval(-7200) }
         let store = try await AccountStore(
             settings: try Settings(types: [type]), storage: SQLiteStorage(directory: directory),
-            custody: KeyFile(directory: directory), surroundings: surroundings)
+            custody: KeyFile(directory: directory), dependencies: dependencies)
         let answer = try TokenResponse.read(
             .json(["access_token": "AT-0", "refresh_token": "RT-0", "token_type": "Bearer", "expires_in": 3600]))
         return try await store.add(answer, toType: "graph").id

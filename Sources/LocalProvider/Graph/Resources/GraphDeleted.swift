@@ -8,8 +8,8 @@ import StrictJSON
 // Accounts that were deleted in the last 30 days.
 extension GraphResources {
     func deletedItems(
-        _ segments: [String], _ request: GraphRequest, _ caller: GraphCaller
-    ) throws(GraphFailure) -> GraphAnswer {
+        _ segments: [String], _ request: GraphRequest, _ caller: GraphPrincipal
+    ) throws(GraphFailure) -> GraphResponse {
         guard segments.count >= 2, segments[1].lowercased() == "deleteditems" else {
             throw .segment(segments.count > 1 ? segments[1] : segments[0])
         }
@@ -48,8 +48,8 @@ extension GraphResources {
     }
 
     private func deletedUsers(
-        _ segments: [String], _ request: GraphRequest, _ caller: GraphCaller
-    ) throws(GraphFailure) -> GraphAnswer {
+        _ segments: [String], _ request: GraphRequest, _ caller: GraphPrincipal
+    ) throws(GraphFailure) -> GraphResponse {
         guard request.method == "GET" else { throw .wrongMethod }
         let people = contents.restorable(now: now).map { deleted($0) }
         switch segments.dropFirst(3).map({ $0.lowercased() }) {
@@ -60,7 +60,7 @@ extension GraphResources {
     }
 
     /// The person as the deleted items show it: the identifier without dashes stands before the user principal name.
-    private func deleted(_ index: Int) -> Person {
+    private func deleted(_ index: Int) -> StoredUser {
         var person = contents[index]
         person.userPrincipalName = person.id.filter { $0 != "-" } + person.userPrincipalName
         let date = Date(timeIntervalSince1970: Double(contents.removals[index]?.date ?? 0))

@@ -59,7 +59,7 @@ extension GraphResources {
         }
     }
 
-    func delta(_ request: GraphRequest, _ caller: GraphCaller) throws(GraphFailure) -> GraphAnswer {
+    func delta(_ request: GraphRequest, _ caller: GraphPrincipal) throws(GraphFailure) -> GraphResponse {
         guard !caller.readsBasicOnly else { throw .denied }
         let query = try GraphQuery(request, .delta)
         var chain = Chain(end: contents.changes.last, issued: now)
@@ -88,14 +88,14 @@ extension GraphResources {
 
     /// The first round.
     private func everybody(
-        _ chain: Chain, _ request: GraphRequest, _ caller: GraphCaller
-    ) throws(GraphFailure) -> GraphAnswer {
+        _ chain: Chain, _ request: GraphRequest, _ caller: GraphPrincipal
+    ) throws(GraphFailure) -> GraphResponse {
         if !chain.identifiers.isEmpty {
             let found = chain.identifiers.compactMap { contents.index(of: $0) }
             return envelope(
                 found.map { full($0, chain, caller) }, chain.finish(now: now), isLast: true, chain.select, request)
         }
-        let page = PeopleSelection(contents, filter: nil, search: nil)
+        let page = UserSelection(contents, filter: nil, search: nil)
             .page(from: .init(invented: chain.place), count: Self.pageSize, order: [])
         return envelope(
             page.found.map { full($0, chain, caller) },
@@ -105,8 +105,8 @@ extension GraphResources {
 
     /// A later round: each person who changed, once.
     private func changed(
-        _ changes: [ChangeLog.Change], _ chain: Chain, _ request: GraphRequest, _ caller: GraphCaller
-    ) -> GraphAnswer {
+        _ changes: [ChangeLog.Change], _ chain: Chain, _ request: GraphRequest, _ caller: GraphPrincipal
+    ) -> GraphResponse {
         let tracked = Set(chain.select ?? UserProperty.defaults)
         var order: [Int] = []
         var properties: [Int: Set<UserProperty>] = [:]
@@ -145,7 +145,7 @@ extension GraphResources {
     }
 
     /// A person as the service gives one whole: what is not set is left out.
-    private func full(_ index: Int, _ chain: Chain, _ caller: GraphCaller) -> JSONValue {
+    private func full(_ index: Int, _ chain: Chain, _ caller: GraphPrincipal) -> JSONValue {
         let object = json(contents[index], chain.select ?? UserProperty.defaults, caller)
         return .object(withIdentifier(JSONObject(object.members.filter { !$0.value.isNull }), index))
     }
@@ -158,7 +158,7 @@ extension GraphResources {
 
     private func envelope(
         _ items: [JSONValue], _ token: String, isLast: Bool, _ select: [UserProperty]?, _ request: GraphRequest
-    ) -> GraphAnswer {
+    ) -> GraphResponse {
         let names = select.map { "(" + $0.map(\.rawValue).joined(separator: ",") + ")" } ?? ""
         return .list([
             "@odata.context": .string("\(request.base)/$metadata#users\(names)"),

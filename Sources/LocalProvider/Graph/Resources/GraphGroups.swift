@@ -63,7 +63,7 @@ extension GraphResources {
     func groups(of index: Int, isTransitive: Bool) -> [DirectoryGroup] {
         func identifier(_ kind: Int, _ name: String) -> String {
             let number = name.utf8.reduce(UInt64(7)) { ($0 &* 31 &+ UInt64($1)) % 0xFFFF_FFFF }
-            return "00000000-000\(kind)-4000-8000-" + Invention.padded(number, to: 12)
+            return "00000000-000\(kind)-4000-8000-" + SampleUsers.padded(number, to: 12)
         }
         func group(_ name: String, isMailEnabled: Bool = false) -> DirectoryGroup {
             DirectoryGroup(
@@ -89,8 +89,8 @@ extension GraphResources {
 
     /// `memberOf` and `transitiveMemberOf`, with a cast and `$count` after them.
     func groups(
-        of index: Int, isTransitive: Bool, _ rest: [String], _ request: GraphRequest, _ caller: GraphCaller
-    ) throws(GraphFailure) -> GraphAnswer {
+        of index: Int, isTransitive: Bool, _ rest: [String], _ request: GraphRequest, _ caller: GraphPrincipal
+    ) throws(GraphFailure) -> GraphResponse {
         if caller.person != index, !caller.readsEverybody { throw .denied }
         var rest = rest[...]
         var groups = groups(of: index, isTransitive: isTransitive)

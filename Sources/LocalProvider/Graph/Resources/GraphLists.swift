@@ -3,7 +3,7 @@ import StrictJSON
 // Users as JSON, one and many.
 extension GraphResources {
     func one(
-        _ index: Int, _ request: GraphRequest, _ caller: GraphCaller, context: String, isMixed: Bool
+        _ index: Int, _ request: GraphRequest, _ caller: GraphPrincipal, context: String, isMixed: Bool
     ) throws(GraphFailure) -> JSONObject {
         let query = try GraphQuery(request, .one)
         try check(query, caller)
@@ -16,7 +16,7 @@ extension GraphResources {
     }
 
     /// What a query may ask for only with a permission of its own.
-    func check(_ query: GraphQuery, _ caller: GraphCaller) throws(GraphFailure) {
+    func check(_ query: GraphQuery, _ caller: GraphPrincipal) throws(GraphFailure) {
         if query.select.contains(.signInActivity), !caller.permissions.contains("AuditLog.Read.All") { throw .denied }
     }
 
@@ -27,10 +27,10 @@ extension GraphResources {
     }
 
     /// The list of all users.
-    func everybody(_ request: GraphRequest, _ caller: GraphCaller) throws(GraphFailure) -> GraphAnswer {
+    func everybody(_ request: GraphRequest, _ caller: GraphPrincipal) throws(GraphFailure) -> GraphResponse {
         let query = try GraphQuery(request, .list, generation: generation)
         try check(query, caller)
-        let selection = PeopleSelection(contents, filter: query.filter, search: query.search)
+        let selection = UserSelection(contents, filter: query.filter, search: query.search)
         let page = selection.page(from: query.position, count: query.top, order: query.order)
         return envelope(
             page.found.map { .object(json(at: $0, query, caller)) }, query, request, context: "users",
@@ -39,8 +39,8 @@ extension GraphResources {
 
     /// A list of few people.
     func list(
-        _ people: [Person], _ request: GraphRequest, _ caller: GraphCaller, context: String, isMixed: Bool
-    ) throws(GraphFailure) -> GraphAnswer {
+        _ people: [StoredUser], _ request: GraphRequest, _ caller: GraphPrincipal, context: String, isMixed: Bool
+    ) throws(GraphFailure) -> GraphResponse {
         let query = try GraphQuery(request, .list, generation: generation)
         try check(query, caller)
         let found = Self.found(people, query)
@@ -54,7 +54,7 @@ extension GraphResources {
     }
 
     /// How many of a few people match.
-    func count(_ people: [Person], _ request: GraphRequest) throws(GraphFailure) -> GraphAnswer {
+    func count(_ people: [StoredUser], _ request: GraphRequest) throws(GraphFailure) -> GraphResponse {
         guard request.isEventual else { throw .badRequest("$count is not currently supported.") }
         return .text(String(Self.found(people, try GraphQuery(request, .count)).count))
     }
@@ -74,7 +74,7 @@ extension GraphResources {
     }
 
     /// The page that the query asks for.
-    static func page<Item>(_ items: [Item], _ query: GraphQuery) -> ([Item], next: PeopleSelection.Position?) {
+    static func page<Item>(_ items: [Item], _ query: GraphQuery) -> ([Item], next: UserSelection.Position?) {
         let start = min(max(0, query.position.invented), items.count)
         let end = min(items.count, start + query.top)
         return (Array(items[start..<end]), end < items.count ? .init(invented: end) : nil)
@@ -83,8 +83,8 @@ extension GraphResources {
     /// A list as OData writes it.
     func envelope(
         _ items: [JSONValue], _ query: GraphQuery, _ request: GraphRequest, context: String, count: Int?,
-        next: PeopleSelection.Position?
-    ) -> GraphAnswer {
+        next: UserSelection.Position?
+    ) -> GraphResponse {
         var object: JSONObject = [
             "@odata.context": .string("\(request.base)/$metadata#\(Self.context(context, query))")
         ]
@@ -99,14 +99,14 @@ extension GraphResources {
     // MARK: One user
 
     /// A person of a list. Of the invented ones only what is asked for is made.
-    private func json(at index: Int, _ query: GraphQuery, _ caller: GraphCaller) -> JSONObject {
-        guard query.expand == nil, contents.pairs[index] != People.irregular else {
+    private func json(at index: Int, _ query: GraphQuery, _ caller: GraphPrincipal) -> JSONObject {
+        guard query.expand == nil, contents.pairs[index] != UserTable.irregular else {
             return json(contents[index], query, caller)
         }
-        return json(InventedRow(people: contents.invented, index: index), query.select, caller)
+        return json(SampleRow(people: contents.invented, index: index), query.select, caller)
     }
 
-    func json(_ person: Person, _ query: GraphQuery, _ caller: GraphCaller) -> JSONObject {
+    func json(_ person: StoredUser, _ query: GraphQuery, _ caller: GraphPrincipal) -> JSONObject {
         var object = json(person, query.select, caller)
         guard let expansion = query.expand, let index = contents.index(of: person.id) else { return object }
         // Graph gives at most 20 and no link to the rest.
@@ -127,7 +127,7 @@ extension GraphResources {
 
     /// The manager, and with `$levels` the manager's manager within, and so on.
     private func managers(
-        above index: Int, _ expansion: GraphQuery.Expansion, _ caller: GraphCaller
+        above index: Int, _ expansion: GraphQuery.Expansion, _ caller: GraphPrincipal
     ) -> JSONObject? {
         var chain: [Int] = []
         var next = contents.manager(of: index)
@@ -142,13 +142,13 @@ extension GraphResources {
         }
     }
 
-    private func reference(_ index: Int, _ select: [UserProperty], _ caller: GraphCaller) -> JSONObject {
+    private func reference(_ index: Int, _ select: [UserProperty], _ caller: GraphPrincipal) -> JSONObject {
         var object: JSONObject = ["@odata.type": "#microsoft.graph.user"]
         for member in json(contents[index], select, caller).members { object.append(member.name, member.value) }
         return object
     }
 
-    func json(_ person: some PersonProperties, _ select: [UserProperty], _ caller: GraphCaller) -> JSONObject {
+    func json(_ person: some PersonProperties, _ select: [UserProperty], _ caller: GraphPrincipal) -> JSONObject {
         let hides =
             withholdsNonBasicProperties && caller.readsBasicOnly
             && caller.person.map { contents[$0].id } != person.text(.id)

@@ -28,7 +28,7 @@ extension GraphResources {
     }
 
     /// `photo`, `photo/$value`, `photos`, `photos/SIZE` and `photos/SIZE/$value`.
-    func photo(of index: Int, _ rest: [String], _ request: GraphRequest) throws(GraphFailure) -> GraphAnswer {
+    func photo(of index: Int, _ rest: [String], _ request: GraphRequest) throws(GraphFailure) -> GraphResponse {
         let kind = photo(index)
         if kind == .noMailbox { throw .noMailbox }
         var parts = rest.dropFirst()

@@ -13,7 +13,7 @@ struct GraphResources: Sendable {
     init(_ contents: DirectoryContents) { self.contents = contents }
 
     /// Answers a request whose token is good.
-    func answer(_ request: GraphRequest, caller: GraphCaller) -> GraphAnswer {
+    func answer(_ request: GraphRequest, caller: GraphPrincipal) -> GraphResponse {
         do throws(GraphFailure) {
             return try route(request, caller)
         } catch {
@@ -21,7 +21,7 @@ struct GraphResources: Sendable {
         }
     }
 
-    private func route(_ request: GraphRequest, _ caller: GraphCaller) throws(GraphFailure) -> GraphAnswer {
+    private func route(_ request: GraphRequest, _ caller: GraphPrincipal) throws(GraphFailure) -> GraphResponse {
         var segments: [String] = []
         for part in request.path.split(separator: "/") {
             guard let segment = PercentCoding.decode(part) else {
@@ -76,15 +76,15 @@ struct GraphResources: Sendable {
     }
 
     private func users(
-        _ segments: [String], _ request: GraphRequest, _ caller: GraphCaller
-    ) throws(GraphFailure) -> GraphAnswer {
+        _ segments: [String], _ request: GraphRequest, _ caller: GraphPrincipal
+    ) throws(GraphFailure) -> GraphResponse {
         guard segments.count > 1 else { return try everybody(request, caller) }
         let key = segments[1]
         switch key.lowercased() {
         case "$count":
             guard request.isEventual else { throw .badRequest("$count is not currently supported.") }
             let query = try GraphQuery(request, .count)
-            return .text(String(PeopleSelection(contents, filter: query.filter, search: query.search).count()))
+            return .text(String(UserSelection(contents, filter: query.filter, search: query.search).count()))
         case "delta", "delta()", "microsoft.graph.delta", "microsoft.graph.delta()":
             return try delta(request, caller)
         default:
@@ -95,8 +95,8 @@ struct GraphResources: Sendable {
 
     /// A user or what hangs on one.
     private func user(
-        _ index: Int, _ rest: [String], _ request: GraphRequest, _ caller: GraphCaller
-    ) throws(GraphFailure) -> GraphAnswer {
+        _ index: Int, _ rest: [String], _ request: GraphRequest, _ caller: GraphPrincipal
+    ) throws(GraphFailure) -> GraphResponse {
         guard let relation = rest.first?.lowercased() else {
             return .json(try one(index, request, caller, context: "users/$entity", isMixed: false))
         }

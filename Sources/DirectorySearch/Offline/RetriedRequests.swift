@@ -1,9 +1,0 @@
-import Synchronization
-
-/// Whether the request that was sent last had been turned away before.
-final class RetriedRequests: Sendable {
-    private let last = Mutex(false)
-
-    var wasRetried: Bool { last.withLock { $0 } }
-    func note(_ isRetry: Bool) { last.withLock { $0 = isRetry } }
-}

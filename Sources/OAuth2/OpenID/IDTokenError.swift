@@ -1,0 +1,127 @@
+import JOSE
+
+/// Why an ID token was refused.
+public enum IDTokenError: String, Error, Sendable, Equatable {
+    /// Not a JWT.
+    case malformed
+    /// None came although `openid` was asked for.
+    case missing = "id_token_missing"
+    /// Signed with an algorithm that is not allowed here.
+    case algorithmNotAllowed = "alg_not_allowed"
+    /// A critical header that this client does not know.
+    case criticalUnsupported = "crit_unsupported"
+    /// A token of another kind.
+    case typeMismatch = "typ_mismatch"
+    /// An encrypted or nested token.
+    case contentTypeUnsupported = "cty_unsupported"
+    /// The header is no JSON object, or breaks a rule.
+    case header
+    /// The claims are no JSON object, or one that matters stands twice.
+    case claims
+    /// No issuer.
+    case issuerMissing = "iss_missing"
+    /// Another issuer.
+    case issuerMismatch = "iss_mismatch"
+    /// No subject.
+    case subjectMissing = "sub_missing"
+    /// The subject is not a string.
+    case subjectType = "sub_type"
+    /// The subject is empty, longer than 255 characters or not ASCII.
+    case subjectInvalid = "sub_invalid"
+    /// Another subject than before the refresh.
+    case subjectMismatch = "refresh_sub_mismatch"
+    /// No audience.
+    case audienceMissing = "aud_missing"
+    /// The audience is neither a string nor strings.
+    case audienceType = "aud_type"
+    /// Issued for another client.
+    case audienceMismatch = "aud_mismatch"
+    /// Issued for others too, who are not trusted.
+    case audienceUntrusted = "aud_untrusted"
+    /// Authorized for another client.
+    case authorizedPartyMismatch = "azp_mismatch"
+    /// No expiry.
+    case expiryMissing = "exp_missing"
+    /// The expiry is no number.
+    case expiryType = "exp_type"
+    /// Expired.
+    case expired
+    /// No time of issue.
+    case issuedAtMissing = "iat_missing"
+    /// The time of issue is no number.
+    case issuedAtType = "iat_type"
+    /// Issued in the future.
+    case issuedAtInFuture = "iat_in_future"
+    /// Issued too long ago.
+    case issuedAtTooOld = "iat_too_old"
+    /// The earliest time is no number.
+    case notBeforeType = "nbf_type"
+    /// Not valid yet.
+    case notYetValid = "not_yet_valid"
+    /// No nonce although one was sent.
+    case nonceMissing = "nonce_missing"
+    /// Another nonce.
+    case nonceMismatch = "nonce_mismatch"
+    /// A nonce although none was sent.
+    case nonceUnexpected = "nonce_unexpected"
+    /// No time of log-in although a greatest age was asked for.
+    case authenticationTimeMissing = "auth_time_missing"
+    /// The time of log-in is no number.
+    case authenticationTimeType = "auth_time_type"
+    /// The log-in is older than asked for.
+    case authenticationTimeTooOld = "auth_time_too_old"
+    /// Another time of log-in than before the refresh.
+    case authenticationTimeChanged = "refresh_auth_time_mismatch"
+    /// None of the authentication context classes that were required.
+    case contextClassMismatch = "acr_mismatch"
+    /// The methods of log-in are not strings.
+    case methodsType = "amr_type"
+    /// Issued for another access token.
+    case accessTokenHashMismatch = "at_hash_mismatch"
+    /// No hash of the access token although it came beside it.
+    case accessTokenHashMissing = "at_hash_missing"
+    /// Issued for another code.
+    case codeHashMismatch = "c_hash_mismatch"
+    /// No hash of the code although it came beside it.
+    case codeHashMissing = "c_hash_missing"
+    /// No key of the provider verifies it.
+    case keyNotFound = "key_not_found"
+    /// The signature is wrong.
+    case signature
+    /// The client secret is too short for the algorithm, or the key too weak.
+    case weakKey = "weak_key"
+
+    /// Whether the provider may have new keys: fetch its key set again, once, and validate once more.
+    public var suggestsNewKeys: Bool { self == .keyNotFound || self == .signature }
+
+    /// What is wrong, in a sentence.
+    public var explanation: String {
+        switch self {
+        case .expired: "it has expired; if it is fresh, this machine's clock is wrong"
+        case .issuedAtInFuture, .notYetValid: "it is from the future; if it is not, this machine's clock is wrong"
+        case .issuerMismatch: "it comes from another issuer"
+        case .audienceMismatch: "it was issued for another client"
+        case .nonceMismatch, .nonceMissing: "it does not belong to this sign-in (\(rawValue))"
+        case .missing: "the provider sent none although openid was asked for"
+        case .signature, .keyNotFound: "no key of the provider verifies its signature"
+        case .weakKey: "the client secret is too short to verify its signature"
+        default: "it fails the check \(rawValue)"
+        }
+    }
+}
+
+extension IDTokenError {
+    init(_ error: JOSEError) {
+        self =
+            switch error {
+            case .malformed: .malformed
+            case .header: .header
+            case .claims: .claims
+            case .algorithmNotAllowed: .algorithmNotAllowed
+            case .criticalUnsupported: .criticalUnsupported
+            case .weakKey: .weakKey
+            case .keyNotFound, .unfitKey, .invalidKey, .keySet: .keyNotFound
+            default: .signature
+            }
+    }
+}

@@ -1,0 +1,72 @@
+extension TokenResponse {
+    /// Which departures from the specifications are read.
+    ///
+    /// ``strict`` reads none. ``providers`` reads what can mean only one thing, whoever sends it. The rest is right for some
+    /// providers and wrong for others: a provider's settings ask for it by name.
+    public struct ResponseQuirks: OptionSet, Sendable, Hashable {
+        /// One bit per departure.
+        public let rawValue: UInt16
+
+        /// A set of departures.
+        public init(rawValue: UInt16) { self.rawValue = rawValue }
+
+        /// No `token_type`: Bearer is meant. LinkedIn, Instagram, Weibo, VK.
+        public static let missingTokenType = ResponseQuirks(rawValue: 1 << 0)
+        /// Other names of the Bearer type: `bot` and `user` (Slack), `User Access Token` (eBay).
+        public static let otherBearerNames = ResponseQuirks(rawValue: 1 << 1)
+        /// JSON under another content type, or a form in place of JSON. GitHub, Facebook's older endpoint, WeChat, QQ.
+        public static let otherFormats = ResponseQuirks(rawValue: 1 << 2)
+        /// `scope` as an array (Twitch, Medium), or under the name `scopes` (Bitbucket).
+        public static let scopeLists = ResponseQuirks(rawValue: 1 << 3)
+        /// `expires_in` as a string (PayPal, Azure AD v1), or under the name `expires` (Facebook).
+        public static let textualLifetime = ResponseQuirks(rawValue: 1 << 4)
+        /// Commas separate the scope tokens. GitHub, Slack. Elsewhere a comma may be part of a token.
+        public static let commaSeparatedScope = ResponseQuirks(rawValue: 1 << 5)
+        /// A lifetime of zero means that it is unknown. VK, Mailchimp. Elsewhere it means expired.
+        public static let zeroLifetimeIsUnknown = ResponseQuirks(rawValue: 1 << 6)
+        /// The person's token stands in the member `authed_user`. Slack, when only user scopes were asked for.
+        public static let nestedUserToken = ResponseQuirks(rawValue: 1 << 7)
+        /// Members in camel case, such as `accessToken`. PlentyMarkets.
+        public static let camelCaseMembers = ResponseQuirks(rawValue: 1 << 8)
+
+        /// The departure of this name, as settings spell it: the names of the members here. Nil for other names.
+        public init?(name: String) {
+            guard let found = Self.names[name] else { return nil }
+            self = found
+        }
+
+        private static let names: [String: ResponseQuirks] = [
+            "strict": .strict, "providers": .providers, "missingTokenType": .missingTokenType,
+            "otherBearerNames": .otherBearerNames, "otherFormats": .otherFormats, "scopeLists": .scopeLists,
+            "textualLifetime": .textualLifetime, "commaSeparatedScope": .commaSeparatedScope,
+            "zeroLifetimeIsUnknown": .zeroLifetimeIsUnknown, "nestedUserToken": .nestedUserToken,
+            "camelCaseMembers": .camelCaseMembers,
+        ]
+
+        /// The names that settings can spell, in alphabetical order.
+        public static var allNames: [String] { names.keys.sorted() }
+
+        /// As the specifications say.
+        public static let strict: ResponseQuirks = []
+        /// With what real providers send, where it can mean only one thing.
+        public static let providers: ResponseQuirks = [
+            .missingTokenType, .otherBearerNames, .otherFormats, .scopeLists, .textualLifetime,
+        ]
+    }
+
+    /// What the request makes the client expect of the answer.
+    public struct Expectation: Sendable, Equatable {
+        /// The token types that the client can use, in lower case. A DPoP proof adds `dpop`; where the binding is required it
+        /// replaces `bearer`. Token exchange adds `n_a`.
+        public var tokenTypes: Set<String> = ["bearer"]
+        /// Whether an ID token must be there: `openid` was asked for and this is not a refresh.
+        public var idToken = false
+        /// Whether `issued_token_type` must be there, as after a token exchange (RFC 8693 section 2.2.1).
+        public var issuedTokenType = false
+        /// The token type that a token exchange asked for; `issued_token_type` must be the same.
+        public var requestedTokenType: String?
+
+        /// A Bearer token, without an ID token.
+        public init() {}
+    }
+}

@@ -1,0 +1,73 @@
+#if !(os(iOS) || os(tvOS) || os(watchOS) || os(visionOS))
+    #if canImport(Glibc)
+        import Glibc
+    #elseif canImport(Musl)
+        import Musl
+    #else
+        import Darwin
+    #endif
+
+    /// Starts other programs: a browser, a pager, what the desktop has for copying. Their words are arguments of their own; no shell reads them.
+    package enum ChildProcess {
+        /// Starts a program, which is looked for in `PATH`.
+        ///
+        /// - Parameters:
+        ///   - words: the program and its arguments.
+        ///   - input: the descriptor that it reads; nil: it has nothing to read.
+        ///   - isSilent: whether what it writes is thrown away.
+        ///   - hasOwnGroup: whether it is in a group of its own, so that Ctrl-C in the terminal is not for it.
+        /// - Returns: the process, or the number of an error.
+        package static func start(
+            _ words: [String], environment: [String: String], input: Int32?, isSilent: Bool, hasOwnGroup: Bool
+        ) -> Result<pid_t, Failure> {
+            guard let program = words.first else { return .failure(Failure(code: ENOENT)) }
+            #if canImport(Darwin)
+                var actions: posix_spawn_file_actions_t?
+                var attributes: posix_spawnattr_t?
+            #else
+                var actions = posix_spawn_file_actions_t()
+                var attributes = posix_spawnattr_t()
+            #endif
+            posix_spawn_file_actions_init(&actions)
+            posix_spawnattr_init(&attributes)
+            defer {
+                posix_spawn_file_actions_destroy(&actions)
+                posix_spawnattr_destroy(&attributes)
+            }
+            if let input {
+                posix_spawn_file_actions_adddup2(&actions, input, 0)
+                if input != 0 { posix_spawn_file_actions_addclose(&actions, input) }
+            } else {
+                posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+            }
+            if isSilent {
+                posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
+                posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+            }
+            // What this program ignores, and what the threads of Swift's pool block, a child would inherit.
+            var signals = sigset_t()
+            sigemptyset(&signals)
+            posix_spawnattr_setsigmask(&attributes, &signals)
+            for number in [SIGPIPE, SIGINT, SIGTERM, SIGXFSZ] { sigaddset(&signals, number) }
+            posix_spawnattr_setsigdefault(&attributes, &signals)
+            var flags = Int16(POSIX_SPAWN_SETSIGDEF) | Int16(POSIX_SPAWN_SETSIGMASK)
+            if hasOwnGroup {
+                flags |= Int16(POSIX_SPAWN_SETPGROUP)
+                posix_spawnattr_setpgroup(&attributes, 0)
+            }
+            posix_spawnattr_setflags(&attributes, flags)
+            let arguments = words.map { strdup($0) } + [nil]
+            let variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+            defer { for word in arguments + variables { free(word) } }
+            var process = pid_t()
+            let code = posix_spawnp(&process, program, &actions, &attributes, arguments, variables)
+            return code == 0 ? .success(process) : .failure(Failure(code: code))
+        }
+
+        /// Why a program was not started: a number of the system's.
+        package struct Failure: Error {
+            /// A value of `errno`.
+            package let code: Int32
+        }
+    }
+#endif

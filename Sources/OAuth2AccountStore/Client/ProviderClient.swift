@@ -1,0 +1,169 @@
+import HTTPTransport
+import JOSE
+import OAuth2
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A provider as the client of one type talks to it: every request has a client assertion and a DPoP proof of its own, and what
+/// answers tell of clock and nonces is used for the next.
+struct ProviderClient: Sendable {
+    let type: AccountType
+    let server: AuthorizationServer
+    /// The client, not yet prepared for a request.
+    let client: Client
+    let transport: any HTTPTransport
+    let memory: ServerHints
+    let dependencies: Dependencies
+
+    /// What a token request brought.
+    struct Answer: Sendable {
+        var response: TokenResponse
+        /// When it came, by this machine's clock.
+        let received: Date
+    }
+
+    /// The client with an assertion for one request, if it authenticates with a JWT.
+    func preparedClient() throws -> Client {
+        try client.prepared(
+            for: server, audience: type.clientAssertionAudience, now: serverTime(of: server.tokenEndpoint),
+            random: dependencies.random)
+    }
+
+    /// The secret that ID tokens are verified with: that of a client that registered for HMAC, and of no other.
+    func verifyingSecret() throws -> Secret? {
+        let names = [type.idTokenSigningAlgorithm, type.userinfoSigningAlgorithm]
+        guard names.contains(where: { $0.flatMap(JWSAlgorithm.init(name:))?.isSymmetric == true }) else { return nil }
+        return try ClientCredentials(type: type, environment: dependencies.environment).secret()
+    }
+
+    /// The key for the signed requests of the client (RFC 9101).
+    func requestSigningKey() throws -> SigningKey {
+        try ClientCredentials(type: type, environment: dependencies.environment).signingKey()
+    }
+
+    /// A new key for a sign-in whose tokens are to be bound; nil when the settings do not ask for that.
+    func newSenderKey() throws -> SigningKey? { type.dpop ? try DPoPKey.make(for: server) : nil }
+
+    /// The time by the clock of a server, in seconds since 1970; this machine's when the server did not say.
+    func serverTime(of url: URL?) -> Double {
+        dependencies.now().timeIntervalSince1970 + (url.map { memory.offset(of: $0) } ?? 0)
+    }
+
+    /// Sends a request as it is.
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let response = try await transport.send(request)
+        memory.note(response, from: request.url, now: dependencies.now())
+        return response
+    }
+
+    /// Sends a request that is built anew for every try: with a proof when there is a key, and once more with the server's nonce
+    /// when it asks for one (RFC 9449 section 8), or by the server's clock when it was dated by a wrong one.
+    func send(
+        boundTo key: SigningKey?, _ build: () throws -> HTTPRequest
+    ) async throws -> HTTPResponse {
+        let endpoint = server.tokenEndpoint, before = endpoint.map(memory.offset) ?? 0
+        var response = try await sendOnce(boundTo: key, build)
+        if failedByClockSkew(response, from: endpoint, before: before, boundTo: key != nil) {
+            response = try await sendOnce(boundTo: key, build)
+        }
+        guard key != nil, DPoP.retryNonce(after: response, isRetry: false) != nil else { return response }
+        // The nonce is remembered by now.
+        return try await sendOnce(boundTo: key, build)
+    }
+
+    /// Sends a request with a proof when there is a key, once.
+    func sendOnce(boundTo key: SigningKey?, _ build: () throws -> HTTPRequest) async throws -> HTTPResponse {
+        var request = try build()
+        if let key {
+            request = try DPoP.signed(
+                request, key: key, nonce: memory.nonce(for: request.url), now: serverTime(of: request.url),
+                allowsLoopbackHTTP: true, random: dependencies.random)
+        }
+        return try await send(request)
+    }
+
+    /// The token request of a grant, with a client assertion of its own.
+    func tokenRequest(
+        _ grant: TokenRequest.Grant, parameters: [String: String], resources: [String] = [],
+        authorizationDetails: Bool = false
+    ) throws -> HTTPRequest {
+        try TokenRequest(
+            grant, server: server, client: preparedClient(), method: type.tokenRequestMethod, parameters: parameters,
+            headers: type.tokenHeaders, resources: resources,
+            authorizationDetails: authorizationDetails ? type.authorizationDetails : []
+        ).request
+    }
+
+    /// What the answer to a grant must have.
+    func expectation(
+        _ grant: TokenRequest.Grant, idToken: Bool, boundTo key: SigningKey?
+    ) -> TokenResponse.Expectation {
+        var expectation = grant.expectation
+        expectation.idToken = idToken
+        // The binding was asked for: a token that anybody can use is not what was wanted (RFC 9449 section 5).
+        if key != nil {
+            expectation.tokenTypes.remove("bearer")
+            expectation.tokenTypes.insert("dpop")
+        }
+        return expectation
+    }
+
+    /// Exchanges a grant for tokens.
+    func tokens(
+        for grant: TokenRequest.Grant, parameters: [String: String], resources: [String] = [],
+        authorizationDetails: Bool = false, idToken: Bool = false, boundTo key: SigningKey?
+    ) async throws -> Answer {
+        let response = try await send(boundTo: key) {
+            try tokenRequest(
+                grant, parameters: parameters, resources: resources, authorizationDetails: authorizationDetails)
+        }
+        let received = dependencies.now()
+        do throws(OAuth2Error) {
+            return Answer(
+                response: try TokenResponse.read(
+                    response, expecting: expectation(grant, idToken: idToken, boundTo: key), tolerance: type.tolerance),
+                received: received)
+        } catch {
+            throw hiding(error, grant)
+        }
+    }
+
+    /// The error of an answer, without what was sent, which the provider's words may repeat.
+    func hiding(_ error: OAuth2Error, _ grant: TokenRequest.Grant) -> OAuth2Error {
+        // No ID token where one was asked for: asking again brings none either.
+        if case .invalidResponse("id_token_missing", _) = error { return .idToken(.missing) }
+        return error.hiding(grant.secrets + [client.secret])
+    }
+}
+
+extension TokenRequest.Grant {
+    /// What of it nobody else may see.
+    fileprivate var secrets: [Secret?] {
+        switch self {
+        case .authorizationCode(let code, let pending): [code, pending.verifier.secret]
+        case .refreshToken(let secret, _), .deviceCode(let secret), .jwtBearer(let secret, _),
+            .samlBearer(let secret, _),
+            .password(_, let secret, _):
+            [secret]
+        case .tokenExchange(let exchange): [exchange.subject.token, exchange.actor?.token]
+        case .clientCredentials: []
+        }
+    }
+}
+
+extension AccountStore {
+    /// The provider of a type, found, and its client.
+    ///
+    /// - Throws: what discovery brings; `SettingsError` and `OAuth2Error` when the client cannot authenticate.
+    func connection(to type: AccountType) async throws -> ProviderClient {
+        let server = try await providers.server(for: type)
+        return ProviderClient(
+            type: type, server: server,
+            client: try ClientCredentials(type: type, environment: dependencies.environment).client(for: server),
+            transport: providers.transport(for: type), memory: providers.memory, dependencies: dependencies)
+    }
+}

@@ -1,0 +1,160 @@
+import JOSE
+
+/// What became of a move of the key.
+public struct KeyMigration: Sendable, Equatable {
+    /// Where the key was, in words for people.
+    public var origin: String
+    /// Where it is.
+    public var place: String
+    /// Whether it is in another place than before.
+    public var isMoved: Bool
+    /// Why a copy is left somewhere, a sentence each. The next move, or opening the store, tries again to remove it.
+    public var leftovers: [String]
+}
+
+extension AccountStore {
+    /// Moves the key of a store to another place. Stores that are open go on: they have the key.
+    ///
+    /// The key is copied, read back and compared; then the storage remembers the new place, in one durable step; then the copy at
+    /// the old place is removed. Interrupted anywhere, the store opens: the place that it remembers has the key. A copy that is left
+    /// over is remembered too, and removed by the next move or opening. Two moves wait for each other. A store that has no key yet
+    /// gets one, in the new place.
+    ///
+    /// - Parameters:
+    ///   - places: leads to the place in use and to the new one. Its choice does not count.
+    /// - Throws: ``AccountStoreError``; the key is then where it was.
+    public static func moveKey(
+        to choice: KeyCustodyChoice, storage: any AccountStorage, places: KeyLocations
+    ) async throws -> KeyMigration {
+        do {
+            return try await KeyMigration.run(to: choice, storage, places)
+        } catch {
+            throw AccountStoreError.wrapping(error, what: "cannot move the key")
+        }
+    }
+
+    /// The word for the place of a storage's key: "key-file", "secret-service".
+    ///
+    /// - Throws: ``AccountStoreError``
+    public static func keyCustody(of storage: any AccountStorage) async throws -> KeyCustodyChoice {
+        do {
+            return try await KeyLocationRecord.read(storage)?.current ?? .keyFile
+        } catch {
+            throw AccountStoreError.wrapping(error, what: "cannot read where the key is")
+        }
+    }
+}
+
+extension KeyMigration {
+    fileprivate static func run(
+        to choice: KeyCustodyChoice, _ storage: any AccountStorage, _ places: KeyLocations
+    ) async throws -> KeyMigration {
+        let lock = try await storage.lock(KeyLoader.lockName, timeout: KeyLoader.lockTimeout)
+        guard let check = try await storage.value(KeyLoader.checkName) else {
+            lock.release()
+            var places = places
+            places.choice = choice
+            let custody = try await reaching(choice, "this store has no key yet") {
+                try await KeyLoader(storage: storage, given: nil, places: places).open().custody
+            }
+            return KeyMigration(origin: custody.place, place: custody.place, isMoved: true, leftovers: [])
+        }
+        defer { lock.release() }
+        var record = try await KeyLocationRecord.read(storage) ?? KeyLocationRecord(current: .keyFile)
+        var current = record.current
+        // The storage does not know the number of a descriptor; who moves the key does.
+        if let asked = places.choice, asked.word == current.word { current = asked }
+        if choice.word == current.word { current = choice }
+        let origin = try await places.custody(current, storage)
+        let key = try KeyLoader.checked(try await origin.key(), check, origin, storage)
+        let leftovers = try await tidy(&record, key, storage, places) { _ in true }
+        guard choice.word != current.word else {
+            return KeyMigration(origin: origin.place, place: origin.place, isMoved: false, leftovers: leftovers)
+        }
+        let target = try await reaching(choice, "the key is still in \(current.words)") {
+            let target = try await places.custody(choice, storage, makesIdentity: true)
+            try await copy(key, to: target, choice, &record, storage, places)
+            return target
+        }
+        record.drop(leftover: choice)
+        record.add(leftover: current)
+        record.current = choice
+        // Up to here the old place is the one in use, from here on the new one.
+        try await record.save(storage)
+        var left: [String]
+        do {
+            left = try await tidy(&record, key, storage, places) { _ in true }
+        } catch {
+            // The key is moved whatever becomes of the old copy, which stays remembered.
+            left = ["a copy may be left in \(current.words)"]
+        }
+        return KeyMigration(origin: origin.place, place: target.place, isMoved: true, leftovers: left)
+    }
+
+    /// What the keyring's own failures advise is for a key that is in it. One that is to go there stays where it is.
+    private static func reaching<Value>(
+        _ choice: KeyCustodyChoice, _ state: String, _ body: () async throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await body()
+        } catch var error as KeyCustodyError
+            where choice == .secretService && error.hint.contains(SecretServiceError.elsewhere)
+        {
+            error.hint = "try again in a desktop session with a keyring; nothing was changed: \(state)"
+            throw error
+        }
+    }
+
+    /// Puts a copy at the new place, and makes sure that it comes back. Before it is there, it is remembered as a leftover.
+    private static func copy(
+        _ key: SealingKey, to target: any KeyCustody, _ choice: KeyCustodyChoice, _ record: inout KeyLocationRecord,
+        _ storage: any AccountStorage, _ places: KeyLocations
+    ) async throws {
+        if let existing = try await target.key() {
+            guard equalInConstantTime(existing.bytes, key.bytes) else {
+                throw KeyCustodyError(
+                    place: target.place, reason: "another key is there already",
+                    hint: "see what it belongs to, move it away, and try again; nothing was changed")
+            }
+            return
+        }
+        record.add(leftover: choice)
+        try await record.save(storage)
+        do {
+            try await target.keep(key)
+            guard let copy = try await target.key(), equalInConstantTime(copy.bytes, key.bytes) else {
+                throw KeyCustodyError(
+                    place: target.place, reason: "the key does not come back as it was put there",
+                    hint: "choose another place; the key is still in \(record.current.words)")
+            }
+        } catch {
+            // What may be there now is not in use.
+            _ = try? await tidy(&record, key, storage, places) { $0.word == choice.word }
+            throw error
+        }
+    }
+
+    /// Removes the copies that are left in other places, and says why one stays. The caller holds the lock.
+    static func tidy(
+        _ record: inout KeyLocationRecord, _ key: SealingKey, _ storage: any AccountStorage, _ places: KeyLocations,
+        _ isWanted: (KeyCustodyChoice) -> Bool
+    ) async throws -> [String] {
+        var reasons: [String] = []
+        for leftover in record.leftovers where leftover.word != record.current.word {
+            guard isWanted(leftover) else {
+                reasons.append("a copy may be in \(leftover.words)")
+                continue
+            }
+            do {
+                try await places.custody(leftover, storage).remove(key)
+                record.drop(leftover: leftover)
+                try await record.save(storage)
+            } catch let error as KeyCustodyError {
+                reasons.append(
+                    "a copy may be left: \(error.description); \(error.hint), "
+                        + "then: lodge config set key-custody \(record.current.word)")
+            }
+        }
+        return reasons
+    }
+}

@@ -1,0 +1,46 @@
+import Synchronization
+
+/// A result that comes once and that any number of tasks wait for. Cancelling one of them leaves the others waiting.
+final class Promise<Value: Sendable>: Sendable {
+    private struct State {
+        var result: Result<Value, any Error>?
+        var next = 0
+        var waiting: [Int: CheckedContinuation<Value, any Error>] = [:]
+    }
+    private let state = Mutex(State())
+
+    /// Gives the result to everybody. Only the first one counts.
+    func finish(_ result: Result<Value, any Error>) {
+        let waiting = state.withLock { state -> [CheckedContinuation<Value, any Error>] in
+            guard state.result == nil else { return [] }
+            state.result = result
+            defer { state.waiting = [:] }
+            return Array(state.waiting.values)
+        }
+        for continuation in waiting { continuation.resume(with: result) }
+    }
+
+    /// Waits for the result.
+    ///
+    /// - Throws: `CancellationError` as soon as the waiting task is cancelled; what the result says.
+    func value() async throws -> Value {
+        let number = state.withLock { state in
+            state.next += 1
+            return state.next
+        }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let ready = state.withLock { state -> Result<Value, any Error>? in
+                    if let result = state.result { return result }
+                    // A cancellation that came before this line found nothing to resume.
+                    if Task.isCancelled { return .failure(CancellationError()) }
+                    state.waiting[number] = continuation
+                    return nil
+                }
+                if let ready { continuation.resume(with: ready) }
+            }
+        } onCancel: {
+            state.withLock { $0.waiting.removeValue(forKey: number) }?.resume(throwing: CancellationError())
+        }
+    }
+}

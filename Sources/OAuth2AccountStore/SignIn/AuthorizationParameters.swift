@@ -1,0 +1,103 @@
+import JOSE
+import OAuth2
+import StrictJSON
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What a sign-in asks the provider for: the caller's options over the settings of the type.
+struct AuthorizationParameters {
+    /// What the first access token is for.
+    var scope: Scope
+    /// What the person is asked for: that and what they consent to for later.
+    let consent: Scope
+    var request = AuthorizationRequest.Options()
+    /// The authentication context classes of which the ID token must have one.
+    var requiredContextClasses: [String]
+
+    /// - Throws: `OAuth2Error` when the claims are no JSON object or a value is out of range.
+    init(_ options: SignInOptions, _ type: AccountType) throws(OAuth2Error) {
+        scope = options.scope ?? type.scope
+        consent = scope.union(options.extraScopesToConsent)
+        var parameters = type.authorizationParameters.merging(options.parameters) { _, asked in asked }
+        if let domain = options.domainHint { parameters["domain_hint"] = domain }
+        request.prompt = options.prompt.map(\.rawValue)
+        request.loginHint = options.loginHint
+        // These two are checked in the ID token, whichever way they are asked for.
+        request.maximumAge = try Self.maximumAge(options.maximumAge, parameters.removeValue(forKey: "max_age"))
+        let classes = parameters.removeValue(forKey: "acr_values")?.split(separator: " ").map(String.init)
+        request.contextClasses = options.contextClasses.isEmpty ? classes ?? [] : options.contextClasses
+        let claims = try Self.claims(options.claims, type)
+        request.claims = claims.map { JSONValue.object($0).text() }
+        request.resources = type.resources
+        request.authorizationDetails = type.authorizationDetails
+        request.parameters = parameters
+        requiredContextClasses = Self.essentialClasses(claims) ?? request.contextClasses
+    }
+
+    /// The further parameters where there is no browser: those of the settings and of the caller, and the hints.
+    var directParameters: [String: String] {
+        var parameters = request.parameters
+        if let hint = request.loginHint { parameters["login_hint"] = hint }
+        if let claims = request.claims { parameters["claims"] = claims }
+        if !request.contextClasses.isEmpty { parameters["acr_values"] = request.contextClasses.joined(separator: " ") }
+        if let age = request.maximumAge { parameters["max_age"] = String(age) }
+        return parameters
+    }
+
+    private static func maximumAge(_ option: Int?, _ parameter: String?) throws(OAuth2Error) -> Int? {
+        if let parameter, option == nil {
+            guard let age = Int(parameter) else { throw .configuration("max_age is no whole number of seconds") }
+            return try maximumAge(age, nil)
+        }
+        guard let option else { return nil }
+        guard (0...1_000_000_000).contains(option) else { throw .configuration("max_age is out of range") }
+        return option
+    }
+
+    private static func claims(_ text: String?, _ type: AccountType) throws(OAuth2Error) -> JSONObject? {
+        guard let text, !text.isEmpty else { return type.claims }
+        guard let claims = (try? JSONValue(parsing: text))?.object else {
+            throw .configuration("the claims to ask for are not a JSON object; expected such as {\"id_token\": {…}}")
+        }
+        return claims
+    }
+
+    /// The classes that the `claims` parameter makes essential (OpenID Connect Core 1.0 section 5.5.1.1).
+    private static func essentialClasses(_ claims: JSONObject?) -> [String]? {
+        guard let wanted = claims?["id_token"]?.object?["acr"]?.object, wanted["essential"]?.bool == true else {
+            return nil
+        }
+        let classes = wanted["values"]?.array?.compactMap(\.string) ?? wanted["value"]?.string.map { [$0] } ?? []
+        return classes.isEmpty ? nil : classes
+    }
+}
+
+extension ProviderClient {
+    /// The authorization request: as an address, signed, or pushed to the provider before (RFC 9101, RFC 9126).
+    func authorizationRequest(_ wishes: AuthorizationParameters, redirectURI: RedirectURI) async throws
+        -> AuthorizationRequest
+    {
+        let isPushed = type.pushedAuthorizationRequests ?? server.requiresPushedAuthorizationRequests
+        let key = type.requestObjectSigning ? try requestSigningKey() : nil
+        let now = serverTime(of: server.tokenEndpoint)
+        if isPushed {
+            let pushed = try PushedAuthorizationRequest(
+                server: server, client: preparedClient(), redirectURI: redirectURI, scope: wishes.consent,
+                options: wishes.request, signedWith: key, now: now, random: dependencies.random)
+            return try AuthorizationRequest(
+                pushed: try PushedAuthorizationResponse.read(try await send(pushed.request)), server: server,
+                client: client, pending: pushed.pending)
+        }
+        let plain = try AuthorizationRequest(
+            server: server, client: client, redirectURI: redirectURI, scope: wishes.consent, options: wishes.request,
+            random: dependencies.random)
+        guard let key else { return plain }
+        return try AuthorizationRequest(
+            signedWith: key, server: server, client: client, pending: plain.pending, options: wishes.request, now: now,
+            random: dependencies.random)
+    }
+}

@@ -1,0 +1,75 @@
+/// Values by key, of which only those used last are kept. Reading counts as use. Every operation takes the same short time.
+struct LRUCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    private struct Entry {
+        let key: Key
+        var value: Value
+        /// The neighbours, by index: the one used after this and the one used before it; -1 for none.
+        var newer: Int
+        var older: Int
+    }
+
+    private let capacity: Int
+    private var entries: [Entry] = []
+    private var index: [Key: Int] = [:]
+    private var newest = -1
+    private var oldest = -1
+
+    /// Room for so many values, at least one.
+    init(capacity: Int) { self.capacity = max(capacity, 1) }
+
+    var count: Int { entries.count }
+
+    subscript(key: Key) -> Value? {
+        mutating get {
+            guard let found = index[key] else { return nil }
+            use(found)
+            return entries[found].value
+        }
+        set {
+            guard let newValue else { return remove(key) }
+            if let found = index[key] {
+                entries[found].value = newValue
+                return use(found)
+            }
+            if entries.count >= capacity { remove(entries[oldest].key) }
+            index[key] = entries.count
+            entries.append(Entry(key: key, value: newValue, newer: -1, older: newest))
+            if newest >= 0 { entries[newest].newer = entries.count - 1 }
+            newest = entries.count - 1
+            if oldest < 0 { oldest = newest }
+        }
+    }
+
+    mutating func removeAll() { self = LRUCache(capacity: capacity) }
+
+    private mutating func use(_ found: Int) {
+        guard found != newest else { return }
+        unlink(found)
+        entries[found].newer = -1
+        entries[found].older = newest
+        if newest >= 0 { entries[newest].newer = found }
+        newest = found
+        if oldest < 0 { oldest = found }
+    }
+
+    private mutating func unlink(_ found: Int) {
+        let (newer, older) = (entries[found].newer, entries[found].older)
+        if newer >= 0 { entries[newer].older = older } else { newest = older }
+        if older >= 0 { entries[older].newer = newer } else { oldest = newer }
+    }
+
+    private mutating func remove(_ key: Key) {
+        guard let found = index.removeValue(forKey: key) else { return }
+        unlink(found)
+        // The last one takes the free place.
+        let last = entries.count - 1
+        if found != last {
+            let moved = entries[last]
+            entries[found] = moved
+            index[moved.key] = found
+            if moved.newer >= 0 { entries[moved.newer].older = found } else { newest = found }
+            if moved.older >= 0 { entries[moved.older].newer = found } else { oldest = found }
+        }
+        entries.removeLast()
+    }
+}

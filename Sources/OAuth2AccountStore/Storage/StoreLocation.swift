@@ -1,0 +1,96 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// The directory that a store lives in: ours alone, mode 0700.
+public struct StoreLocation: Sendable, Equatable {
+    /// Its path.
+    public let path: String
+
+    /// The directory at this path.
+    public init(_ path: String) {
+        self.path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+    }
+
+    /// The user's own store, which all programs share: `$LODGE_STORE`, else `$XDG_DATA_HOME/lodge`, else
+    /// `~/.local/share/lodge` (on Apple's systems `~/Library/Application Support/lodge`).
+    ///
+    /// When none of the three variables says where, the path is empty, and opening the store fails and says so: nothing is
+    /// written where the program happens to be.
+    public static func standard(environment: [String: String]) -> StoreLocation {
+        if let path = environment["LODGE_STORE"], !path.isEmpty { return StoreLocation(path) }
+        // The specification of base directories: a relative path is to be ignored.
+        if let base = environment["XDG_DATA_HOME"], base.hasPrefix("/") { return StoreLocation(base + "/lodge") }
+        guard let home = environment["HOME"], home.hasPrefix("/") else { return StoreLocation("") }
+        #if canImport(Darwin)
+            return StoreLocation(home + "/Library/Application Support/lodge")
+        #else
+            return StoreLocation(home + "/.local/share/lodge")
+        #endif
+    }
+
+    /// Why there is no standard directory, in words for people.
+    package static let homeless = "HOME is not set to an absolute path"
+
+    /// The same directory by its real path, in which no part is a link.
+    package func resolved() throws(StorageError) -> StoreLocation {
+        guard let real = realpath(path, nil) else { throw .system(errno, place: path, doing: "following the path") }
+        defer { free(real) }
+        return StoreLocation(String(cString: real))
+    }
+
+    /// The path of a file in it.
+    public func file(_ name: String) -> String { path + "/" + name }
+
+    /// Makes the directory, and those above it, when it is missing; checks that it is ours alone when it is there.
+    ///
+    /// - Throws: ``StorageError``
+    public func prepare() throws(StorageError) {
+        guard !path.isEmpty else {
+            throw StorageError(
+                .other, place: "the store's directory", reason: Self.homeless,
+                hint: "set HOME or LODGE_STORE, or choose a directory with --store")
+        }
+        var status = stat()
+        if lstat(path, &status) != 0 {
+            guard errno == ENOENT else { throw .system(errno, place: path, doing: "opening the store's directory") }
+            try create()
+            guard lstat(path, &status) == 0 else {
+                throw .system(errno, place: path, doing: "opening the store's directory")
+            }
+        }
+        if status.st_mode & S_IFMT == S_IFLNK, stat(path, &status) != 0 {
+            throw .system(errno, place: path, doing: "following the link")
+        }
+        guard status.st_mode & S_IFMT == S_IFDIR else {
+            throw StorageError(
+                .notAStore, place: path, reason: "it is not a directory", hint: "choose a directory with --store")
+        }
+        guard status.st_uid == geteuid() else {
+            throw StorageError(
+                .insecure, place: path, reason: "it belongs to another user",
+                hint: "choose a directory of your own with --store")
+        }
+        guard status.st_mode & 0o077 == 0 else {
+            throw StorageError(
+                .insecure, place: path,
+                reason: "other users can read or change it (mode \(String(status.st_mode & 0o777, radix: 8)))",
+                hint: "run: chmod 700 '\(path)'")
+        }
+    }
+
+    private func create() throws(StorageError) {
+        var made = ""
+        for part in path.split(separator: "/", omittingEmptySubsequences: true) {
+            made += (made.isEmpty && !path.hasPrefix("/") ? "" : "/") + part
+            if mkdir(made, 0o700) != 0, errno != EEXIST {
+                throw .system(errno, place: made, doing: "making the store's directory")
+            }
+        }
+        OwnerOnlyFile.syncDirectory(of: path)
+    }
+}

@@ -1,0 +1,140 @@
+import DirectorySearch
+import Foundation
+import OAuth2AccountStore
+import Synchronization
+import Testing
+
+@testable import lodge
+
+/// The parts of a run of the browser.
+@Suite struct SessionPartsTests {
+    private func folder() throws -> URL {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "lodge-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        return folder
+    }
+
+    // MARK: The inbox
+
+    @Test func `events are given all at once, in their order`() async {
+        let inbox = EventQueue()
+        inbox.post([.key(.up), .key(.down)])
+        inbox.post(.tick)
+        let events = await inbox.next() ?? []
+        #expect(events.count == 3)
+        guard case .key(.up)? = events.first, case .tick? = events.last else { return #expect(Bool(false)) }
+    }
+
+    @Test func `whoever waits is woken by an event, by the end, and by being cancelled`() async {
+        let inbox = EventQueue()
+        async let first = inbox.next()
+        inbox.post(.tick)
+        #expect(await first?.count == 1)
+        let waiting = Task { await inbox.next() }
+        waiting.cancel()
+        #expect(await waiting.value == nil)
+        #expect(await inbox.next() == nil)
+    }
+
+    @Test func `the keyboard has to wait when too much is not handled yet`() async {
+        let inbox = EventQueue()
+        inbox.post([BrowseEvent](repeating: .key(.down), count: 5000))
+        #expect(inbox.isFull)
+        _ = await inbox.next()
+        #expect(!inbox.isFull)
+    }
+
+    // MARK: The log
+
+    @Test(arguments: [
+        ("https://a.example/v1.0/users?$filter=x&$top=10", "/v1.0/users?$filter=x&$top=10"),
+        ("https://a.example/callback?code=abc&state=s", "/callback?code=***&state=s"),
+        (
+            "https://a.example/x?access_token=abc&client_secret=d&$skiptoken=e",
+            "/x?access_token=***&client_secret=***&$skiptoken=e"
+        ),
+        ("https://user:pass@a.example", "/"),
+    ])
+    func `a line of the log has path and query, without what may be secret`(_ address: String, _ line: String) throws {
+        #expect(RequestLog.target(try #require(URL(string: address))) == line)
+    }
+
+    // MARK: Copying
+
+    @Test func `the program of the desktop copies, the next one where it fails, and none without a desktop`() async {
+        let asked = Mutex<[String]>([])
+        func clipboard(_ environment: [String: String], working: String?) -> BrowseClipboard {
+            BrowseClipboard(environment: environment) { words, input, _ in
+                asked.withLock { $0.append(words.joined(separator: " ")) }
+                return words.first == working && input == Array("a@b".utf8)
+            }
+        }
+        #if os(Linux)
+            #expect(
+                await clipboard(["WAYLAND_DISPLAY": "w", "DISPLAY": ":0"], working: "wl-copy").copy("a@b") == "wl-copy")
+            #expect(await clipboard(["DISPLAY": ":0"], working: "xsel").copy("a@b") == "xsel")
+            #expect(asked.withLock { $0 } == ["wl-copy", "xclip -selection clipboard", "xsel --clipboard --input"])
+            #expect(await clipboard([:], working: "xclip").copy("a@b") == nil)
+        #endif
+    }
+
+    @Test func `a program is given the text on its standard input, whole, however long`() async throws {
+        let folder = try folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let environment = ["PATH": "/usr/bin:/bin", "PLACE": folder.path]
+        let text = Array(String(repeating: "Ada, 李 ", count: 40_000).utf8)
+        let program = ProgramWithInput(words: ["sh", "-c", "cat > \"$PLACE/text\""], environment: environment)
+        #expect(await program.run(input: text))
+        #expect(try Data(contentsOf: folder.appending(path: "text")) == Data(text))
+    }
+
+    @Test func `a program that fails, is not there, or takes nothing did not copy`() async {
+        // As the program does: a pipe that nobody reads is an error, not the end.
+        TerminalState.prepareStandardStreams()
+        let environment = ["PATH": "/usr/bin:/bin"]
+        #expect(await !ProgramWithInput(words: ["false"], environment: environment).run(input: [1]))
+        #expect(await !ProgramWithInput(words: ["no-such-program"], environment: environment).run(input: [1]))
+        #expect(
+            await !ProgramWithInput(words: ["sh", "-c", "exit 3"], environment: environment).run(
+                input: [UInt8](repeating: 1, count: 1 << 20)))
+    }
+
+    @Test func `OSC 52 carries the text, and both ways in tmux`() {
+        #expect(OSC52.sequence(for: "a@b", isInTmux: false) == "\u{1B}]52;c;YUBi\u{07}")
+        #expect(
+            OSC52.sequence(for: "a@b", isInTmux: true)
+                == "\u{1B}]52;c;YUBi\u{07}\u{1B}Ptmux;\u{1B}\u{1B}]52;c;YUBi\u{07}\u{1B}\\")
+    }
+
+    // MARK: Exporting
+
+    @Test func `people are written to a new file, which never replaces one`() throws {
+        let folder = try folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let ada = User(json: ["id": "1", "displayName": "Ada Lovelace", "mail": "ada@contoso.example"])
+        #expect(try BrowseExport.write([ada], in: folder.path) == "lodge-users.vcf")
+        #expect(try BrowseExport.write([ada, ada], in: folder.path) == "lodge-users-2.vcf")
+        let first = try String(contentsOf: folder.appending(path: "lodge-users.vcf"), encoding: .utf8)
+        #expect(first.contains("FN:Ada Lovelace\r\n") && first.components(separatedBy: "BEGIN:VCARD").count == 2)
+        #expect(throws: CommandError.self) { try BrowseExport.write([ada], in: folder.path + "/nowhere") }
+    }
+
+    // MARK: Failures
+
+    @Test func `a failure has the command's words, and says what mends it`() {
+        let busy = BrowseFailure(reporting: DirectoryError(.throttled, status: 429, retryAfter: .seconds(12)))
+        #expect(busy.summary == "the directory takes no more requests for now" && busy.retryAfter == .seconds(12))
+        #expect(BrowseFailure(reporting: DirectoryError(.throttled, status: 429)).retryAfter != nil)
+        #expect(BrowseFailure(reporting: DirectoryError(.signInNeeded(claims: nil))).needsSignIn)
+        #expect(BrowseFailure(reporting: DirectoryError(.unavailable, status: 503)).isNetwork)
+        let denied = BrowseFailure(
+            reporting: DirectoryError(.notPermitted(permissions: ["User.Read.All"]), status: 403))
+        #expect(denied.summary.contains("User.Read.All") && !denied.needsSignIn && !denied.isNetwork)
+    }
+
+    @Test func `a failure of the browser's own is told in its own words`() {
+        #expect(BrowseFailure(reporting: BrowseFailure.nobody) == .nobody)
+        let partial = BrowseFailure(summary: "the copy on this machine is not complete", reason: "x", hint: "y")
+        #expect(BrowseFailure(reporting: partial) == partial)
+    }
+}

@@ -1,0 +1,54 @@
+import Testing
+
+@testable import lodge
+
+@Suite struct ManualPageTests {
+    @Test func `there is a page of the program and one of each command, with all that each can do`() throws {
+        let pages = ManualPage.all(commandSyntax)
+        #expect(pages.map(\.name) == ["lodge.1"] + commandSyntax.root.subcommands.map { "lodge-\($0.name).1" })
+        let search = try #require(pages.first { $0.name == "lodge-search.1" }).text
+        let spec = try #require(commandSyntax.root.subcommand("search"))
+        for option in spec.options {
+            let name = option.name.split(separator: "-").joined(separator: "\\-")
+            #expect(search.contains("\\-\\-\(name)"), "\(option.name)")
+        }
+        let accounts = try #require(pages.first { $0.name == "lodge-accounts.1" }).text
+        #expect(accounts.contains(".B use ACCOUNT"))
+        let program = try #require(pages.first).text
+        for status in ExitStatus.allCases { #expect(program.contains(".B \(status.rawValue)\n")) }
+    }
+
+    @Test func `the reference has every command, every option with its variable, and every page of help`() throws {
+        let pages = Dictionary(uniqueKeysWithValues: ReferencePage.all(commandSyntax))
+        let program = try #require(pages["lodge.md"])
+        for command in commandSyntax.root.subcommands {
+            let page = try #require(pages["lodge-\(command.name).md"])
+            #expect(program.contains("- <doc:lodge-\(command.name)>\n"))
+            for option in command.allOptions {
+                #expect(page.contains("--\(option.name)"))
+                if let variable = option.environment { #expect(page.contains("`\(variable)`")) }
+            }
+            for example in command.examples { #expect(page.contains("\n$ \(example)\n")) }
+        }
+        for page in HelpPage.allCases { #expect(pages[page.documentName + ".md"]?.contains("# \(page.title)") == true) }
+    }
+
+    @Test func `what Markdown would take for its own is written as text`() throws {
+        let command = CommandSpec(
+            "x", "Do *it* <b> [a](b) `c`.", examples: ["lodge x"], options: [.flag("f", "a|b_c")])
+        let syntax = CommandSyntax(root: CommandSpec("lodge", "Try.", subcommands: [command]))
+        let page = ReferencePage(syntax: syntax, chain: [syntax.root, command]).text
+        #expect(page.contains(#"Do \*it\* \<b\> \[a\](b) \`c\`."#) && page.contains(#"a\|b\_c"#))
+    }
+
+    @Test func `what the macros would take for their own is written as text`() throws {
+        let command = CommandSpec(
+            "x", "Do \\n 'it'.", discussion: ".hidden `a` ~ ^ –", examples: ["'quoted' --a-b"])
+        let syntax = CommandSyntax(root: CommandSpec("lodge", "Try.", subcommands: [command]))
+        let page = ManualPage(syntax: syntax, chain: [syntax.root, command]).text
+        #expect(page.contains("do \\en \\(aqit\\(aq"))
+        #expect(page.contains("\n\\&.hidden \\(gaa\\(ga \\(ti \\(ha \\[u2013]\n"))
+        #expect(page.contains("\n$ \\(aqquoted\\(aq \\-\\-a\\-b\n"))
+        #expect(page.utf8.count == page.unicodeScalars.count)
+    }
+}

@@ -1,0 +1,180 @@
+import Foundation
+import Testing
+
+@testable import lodge
+
+/// What the declaration of the commands promises, command by command and option by option.
+@Suite struct ContractTests {
+    /// A command that runs, and the words that lead to it.
+    struct Leaf: CustomTestStringConvertible, Sendable {
+        let chain: [CommandSpec]
+        var command: CommandSpec { chain[chain.count - 1] }
+        var path: [String] { chain.dropFirst().map(\.name) }
+        var testDescription: String { path.joined(separator: " ") }
+        /// A line with all the arguments that it must have.
+        var line: [String] {
+            path + command.arguments.filter { !$0.isOptional }.map { _ in "word" }
+        }
+    }
+
+    static let commands: [Leaf] = {
+        func leaves(_ chain: [CommandSpec]) -> [Leaf] {
+            let below = chain[chain.count - 1].subcommands
+            return below.isEmpty ? [Leaf(chain: chain)] : below.flatMap { leaves(chain + [$0]) }
+        }
+        return leaves([commandSyntax.root])
+    }()
+
+    @Test func `the declarations are sound`() {
+        #expect(commandSyntax.faults().isEmpty)
+        #expect(Self.commands.count > 30)
+    }
+
+    @Test(arguments: commands) func `each command is run by a transcript, with each of its options`(leaf: Leaf) throws {
+        guard leaf.path != ["help"] else { return }
+        let sources = try TranscriptSources.all.get()
+        var words = leaf.chain.dropFirst().map { [$0.name] + $0.aliases }
+        var isRun = sources.runs(words)
+        if leaf.chain[leaf.chain.count - 2].defaultSubcommand == leaf.command.name {
+            isRun = isRun || sources.runs(words.dropLast())
+            if leaf.command.options.isEmpty { words = words.dropLast() }
+        }
+        #expect(isRun, "no transcript runs it")
+        let missing = leaf.command.options.map(\.name).filter { !sources.runs(words, with: $0) }
+        #expect(missing.isEmpty, "no transcript runs it with these options")
+    }
+
+    @Test func `each option of every command is in a transcript`() throws {
+        let sources = try TranscriptSources.all.get()
+        let missing = commandSyntax.globalOptions.filter { option in
+            !sources.lines.contains { line in
+                line.contains {
+                    $0 == "--\(option.name)" || $0.hasPrefix("--\(option.name)=") || $0 == "-\(option.short ?? "-")"
+                }
+            }
+        }
+        #expect(missing.map(\.name).isEmpty)
+    }
+
+    @Test(arguments: commands) func `each command begins its help with an example that can be typed`(leaf: Leaf) throws
+    {
+        for command in leaf.chain { #expect(!command.examples.isEmpty, "\(command.name)") }
+        for example in leaf.command.examples {
+            let words = try #require(Self.words(of: example), "\(example)")
+            let invocation = try commandSyntax.parse(arguments: words, environment: [:])
+            if leaf.path == ["help"] {
+                guard case .help = invocation.action else {
+                    Issue.record("\(example)")
+                    continue
+                }
+            } else {
+                #expect(invocation.path == leaf.path, "\(example)")
+            }
+        }
+    }
+
+    /// The words after `lodge` in a line for a shell, up to what is the shell's.
+    static func words(of example: String) -> [String]? {
+        guard let range = example.firstRange(of: #/(^|[ (])lodge /#) else { return nil }
+        var words: [String] = []
+        var word: String?
+        var quote: Character?
+        var rest = example[range.upperBound...]
+        while let character = rest.popFirst() {
+            if character == "\\", let next = rest.popFirst() {
+                word = (word ?? "") + String(next)
+            } else if let open = quote {
+                if character == open { quote = nil } else { word = (word ?? "") + String(character) }
+            } else if character == "'" || character == "\"" {
+                (quote, word) = (character, word ?? "")
+            } else if character == " " {
+                if let word { words.append(word) }
+                word = nil
+            } else if "|<>)".contains(character) {
+                break
+            } else {
+                word = (word ?? "") + String(character)
+            }
+        }
+        return words + (word.map { [$0] } ?? [])
+    }
+
+    @Test func `every help fits 80 columns and 45 lines, every page too`() {
+        var topics = HelpPage.allCases.map(HelpTopic.page) + [.command([])]
+        func collect(_ command: CommandSpec, _ path: [String]) {
+            for next in command.subcommands {
+                topics.append(.command(path + [next.name]))
+                collect(next, path + [next.name])
+            }
+        }
+        collect(commandSyntax.root, [])
+        for topic in topics {
+            let lines = HelpText(syntax: commandSyntax).text(topic).split(
+                separator: "\n", omittingEmptySubsequences: false)
+            #expect(lines.count > 5 && lines.count <= 45, "\(topic): \(lines.count)")
+            for line in lines {
+                #expect(TerminalText.width(String(line)) <= 80, "\(topic)")
+                #expect(!line.hasSuffix(" "), "\(topic)")
+            }
+        }
+    }
+
+    /// A value that the option takes.
+    private static func value(of option: OptionSpec) -> String {
+        switch option.value {
+        case .flag: "1"
+        case .text: "text"
+        case .integer(let range): "\(range.lowerBound)"
+        case .seconds(let range): "\(range.lowerBound)"
+        case .choice(let words): words[0]
+        }
+    }
+
+    @Test(arguments: commands) func `each option has a variable, which a typed one beats`(leaf: Leaf) throws {
+        guard leaf.path != ["help"] else { return }
+        for option in commandSyntax.options(for: leaf.chain) {
+            guard let variable = option.environment else {
+                #expect(
+                    commandSyntax.optionsWithoutDerivedVariable.typed.contains { $0.option.name == option.name },
+                    "\(option.name)")
+                continue
+            }
+            #expect(variable.hasPrefix("LODGE_"))
+            let value = Self.value(of: option)
+            let found = try commandSyntax.parse(arguments: leaf.line, environment: [variable: value])
+            #expect(found.source(of: option.name) == .environment(variable), "\(option.name)")
+            #expect(option.takesValue ? found.string(option.name) == value : found.flag(option.name), "\(option.name)")
+            let typed = leaf.line + ["--" + option.name] + (option.takesValue ? [value] : [])
+            let both = try commandSyntax.parse(arguments: typed, environment: [variable: value])
+            #expect(both.source(of: option.name) == .option, "\(option.name)")
+        }
+    }
+
+    @Test(arguments: commands) func `an option that is mistyped names the nearest`(leaf: Leaf) throws {
+        guard leaf.path != ["help"] else { return }
+        for option in commandSyntax.options(for: leaf.chain) where option.name.count > 3 {
+            // One letter less, as fingers do.
+            let wrong = "--" + option.name.dropLast()
+            guard !commandSyntax.options(for: leaf.chain).contains(where: { "--" + $0.name == wrong }) else { continue }
+            do throws(UsageError) {
+                _ = try commandSyntax.parse(arguments: leaf.line + [wrong], environment: [:])
+                Issue.record("\(wrong) is understood")
+            } catch {
+                #expect(error.message == "unknown option \(wrong)")
+                #expect(error.reason == "did you mean --\(option.name)?", "\(wrong)")
+            }
+        }
+    }
+
+    @Test func `a command that is mistyped names the nearest`() {
+        for leaf in Self.commands where leaf.path[leaf.path.count - 1].count > 2 {
+            let wrong = leaf.path.dropLast() + [String(leaf.path[leaf.path.count - 1].dropLast())]
+            do throws(UsageError) {
+                _ = try commandSyntax.parse(arguments: Array(wrong), environment: [:])
+                Issue.record("\(wrong) is understood")
+            } catch {
+                #expect(error.reason?.contains("did you mean lodge") == true, "\(wrong): \(error)")
+            }
+        }
+    }
+}

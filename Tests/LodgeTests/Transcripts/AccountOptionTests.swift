@@ -1,0 +1,72 @@
+import Foundation
+import LocalProvider
+import StrictJSON
+import Testing
+
+@testable import lodge
+
+/// The options about accounts that the tutorials of Microsoft's library have words for.
+@MainActor @Suite struct AccountOptionTests {
+    @Test func `sign-in sends prompt, hints and claims`() async throws {
+        let terminal = try await Terminal()
+        let answer = await terminal.run(
+            "sign-in", "--no-browser", "--timeout", "0.05", "--prompt", "login consent", "--login-hint",
+            "ada@contoso.example", "--domain-hint", "contoso.example", "--claims", #"{"id_token":{"acr":null}}"#)
+        let line = try #require(answer.errors.split(separator: "\n").first { $0.hasPrefix("http") })
+        let items = try #require(URLComponents(string: String(line))?.queryItems)
+        func value(_ name: String) -> String? { items.first { $0.name == name }?.value }
+        #expect(value("prompt") == "login consent")
+        #expect(value("login_hint") == "ada@contoso.example")
+        #expect(value("domain_hint") == "contoso.example")
+        #expect(value("claims") == #"{"id_token":{"acr":null}}"#)
+    }
+
+    @Test func `sign-in with a policy that the settings do not name is a settings error`() async throws {
+        let terminal = try await Terminal()
+        let answer = await terminal.run("sign-in", "--policy", "editProfile")
+        #expect(answer.status == 8)
+        #expect(answer.errors.contains("the settings of local name no policies"))
+    }
+
+    @Test func `token for a narrower scope is another token, and what was not granted needs a sign-in`() async throws {
+        let terminal = try await Terminal()
+        _ = await terminal.run("sign-in")
+        let main = await terminal.run("token").output
+        #expect(await terminal.run("token", "--scope", "User.Read").output == main)
+        let renewed = await terminal.run("token", "--scope", "User.Read", "--refresh").output
+        #expect(renewed != main)
+        #expect(await terminal.run("token", "--expires", "--scope", "User.Read").output.hasSuffix("Z\n"))
+        let refused = await terminal.run("token", "--scope", "Mail.Send")
+        #expect(refused.status == 4)
+        #expect(refused.output.isEmpty)
+        #expect(refused.errors.contains("not granted: Mail.Send"))
+        #expect(refused.errors.contains("hint: lodge sign-in local --scope 'openid"))
+        #expect(refused.errors.contains("Mail.Send'"))
+        // The account is as signed in as before.
+        #expect(await terminal.run("status").status == 0)
+        #expect(await terminal.run("token").output == renewed)
+    }
+
+    @Test func `status and sign-out say how a shared device works`() async throws {
+        let terminal = try await Terminal()
+        try terminal.write(
+            settings: terminal.nested.replacingOccurrences(
+                of: "{\"types\"", with: "{\"deviceMode\": \"shared\", \"types\""))
+        #expect(await terminal.run("sign-in").status == 0)
+        #expect(await terminal.run("status").output.contains("shared"))
+        let status = try JSONValue(parsing: await terminal.run("status", "--output", "json").output)
+        #expect(status.object?["deviceMode"] == "shared")
+        // Somebody else has to wait until Ada is gone.
+        terminal.person(.approvesAs("li.ming@contoso.example"))
+        let second = await terminal.run("sign-in")
+        #expect(second.status == 1)
+        #expect(second.errors.contains("hint: ada@contoso.example has to sign out first"))
+        terminal.person(.walksAway)
+        let out = await terminal.run("sign-out", "--output", "json")
+        #expect(out.status == 0)
+        #expect(out.errors.contains("The browser was asked to end its session."))
+        terminal.person(.approvesAs("li.ming@contoso.example"))
+        #expect(await terminal.run("sign-in").status == 0)
+        #expect(try JSONValue(parsing: out.output).array?.first?.object?["browserSession"] == "asked")
+    }
+}

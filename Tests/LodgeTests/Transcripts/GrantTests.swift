@@ -1,0 +1,223 @@
+import DirectorySearch
+import Foundation
+import HTTPTransport
+import LocalProvider
+import OAuth2
+import OAuth2AccountStore
+import StrictJSON
+import Synchronization
+import Testing
+
+@testable import lodge
+
+@MainActor @Suite struct GrantTests {
+    /// The address with the code in it that the program showed.
+    nonisolated private static func address(in said: String) throws -> URL {
+        let line = try #require(said.split(separator: "\n").last { $0.contains("user_code=") })
+        return try #require(URL(string: line.trimmingCharacters(in: .whitespaces)))
+    }
+
+    private static func approve(_ terminal: Terminal) {
+        let isDone = Mutex(false)
+        terminal.meanwhile = { said in
+            guard
+                isDone.withLock({ done in
+                    defer { done = true }; return !done
+                })
+            else { return }
+            let transport = CurlTransport(userAgent: "a person's telephone")
+            try await Approval().approveDevice(try address(in: await said()), transport: transport)
+        }
+    }
+
+    /// Nobody does anything; time is up as soon as the address is shown.
+    private static func waitInVain(_ terminal: Terminal) {
+        terminal.meanwhile = { said in
+            while await !said().contains("http://") {
+                try Task.checkCancellation()
+                await Task.yield()
+            }
+        }
+    }
+
+    @Test func `a code is entered on another device`() async throws {
+        let terminal = try await Terminal()
+        Self.approve(terminal)
+        let answer = await terminal.run("sign-in", "--device")
+        #expect(answer.status == 0, "\(answer.errors)")
+        #expect(answer.output.isEmpty)
+        let lines = answer.errors.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+        #expect(lines[0] == "On any device with a browser, open:")
+        #expect(lines[1] == "\(terminal.provider.issuer)/device")
+        #expect(lines[3].count == 9 && lines[5].hasSuffix("user_code=\(lines[3])"))
+        #expect(lines[6].hasPrefix("Waiting. The code is good for "))
+        #expect(lines.last == "Signed in to local as Ada Lovelace (ada@contoso.example).")
+        #expect(await terminal.run("search", "ada").status == 0)
+        #expect(await terminal.run("accounts").lines.count == 2)
+    }
+
+    @Test(arguments: ["", "ssh"])
+    func `without a display another device is used by itself, and it is told why`(place: String) async throws {
+        let terminal = try await Terminal()
+        terminal.hasBrowser = false
+        if place == "ssh" {
+            terminal.set("DISPLAY", ":0")
+            terminal.set("SSH_CONNECTION", "192.0.2.1 50000 192.0.2.2 22")
+        }
+        Self.approve(terminal)
+        let answer = await terminal.run("sign-in")
+        #expect(answer.status == 0, "\(answer.errors)")
+        #expect(answer.errors.hasPrefix("Signing in with another device: "))
+        #expect(answer.errors.contains(place == "ssh" ? "an SSH session" : "no display"))
+    }
+
+    @Test func `an opener of one's own before the system's counts as a browser`() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "opener-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        #expect(SignInFlow.obstacleToBrowser(["PATH": "\(folder):/usr/bin:/bin"]) != nil)
+        try "#!/bin/sh\n".write(toFile: folder + "/xdg-open", atomically: true, encoding: .utf8)
+        try #require(chmod(folder + "/xdg-open", 0o755) == 0)
+        #expect(SignInFlow.obstacleToBrowser(["PATH": "\(folder):/usr/bin:/bin"]) == nil)
+        #expect(SignInFlow.obstacleToBrowser(["PATH": "/usr/bin:\(folder)"]) != nil)
+        #expect(SignInFlow.obstacleToBrowser(["PATH": folder, "SSH_CONNECTION": "192.0.2.1 1 192.0.2.2 22"]) != nil)
+    }
+
+    @Test func `the address alone is shown when that is asked for, display or not`() async throws {
+        let terminal = try await Terminal()
+        terminal.hasBrowser = false
+        Self.waitInVain(terminal)
+        let answer = await terminal.run("sign-in", "--no-browser", "--timeout", "30")
+        #expect(answer.status == 4)
+        #expect(answer.errors.hasPrefix("To sign in, open this address in a browser on this machine:\nhttp://"))
+        #expect(terminal.provider.log().allSatisfy { $0.path != "/device_authorization" })
+    }
+
+    @Test func `where a display is missing and the provider has no such sign-in, the address is shown`() async throws {
+        let terminal = try await Terminal()
+        terminal.hasBrowser = false
+        // The endpoints of the settings alone: there is none for devices among them.
+        let base = terminal.provider.issuer.absoluteString
+        try terminal.write(
+            settings: """
+                {"types": {"local": {"tokenEndpoint": "\(base)/token", "authorizationEndpoint": "\(base)/authorize",
+                "clientId": "\(terminal.provider.clientID)", "redirectUri": "http://127.0.0.1/callback"}}}
+                """)
+        Self.waitInVain(terminal)
+        let answer = await terminal.run("sign-in", "--timeout", "30")
+        #expect(answer.status == 4)
+        #expect(answer.errors.contains("the provider offers no sign-in on another device"))
+    }
+
+    @Test func `a refusal on the other device, and nobody there`() async throws {
+        let terminal = try await Terminal()
+        terminal.meanwhile = { said in
+            let transport = CurlTransport(userAgent: "a person's telephone")
+            try await Approval().denyDevice(try Self.address(in: await said()), transport: transport)
+        }
+        let denied = await terminal.run("sign-in", "--device")
+        #expect(denied.status == 5 && denied.errors.contains("code: access_denied"), "\(denied.errors)")
+        terminal.meanwhile = nil
+        let left = await terminal.run("sign-in", "--device", "--timeout", "8")
+        #expect(left.status == 4 && left.errors.contains("hint: begin again"), "\(left.errors)")
+        #expect(await terminal.run("accounts").status == 3)
+    }
+
+    @Test func `the client itself signs in, searches, and gets a new token by itself`() async throws {
+        let terminal = try await Terminal()
+        try terminal.write(
+            settings: """
+                {"types": {"app": {"issuer": "\(terminal.provider.issuer)", "clientId": "lodge-confidential",
+                "clientSecret": {"environment": "APP_SECRET"}, "redirectUri": "http://127.0.0.1/callback",
+                "graphAPI": "\(terminal.provider.graphBase)", "scopes": ["openid", "User.Read.All"]}}}
+                """)
+        let without = await terminal.run("sign-in", "--client-credentials")
+        #expect(without.status == 8 && without.errors.contains("APP_SECRET"), "\(without.errors)")
+        terminal.set("APP_SECRET", "wrong")
+        let wrong = await terminal.run("sign-in", "--client-credentials")
+        #expect(wrong.status == 8 && !wrong.errors.contains("wrong:"), "\(wrong.errors)")
+        terminal.set("APP_SECRET", "not-a-secret")
+        let answer = await terminal.run("sign-in", "--client-credentials")
+        #expect(answer.status == 0, "\(answer.errors)")
+        #expect(answer.errors == "Signed in to app as lodge-confidential.\n")
+        #expect(await terminal.run("search", "ada").status == 0)
+        terminal.provider.expireAccessTokens()
+        #expect(await terminal.run("search", "ada").status == 0)
+        #expect(terminal.provider.tokenRequestCount(grantType: "client_credentials") == 3)
+        #expect(await terminal.run("status").status == 0)
+        #expect(await terminal.run("sign-out").status == 0)
+    }
+
+    @Test func `a public client cannot sign in as itself`() async throws {
+        let terminal = try await Terminal()
+        let answer = await terminal.run("sign-in", "--client-credentials")
+        #expect(answer.status == 8 && answer.errors.contains("confidential"), "\(answer.errors)")
+    }
+
+    @Test func `the address at which a browser elsewhere ended is pasted`() async throws {
+        let terminal = try await Terminal()
+        terminal.pastes = { said in
+            let line = try #require(said.split(separator: "\n").last { $0.hasPrefix("http") })
+            let url = try #require(URL(string: String(line)))
+            let transport = CurlTransport(userAgent: "a browser elsewhere")
+            return try await Approval().redirect(approving: url, transport: transport).absoluteString
+        }
+        let answer = await terminal.run("sign-in", "--paste")
+        #expect(answer.status == 0, "\(answer.errors)")
+        #expect(answer.errors.contains("Then paste the whole address"))
+        terminal.pastes = { _ in "something else" }
+        let other = await terminal.run("sign-in", "--paste")
+        #expect(other.status == 4 && other.errors.contains("hint: copy the whole address"), "\(other.errors)")
+        terminal.pastes = { _ in nil }
+        let nothing = await terminal.run("sign-in", "--paste")
+        #expect(nothing.status == 4 && nothing.errors.contains("ended before anything was pasted"))
+        #expect(await terminal.run("sign-in", "--paste", "--no-input").status == 2)
+    }
+
+    @Test func `ways that exclude each other are refused`() async throws {
+        let terminal = try await Terminal()
+        let answer = await terminal.run("sign-in", "--device", "--paste")
+        #expect(answer.status == 2)
+        #expect(answer.errors.contains("--device and --paste exclude each other"))
+        // What is typed wins over what the environment says.
+        terminal.set("LODGE_DEVICE", "1")
+        Self.waitInVain(terminal)
+        #expect(await terminal.run("sign-in", "--no-browser", "--timeout", "30").errors.contains("on this machine"))
+    }
+
+    @Test func `hints go into the request`() async throws {
+        let terminal = try await Terminal()
+        terminal.pastes = { _ in nil }
+        let answer = await terminal.run(
+            "sign-in", "--domain-hint", "contoso.example", "--login-hint", "ada", "--paste")
+        #expect(answer.errors.contains("domain_hint=contoso.example") && answer.errors.contains("login_hint=ada"))
+    }
+
+    // MARK: Claims
+
+    @Test func `what a service demands becomes the next command`() {
+        let demanded = DirectoryError(.signInNeeded(claims: #"{ "access_token": {"nbf": {"value": "it's"}} }"#))
+        let error = CommandError(reporting: demanded)
+        #expect(error.status == .signInNeeded)
+        #expect(error.hint == #"lodge sign-in --claims '{"access_token":{"nbf":{"value":"it'\''s"}}}'"#)
+        #expect(
+            CommandError(reporting: demanded, type: "graph").hint?.hasPrefix("lodge sign-in graph --claims '")
+                == true)
+        var provider = ProviderError(code: .interactionRequired)
+        provider.claims = #"{"a":1}"#
+        let store = AccountStoreError(
+            .signInNeeded(.interactionRequired), what: "sign-in needed", reason: "", remedy: .signInAgain,
+            provider: provider)
+        #expect(CommandError(reporting: store, type: "graph").hint == #"lodge sign-in graph --claims '{"a":1}'"#)
+    }
+
+    @Test(arguments: ["", "[]", "'; rm -rf ~; '", "{", #"{"a":"\#(String(repeating: "x", count: 5000))"}"#])
+    func `claims that are none are not shown to be typed`(claims: String) {
+        #expect(CommandError(reporting: DirectoryError(.signInNeeded(claims: claims))).hint == "lodge sign-in")
+    }
+
+    @Test func `a line break in the claims does not end the line`() {
+        let error = CommandError(reporting: DirectoryError(.signInNeeded(claims: "{\"a\":\"\\n\\u001b[2J\"}")))
+        #expect(error.lines.allSatisfy { !$0.contains("\n") && !$0.contains("\u{1B}") })
+    }
+}

@@ -1,0 +1,230 @@
+import Foundation
+import HTTPTransport
+import OAuth2AccountStore
+import StrictJSON
+import Synchronization
+import Testing
+
+@testable import DirectorySearch
+@testable import lodge
+
+/// `sync`, `query`, and what `status`, `sign-out` and `accounts remove` do about the offline copy.
+@MainActor @Suite struct OfflineTests {
+    /// A directory with two pages of people, then no changes.
+    private final class Service: Sendable {
+        private let listener = Mutex<LoopbackListener?>(nil)
+        let port: UInt16
+        let isDown = Mutex(false)
+        let refusesSecondPage = Mutex(false)
+        let targets = Mutex<[String]>([])
+
+        static let people = [
+            #"{"id":"1","displayName":"Ada Lovelace","givenName":"Ada","surname":"Lovelace","mail":"ada@contoso.example","#
+                + #""userPrincipalName":"ada@contoso.example","jobTitle":"Engineer","department":"Research"}"#,
+            #"{"id":"2","displayName":"Adam \"<x>\"\tSmith","givenName":"Adam","surname":"Smith","mail":null,"#
+                + #""userPrincipalName":"adam@contoso.example"}"#,
+            #"{"id":"3","displayName":"Adele\nEvil","givenName":"Adele","surname":"Evil","mail":"a@b>\n<c@d"}"#,
+        ]
+
+        init() throws {
+            let answer = Mutex<(@Sendable (LoopbackRequest) -> LoopbackResponse)?>(nil)
+            let listening = try LoopbackListener { request in
+                answer.withLock { $0 }?(request) ?? LoopbackResponse(status: 503)
+            }
+            port = listening.port
+            listener.withLock { $0 = listening }
+            answer.withLock { $0 = { [weak self] in self?.answer($0) ?? LoopbackResponse(status: 503) } }
+        }
+
+        deinit { listener.withLock { $0?.close() } }
+
+        var base: String { "http://127.0.0.1:\(port)/" }
+
+        private func answer(_ request: LoopbackRequest) -> LoopbackResponse {
+            targets.withLock { $0.append(request.target) }
+            if isDown.withLock({ $0 }) { return LoopbackResponse(status: 503) }
+            if refusesSecondPage.withLock({ $0 }), request.target.contains("token=page") {
+                return LoopbackResponse(status: 400)
+            }
+            let delta = "\(base)v1.0/users/delta?"
+            let (people, link): (ArraySlice<String>, String) =
+                switch request.target {
+                case let target where target.contains("token=page"):
+                    (Self.people[1...], #""@odata.deltaLink":"\#(delta)$deltatoken=now""#)
+                case let target where target.contains("token=now"):
+                    ([], #""@odata.deltaLink":"\#(delta)$deltatoken=now""#)
+                case let target where target.contains("/users/delta"):
+                    (Self.people[..<1], #""@odata.nextLink":"\#(delta)$skiptoken=page""#)
+                default: (Self.people[..<1], #""@odata.context":"x""#)
+                }
+            let body = #"{"value":[\#(people.joined(separator: ","))],\#(link)}"#
+            return LoopbackResponse(status: 200, fields: ["Content-Type": "application/json"], body: Data(body.utf8))
+        }
+    }
+
+    private let service: Service
+
+    init() throws { service = try Service() }
+
+    private func signedIn() async throws -> Terminal {
+        let terminal = try await Terminal()
+        try terminal.write(
+            settings: terminal.nested.replacingOccurrences(of: "\(terminal.provider.graphBase)", with: service.base))
+        #expect(await terminal.run("sign-in").status == 0)
+        return terminal
+    }
+
+    private func copies(_ terminal: Terminal) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: terminal.store.path).filter { $0.hasPrefix("people-") }
+    }
+
+    @Test func `search and show answer from the copy, also when the directory is down`() async throws {
+        let terminal = try await signedIn()
+        let none = await terminal.run("search", "ada", "--offline")
+        #expect(none.status == 1 && none.errors.contains("hint: lodge sync"), "\(none.errors)")
+        #expect(await terminal.run("sync").status == 0)
+        service.isDown.withLock { $0 = true }
+        let found = await terminal.run("search", "Ada", "--offline", "--output", "jsonl", "--fields", "id,displayName")
+        #expect(found.status == 0, "\(found.errors)")
+        #expect(found.lines.map { $0.contains(#""id":"1""#) || $0.contains(#""id":"2""#) } == [true, true])
+        let both = await terminal.run("search", "--given-name", "Ada", "--surname", "Love", "--offline")
+        #expect(both.lines.count == 2 && both.output.contains("Ada Lovelace"))
+        #expect(await terminal.run("search", "zzz", "--offline").status == 3)
+        let shown = await terminal.run("show", "ada@contoso.example", "--offline")
+        #expect(shown.status == 0 && shown.output.contains("Engineer"), "\(shown.errors)")
+        #expect(await terminal.run("show", "nobody@contoso.example", "--offline").status == 3)
+        let photo = await terminal.run("show", "ada@contoso.example", "--offline", "--manager")
+        #expect(photo.status == 2 && photo.errors.contains("--offline and --manager"))
+        #expect(await terminal.run("search", "Ada", "--offline", "--search", "x").status != 0)
+    }
+
+    @Test func `a copy that is not complete says so, and one that nobody is in is none`() async throws {
+        let terminal = try await signedIn()
+        service.refusesSecondPage.withLock { $0 = true }
+        #expect(await terminal.run("sync").status != 0)
+        for words in [["search", "ada", "--offline"], ["query", "ada", "--offline"]] {
+            let found = await terminal.run(words: words)
+            #expect(found.status == 0 && found.output.contains("Ada Lovelace"))
+            #expect(found.errors.contains("not complete yet; lodge sync"), "\(words) \(found.errors)")
+        }
+        service.isDown.withLock { $0 = true }
+        let fallback = await terminal.run("query", "ada")
+        #expect(fallback.status == 0 && fallback.errors.contains("not complete yet"), "\(fallback.errors)")
+        #expect(await terminal.run("sync", "--forget").status == 0)
+        let failed = await terminal.run("sync", "--timeout", "0.5")
+        #expect(failed.status == 6, "\(failed.errors)")
+        #expect(try copies(terminal).isEmpty)
+        let query = await terminal.run("query", "ada")
+        #expect(query.status == 6 && query.output.isEmpty, "\(query.errors)")
+    }
+
+    @Test func `the changes need a permission that is named`() async throws {
+        let terminal = try await Terminal()
+        #expect(await terminal.run("sign-in").status == 0)
+        let refused = await terminal.run("sync")
+        #expect(
+            refused.status == 5 && refused.errors.contains("User.Read.All or Directory.Read.All"), "\(refused.errors)")
+        let search = await terminal.run("search", "ada", "--offline")
+        #expect(search.status == 1 && search.errors.contains("hint: lodge sync"), "\(search.errors)")
+        #expect(await terminal.run("sign-in", "--scope", "openid offline_access User.Read.All").status == 0)
+        let synced = await terminal.run("sync")
+        #expect(synced.status == 0 && synced.errors.contains("people are kept"), "\(synced.errors)")
+        let found = await terminal.run("search", "ada", "--offline")
+        #expect(found.output == (await terminal.run("search", "ada")).output && found.errors.isEmpty)
+    }
+
+    @Test func `sync keeps everybody, status tells of it, and forget removes it`() async throws {
+        let terminal = try await signedIn()
+        let first = await terminal.run("sync")
+        #expect(first.status == 0 && first.output.isEmpty)
+        #expect(first.errors == "3 people are kept for ada@contoso.example: 3 new or changed, 0 removed.\n")
+        let second = await terminal.run("sync", "--output", "json")
+        let object = try #require(try JSONValue(parsing: second.output).object)
+        #expect(object["people"]?.number?.int64 == 3 && object["changed"]?.number?.int64 == 0)
+        let status = await terminal.run("status")
+        #expect(status.output.contains("Offline\tada@contoso.example: 3 people are kept in clear text in "))
+        let json = try #require(try JSONValue(parsing: await terminal.run("status", "--output", "json").output).object)
+        #expect(json["offline"]?.array?.first?.object?["people"]?.number?.int64 == 3)
+        #expect(await terminal.run("sync", "--forget").errors == "The offline copy was overwritten and removed.\n")
+        #expect(try copies(terminal).isEmpty)
+        #expect(await terminal.run("sync", "--forget").errors == "There was no offline copy.\n")
+        #expect(await !terminal.run("status").output.contains("Offline"))
+    }
+
+    @Test func `the properties of the command line are asked for`() async throws {
+        let terminal = try await signedIn()
+        #expect(await terminal.run("sync", "--properties", "displayName, mail").status == 0)
+        #expect(service.targets.withLock { $0.first } == "/v1.0/users/delta?$select=displayName%2Cmail")
+        for words in [
+            ["sync", "--properties", ","], ["sync", "--properties", "a b&c"], ["sync", "--all"],
+            ["sync", "--forget", "--properties", "mail"],
+        ] {
+            #expect(await terminal.run(words: words).status == 2, "\(words)")
+        }
+    }
+
+    @Test func `mutt is given a line to show and then the people with an address`() async throws {
+        let terminal = try await signedIn()
+        #expect(await terminal.run("sync").status == 0)
+        let found = await terminal.run("query", "--offline", "ad")
+        #expect(found.output == "1 person\nada@contoso.example\tAda Lovelace\tEngineer · Research\n")
+        let named = await terminal.run("query", "--offline", "--upn-as-mail", "--format", "mutt", "ad")
+        #expect(
+            named.lines == [
+                "2 people", "ada@contoso.example\tAda Lovelace\tEngineer · Research",
+                "adam@contoso.example\tAdam x Smith\t",
+            ])
+        let nobody = await terminal.run("query", "--offline", "zz")
+        #expect(nobody.status == 3 && nobody.lines.count == 1)
+    }
+
+    @Test func `aerc is given the people alone, and several words are one query`() async throws {
+        let terminal = try await signedIn()
+        #expect(await terminal.run("sync").status == 0)
+        let found = await terminal.run("query", "--offline", "--format", "aerc", "ada", "lo")
+        #expect(found.output == "ada@contoso.example\tAda Lovelace\n")
+        let nobody = await terminal.run("query", "--offline", "--format", "aerc", "ada", "zz")
+        #expect(nobody.status == 3 && nobody.output.isEmpty)
+        #expect(await terminal.run("query", " ").status == 2)
+    }
+
+    @Test func `the directory is asked, and the copy where it cannot be reached`() async throws {
+        let terminal = try await signedIn()
+        let online = await terminal.run("query", "ada")
+        #expect(online.lines.count == 2 && online.errors.isEmpty)
+        service.isDown.withLock { $0 = true }
+        #expect(await terminal.run("query", "ada").status == 6)
+        service.isDown.withLock { $0 = false }
+        #expect(await terminal.run("sync").status == 0)
+        service.isDown.withLock { $0 = true }
+        let copied = await terminal.run("query", "ada")
+        #expect(copied.status == 0 && copied.output == online.output && copied.errors.contains("offline copy"))
+    }
+
+    @Test func `without a copy an offline question says what to type`() async throws {
+        let terminal = try await signedIn()
+        let missing = await terminal.run("query", "--offline", "ada")
+        #expect(missing.status == 1 && missing.errors.contains("hint: lodge sync\n"))
+    }
+
+    @Test(arguments: [["sign-out", "--local"], ["accounts", "remove", "ada@contoso.example"]])
+    func `removing the account removes its copy`(_ words: [String]) async throws {
+        let terminal = try await signedIn()
+        #expect(await terminal.run("sync").status == 0)
+        #expect(try !copies(terminal).isEmpty)
+        let removed = await terminal.run(words: words)
+        #expect(removed.status == 0 && removed.errors.contains("The offline copy of ada@contoso.example"))
+        #expect(try copies(terminal).isEmpty)
+    }
+
+    @Test func `a copy whose account is gone is told of and can be removed`() async throws {
+        let terminal = try await signedIn()
+        #expect(await terminal.run("sync").status == 0)
+        let name = try #require(try copies(terminal).first)
+        try FileManager.default.moveItem(
+            at: terminal.store.appending(path: name), to: terminal.store.appending(path: "people-gone.sqlite"))
+        #expect(await terminal.run("status").output.contains("lodge sync --forget --all"))
+        #expect(await terminal.run("sync", "--forget", "--all").status == 0)
+        #expect(try copies(terminal).isEmpty)
+    }
+}

@@ -1,0 +1,195 @@
+import Foundation
+import HTTPTransport
+import OAuth2AccountStore
+import StrictJSON
+import Testing
+
+@testable import lodge
+
+/// Options that no story of the other transcripts needs.
+@MainActor @Suite struct OptionTests {
+    private func signedIn() async throws -> Terminal {
+        let terminal = try await Terminal()
+        #expect(await terminal.run("sign-in").status == 0)
+        return terminal
+    }
+
+    @Test func `people are found by each property`() async throws {
+        let terminal = try await signedIn()
+        for words in [
+            ["search", "--name", "Ada Love"], ["search", "--mail", "ada@contoso"], ["search", "--upn", "ada@contoso"],
+            ["search", "--surname", "Lovelace", "--given-name", "Ada"],
+            ["search", "--department", "Sales", "--given-name", "Ada"],
+            ["search", "--job-title", "Engineer", "--given-name", "Ada"],
+            ["search", "--filter", "startswith(surname,'Lovel')"],
+            ["search", "--name", "Nobody", "--mail", "ada@contoso", "--any"],
+        ] {
+            let found = await terminal.run(words: words + ["--fields", "mail", "-o", "tsv"])
+            #expect(found.output.contains("ada@contoso.example\n"), "\(words): \(found.errors)")
+        }
+    }
+
+    @Test func `a limit and the size of a page are as they are typed`() async throws {
+        let terminal = try await signedIn()
+        let found = await terminal.run("search", "a", "--limit", "3", "--page-size", "1", "-o", "jsonl")
+        #expect(found.status == 0 && found.lines.count == 3)
+        #expect(terminal.provider.log().count { $0.path.hasSuffix("/users") } == 3)
+        #expect(found.errors == "There are more. --all lists everybody, --limit N more of them.\n")
+        #expect(await terminal.run("query", "a", "--limit", "2").lines.count == 3)
+    }
+
+    @Test func `what is typed beats the variable of what it excludes`() async throws {
+        let terminal = try await signedIn()
+        terminal.set("LODGE_LIMIT", "1")
+        #expect(await terminal.run("search", "ada", "-o", "jsonl").lines.count == 1)
+        let all = await terminal.run("search", "ad", "--all", "-o", "jsonl")
+        #expect(all.status == 0 && all.lines.count > 1)
+        terminal.set("LODGE_ALL", "1")
+        #expect(await terminal.run("search", "ad", "--limit", "2", "-o", "jsonl").lines.count == 2)
+        #expect(await terminal.run("search", "ad").status == 2)
+        terminal.set("LODGE_LIMIT", nil)
+        #expect(await terminal.run("search", "ad", "-o", "jsonl").lines.count == all.lines.count)
+        // What would take everything away is only done where it is typed.
+        #expect(await terminal.run("sign-out", "--local").status == 0)
+        #expect(await terminal.run("search", "ad", "--all", "--limit", "2").status == 2)
+    }
+
+    @Test func `a variable of sign-in gives way to what is typed`() async throws {
+        let terminal = try await Terminal()
+        terminal.set("LODGE_USERNAME", "ada")
+        let signIn = await terminal.run("sign-in", "--no-browser", "--timeout", "0.05")
+        #expect(signIn.status == 4 && signIn.errors.contains("/authorize?"), "\(signIn.errors)")
+    }
+
+    @Test func `a parameter of one's own reaches the provider`() async throws {
+        let terminal = try await Terminal()
+        terminal.person(.walksAway)
+        let words = ["sign-in", "--no-browser", "--timeout", "0.05", "--param", "audience=https://api.example/a b"]
+        let shown = await terminal.run(words: words)
+        #expect(shown.errors.contains("audience=https%3A%2F%2Fapi.example%2Fa%20b"), "\(shown.errors)")
+        #expect(await terminal.run("sign-in", "--param", "audience").status == 2)
+    }
+
+    @Test(arguments: [
+        (["--claims", "{"], "--claims"), (["--claims", "[]"], "--claims"), (["--scope", "Mail.Réad"], "--scope"),
+        (["--scope", "a\"b"], "--scope"), (["--param", "state=1"], "--param"), (["--param", "scope=a"], "--scope"),
+        (["--param", "prompt=none", "--prompt", "login"], "--prompt"), (["--param", "max_age=soon"], "max_age"),
+    ])
+    func `what is wrong with an option of sign-in is told before anything is asked`(
+        words: [String], option: String
+    ) async throws {
+        let terminal = try await Terminal()
+        let answer = await terminal.run(words: ["sign-in"] + words)
+        #expect(answer.status == 2 && answer.errors.contains(option), "\(answer.errors)")
+        #expect(answer.errors.contains("\nhint: ") && terminal.provider.log().isEmpty)
+    }
+
+    @Test func `a scope that cannot be sent is the command line's fault`() async throws {
+        let terminal = try await signedIn()
+        for words in [["token"], ["request", "GET", "/me"]] {
+            let answer = await terminal.run(words: words + ["--scope", "ä"])
+            #expect(answer.status == 2 && answer.errors.contains("--scope"), "\(answer.errors)")
+        }
+        #expect(await terminal.run("sign-in", "--claims", "{\"id_token\": {\"email\": null}}").status == 0)
+    }
+
+    @Test func `sign-out ends the browser's session where it is asked to`() async throws {
+        let terminal = try await signedIn()
+        let out = await terminal.run("sign-out", "--browser", "-o", "json")
+        #expect(out.status == 0, "\(out.errors)")
+        let part = try JSONValue(parsing: out.output).array?.first?.object
+        #expect(part?["removed"] == true && part?["browserSession"] != "skipped")
+    }
+
+    @Test func `header and exec renew, and ask for a scope`() async throws {
+        let terminal = try await signedIn()
+        let header = await terminal.run("header", "--scope", "User.Read")
+        #expect(header.status == 0 && header.output.hasPrefix("Authorization: Bearer "), "\(header.errors)")
+        let before = await terminal.run("token").output
+        var given = ""
+        terminal.replacement = { _, environment in
+            given = environment["OAUTH2_ACCESS_TOKEN"] ?? ""
+            return ENOENT
+        }
+        #expect(await terminal.run("exec", "--refresh", "--scope", "User.Read", "--", "true").status == 127)
+        #expect(!given.isEmpty && given + "\n" != before)
+    }
+
+    @Test func `the secret of a new type stands in a file`() async throws {
+        let terminal = try await Terminal()
+        let file = terminal.folder.appending(path: "secret")
+        try "s3cret".write(to: file, atomically: true, encoding: .utf8)
+        let added = await terminal.run(
+            "providers", "add", "own", "--issuer", "\(terminal.provider.issuer)", "--client-id", "x",
+            "--client-secret-file", file.path)
+        #expect(added.status == 0, "\(added.errors)")
+        let text = try String(contentsOf: terminal.settings, encoding: .utf8)
+        #expect(text.contains("secret") && !text.contains("s3cret"))
+    }
+
+    @Test func `config path prints the path and nothing else`() async throws {
+        let terminal = try await Terminal()
+        let path = await terminal.run("config", "path")
+        #expect(path.status == 0 && path.output == terminal.settings.path + "\n" && path.errors.isEmpty)
+    }
+
+    @Test func `the global options do what they say`() async throws {
+        let terminal = try await signedIn()
+        let elsewhere = terminal.folder.appending(path: "elsewhere").path
+        #expect(await terminal.run("accounts", "--store", elsewhere).status == 3)
+        #expect(
+            await terminal.run("--store=\(terminal.store.path)", "accounts", "--no-color", "--no-pager").status == 0)
+        let file = await terminal.run("me", "--ca-file", "/nonexistent.pem")
+        #expect(file.status == 8 && file.errors.contains("hint:"), "\(file.errors)")
+        #expect(await terminal.run("status", "--verbose").status == 0)
+        terminal.set("CLICOLOR_FORCE", "1")
+        #expect(await terminal.run("accounts").output.contains("\u{1B}[1m"))
+        #expect(await terminal.run("accounts", "--no-color").output.contains("\u{1B}") == false)
+        terminal.set("NO_COLOR", "1")
+        #expect(await terminal.run("accounts").output.contains("\u{1B}") == false)
+    }
+
+    @Test func `help is the same by each way to ask for it, and ends with a line break`() async throws {
+        let terminal = try await Terminal()
+        let help = await terminal.run("help", "search")
+        #expect(help.status == 0 && help.output.hasPrefix("Find people.\n") && help.errors.isEmpty)
+        #expect(help.output.hasSuffix("lodge help options\n") && !help.output.hasSuffix("\n\n"))
+        #expect(await terminal.run("search", "--help").output == help.output)
+        #expect(await terminal.run("-h", "search", "--limit", "wrong").output == help.output)
+        #expect(await terminal.run().output == (await terminal.run("--help")).output)
+        for page in HelpPage.allCases {
+            #expect(await terminal.run("help", page.rawValue).output.hasPrefix(page.summary + "\n"))
+        }
+        let wrong = await terminal.run("help", "exit-status")
+        #expect(wrong.status == 2 && wrong.errors.contains("did you mean lodge help exit-statuses?"))
+        #expect(await terminal.run("--version").output == "lodge \(Lodge.version)\n")
+    }
+
+    @Test func `serve serves as it is told until it is interrupted`() async throws {
+        let terminal = try await Terminal()
+        let file = terminal.folder.appending(path: "port")
+        let serving = Task {
+            await terminal.run(
+                "serve", "--port", "0", "--users", "7", "--port-file", file.path, "--token-lifetime", "60", "--quota",
+                "100000", "--fault", "directory-503:1", "--log")
+        }
+        var port = ""
+        let deadline = ContinuousClock.now + .seconds(60)
+        while port.isEmpty, ContinuousClock.now < deadline {
+            await Task.yield()
+            port = ((try? String(contentsOf: file, encoding: .utf8)) ?? "").trimmingCharacters(
+                in: .whitespacesAndNewlines)
+        }
+        let address = try #require(URL(string: "http://127.0.0.1:\(port)/.well-known/openid-configuration"))
+        let answer = try await CurlTransport(userAgent: "a test").send(HTTPRequest(.get, address))
+        #expect(answer.status == 200)
+        serving.cancel()
+        let served = await serving.value
+        #expect(served.status == 0 && served.output == "http://127.0.0.1:\(port)\n", "\(served)")
+        #expect(served.errors.contains("7 invented people") && served.errors.hasSuffix("Stopped.\n"))
+        #expect(served.errors.contains("GET /.well-known/openid-configuration 200"))
+        let wrong = await terminal.run("serve", "--fault", "nix")
+        #expect(wrong.status == 2)
+        #expect(await terminal.run("serve", "--port", "70000").status == 2)
+    }
+}

@@ -1,0 +1,100 @@
+import Foundation
+import LocalProvider
+import StrictJSON
+import Testing
+
+@testable import lodge
+
+/// `search`, `show`, `lookup` and `me` where the account type has a directory of another kind.
+@MainActor @Suite struct OtherDirectoryTests {
+    private func signedIn(_ directory: String, _ path: String) async throws -> Terminal {
+        let terminal = try await Terminal()
+        try terminal.write(
+            settings: """
+                {"types": {"local": {"issuer": "\(terminal.provider.issuer)", "clientId": "lodge",
+                "redirectUri": "http://127.0.0.1/callback", "directory": "\(directory)",
+                "directoryBase": "\(terminal.provider.issuer)\(path)",
+                "scopes": ["openid", "profile", "offline_access", "User.Read", "User.ReadBasic.All"]}}}
+                """)
+        let answer = await terminal.run("sign-in")
+        #expect(answer.status == 0, "\(answer.errors)")
+        return terminal
+    }
+
+    @Test func `a SCIM directory is searched, explained and looked up`() async throws {
+        let terminal = try await signedIn("scim", "/scim/v2")
+        let found = await terminal.run("search", "ada")
+        #expect(found.status == 0, "\(found.errors)")
+        #expect(found.output.contains("Ada Lovelace\tada@contoso.example\t"))
+        let several = await terminal.run(
+            "search", "--surname", "O'Brien", "--any", "--given-name", "ada", "-o", "jsonl")
+        #expect(several.status == 0 && several.lines.count >= 2, "\(several.errors)")
+        let first = try #require(try JSONValue(parsing: several.lines.first ?? "").object)
+        #expect(first["userPrincipalName"] != nil && first["userName"] == nil)
+
+        let explained = await terminal.run("search", "ada", "--order", "surname:desc", "--explain")
+        #expect(explained.status == 0, "\(explained.errors)")
+        #expect(
+            explained.lines[0].hasPrefix("GET \(terminal.provider.issuer)/scim/v2/Users?filter=name.givenName%20sw"))
+        #expect(explained.lines[0].contains("&sortBy=name.familyName&sortOrder=descending"))
+        #expect(explained.lines[1] == "Accept: application/scim+json")
+        #expect(explained.output.contains("Bearer ***"))
+
+        let counted = await terminal.run("search", "ada", "--count")
+        #expect(counted.errors.contains(" in all."))
+        let shown = await terminal.run("show", "ada@contoso.example", "--manager", "--groups")
+        #expect(shown.status == 0 && shown.output.contains("Ada Lovelace"), "\(shown.errors)")
+        let looked = await terminal.run("lookup", input: "ada@contoso.example\nnobody@contoso.example\n")
+        #expect(looked.status == 3 && looked.output.contains("Ada Lovelace"))
+        #expect(looked.errors.contains("Nobody is found for nobody@contoso.example."))
+        let nobody = await terminal.run("search", "zzzz")
+        #expect(nobody.status == 3)
+        #expect(nobody.errors.contains("The search was: name.givenName sw \"zzzz\""))
+        #expect(await terminal.run("me").errors.contains("the directory does not offer this"))
+        let refused = await terminal.run("search", "--office", "18")
+        #expect(refused.status == 2 && refused.errors.contains("SCIM has no attribute for \"officeLocation\""))
+    }
+
+    @Test func `a Google directory is searched, explained and looked up`() async throws {
+        let terminal = try await signedIn("google", "/admin/directory/v1")
+        let found = await terminal.run("search", "ada")
+        #expect(found.status == 0, "\(found.errors)")
+        #expect(found.output.contains("Ada Lovelace\tada@contoso.example\t"))
+        let quoted = await terminal.run("search", "--surname", "O'Brien", "-o", "json")
+        #expect(quoted.status == 0 && quoted.output.contains("O'Brien"), "\(quoted.errors)")
+        let explained = await terminal.run("search", "ada", "--explain")
+        #expect(
+            explained.lines[0] == "GET \(terminal.provider.issuer)/admin/directory/v1/users?customer=my_customer"
+                + "&query=givenName%3A%27ada%27%2A&maxResults=100")
+        #expect(explained.lines.last == "Permission: https://www.googleapis.com/auth/admin.directory.user.readonly")
+        #expect(await terminal.run("show", "ada@contoso.example").output.contains("Ada Lovelace"))
+        let looked = await terminal.run("lookup", input: "ada@contoso.example\nnobody@contoso.example\n")
+        #expect(looked.status == 3 && looked.output.contains("Ada Lovelace"))
+        let photo = await terminal.run("show", "ada@contoso.example", "--photo", "none.jpg")
+        #expect(photo.status == 0 && photo.errors.contains("This directory gives no photos."))
+        let me = await terminal.run("me")
+        #expect(me.status == 1 && me.errors.contains("by the mail address"))
+        let refused = await terminal.run("search", "ada", "--surname", "love", "--any")
+        #expect(refused.status == 2 && refused.errors.contains("has no \"or\""))
+        #expect(await terminal.run("search", "ada", "--count").status == 2)
+    }
+
+    private func once(_ name: InjectedErrors.Name) -> InjectedErrors {
+        var faults = InjectedErrors()
+        faults.add(name, count: 1)
+        return faults
+    }
+
+    @Test func `a directory that is turned away says so as Graph's does`() async throws {
+        for (directory, path) in [("scim", "/scim/v2"), ("google", "/admin/directory/v1")] {
+            let terminal = try await signedIn(directory, path)
+            terminal.provider.setFaults(InjectedErrors(.directory403))
+            let denied = await terminal.run("search", "ada")
+            #expect(denied.status == 5, "\(denied.errors)")
+            terminal.provider.setFaults(once(.directory429))
+            #expect(await terminal.run("search", "ada").status == 0)
+            terminal.provider.setFaults(once(.directory401))
+            #expect(await terminal.run("search", "ada").status == 0)
+        }
+    }
+}

@@ -1,0 +1,76 @@
+import Foundation
+import Testing
+
+@testable import lodge
+
+/// Servers that know names and passwords only, and what a provider says about a token.
+@MainActor @Suite struct PasswordTests {
+    private func terminal(_ keys: String, _ provider: ScriptedProvider) async throws -> Terminal {
+        provider.describe(#", "introspection_endpoint": "ISSUER/introspect""#)
+        let terminal = try await Terminal()
+        try terminal.write(
+            settings: """
+                {"types": {"old": {"issuer": "\(provider.issuer)", "clientId": "c", "clientSecret": "client-secret-1", "scopes": ["read"],
+                "clientAuthentication": "client_secret_post", "redirectUri": "http://127.0.0.1/callback"\(keys)}}}
+                """)
+        return terminal
+    }
+
+    private static let answer =
+        #"{"access_token": "token-1", "token_type": "Bearer", "expires_in": 3600, "refresh_token": "refresh-1"}"#
+
+    @Test func `a name and the password of standard input sign in where the settings allow it`() async throws {
+        let provider = try ScriptedProvider()
+        let terminal = try await terminal(#", "allowsPasswordGrant": true"#, provider)
+        provider.answer("/token", Self.answer)
+        let signedIn = await terminal.run("sign-in", "old", "--username", "ada", input: "pass word\n")
+        #expect(signedIn.status == 0, "\(signedIn.errors)")
+        #expect(signedIn.errors.hasPrefix("Signed in to old as ") && !signedIn.errors.contains("pass word"))
+        let form = String(decoding: try #require(provider.requests("/token").first).body, as: UTF8.self)
+        #expect(
+            form.contains("grant_type=password&username=ada&password=pass+word")
+                || form.contains("password=pass%20word"))
+        #expect(await terminal.run("token").output == "token-1\n")
+    }
+
+    @Test func `without the setting no password leaves the machine, and the setting is named`() async throws {
+        let provider = try ScriptedProvider()
+        let terminal = try await terminal("", provider)
+        let refused = await terminal.run("sign-in", "old", "--username", "ada", input: "pass word\n")
+        #expect(refused.status == 8)
+        #expect(refused.errors.contains("allowsPasswordGrant") && !refused.errors.contains("pass word"))
+        #expect(provider.requests("/token").isEmpty)
+    }
+
+    @Test func `no password and two ways at once are wrong usage`() async throws {
+        let provider = try ScriptedProvider()
+        let terminal = try await terminal(#", "allowsPasswordGrant": true"#, provider)
+        let empty = await terminal.run("sign-in", "old", "--username", "ada")
+        #expect(empty.status == 2 && empty.errors.contains("standard input is empty"))
+        let both = await terminal.run("sign-in", "old", "--username", "ada", "--device", input: "p\n")
+        #expect(both.status == 2 && both.errors.contains("--device and --username exclude each other"))
+        #expect(provider.requests("/token").isEmpty)
+    }
+
+    @Test func `token --introspect prints what the provider says, and of a dead token only that it is dead`()
+        async throws
+    {
+        let provider = try ScriptedProvider()
+        let terminal = try await terminal("", provider)
+        #expect(await terminal.run("sign-in", "old", "--with-token", input: Self.answer).status == 0)
+        provider.answer("/introspect", #"{"active": true, "scope": "read", "username": "ada"}"#)
+        let good = await terminal.run("token", "--introspect")
+        #expect(good.status == 0, "\(good.errors)")
+        #expect(good.output == "{\n  \"active\": true,\n  \"scope\": \"read\",\n  \"username\": \"ada\"\n}\n")
+        let form = String(decoding: try #require(provider.requests("/introspect").first).body, as: UTF8.self)
+        #expect(form.contains("token=token-1&token_type_hint=access_token&client_id=c&client_secret=client-secret-1"))
+        provider.answer("/introspect", #"{"active": false, "username": "ada"}"#)
+        #expect(await terminal.run("token", "--introspect").output == "{\n  \"active\": false\n}\n")
+        provider.answer(
+            "/introspect", 401, #"{"error": "invalid_client", "error_description": "token-1 client-secret-1"}"#)
+        let refused = await terminal.run("token", "--introspect")
+        #expect(refused.status == 8, "\(refused.errors)")
+        #expect(!refused.errors.contains("token-1") && !refused.errors.contains("client-secret-1"))
+        #expect(await terminal.run("token", "--introspect", "--expires").status == 2)
+    }
+}

@@ -1,0 +1,185 @@
+import Foundation
+import LocalProvider
+import StrictJSON
+import Testing
+
+@testable import lodge
+
+@MainActor @Suite struct PeopleTests {
+    private func signedIn() async throws -> Terminal {
+        let terminal = try await Terminal()
+        #expect(await terminal.run("sign-in").status == 0)
+        return terminal
+    }
+
+    @Test func `people are listed in every format`() async throws {
+        let terminal = try await signedIn()
+        let lines = await terminal.run("search", "ada", "--output", "jsonl")
+        #expect(lines.status == 0 && !lines.lines.isEmpty)
+        for line in lines.lines {
+            let person = try #require(try JSONValue(parsing: line).object)
+            #expect(person["givenName"]?.string?.lowercased().hasPrefix("ada") == true)
+            #expect(!person.members.contains { $0.name.hasPrefix("@") })
+        }
+        let csv = await terminal.run("search", "ada", "--fields", "displayName,mail,businessPhones", "-o", "csv")
+        #expect(csv.output.hasPrefix("displayName,mail,businessPhones\r\n"))
+        #expect(csv.output.contains("Ada Lovelace,ada@contoso.example,"))
+        let folded = await terminal.run("search", "ada", "--fields", "DISPLAYNAME,mAil", "-o", "csv")
+        #expect(folded.output.contains("DISPLAYNAME,mAil\r\nAda Lovelace,ada@contoso.example\r\n"), "\(folded.output)")
+        let tsv = await terminal.run("search", "ada", "-o", "tsv")
+        #expect(tsv.lines.first?.hasPrefix("id\tdisplayName\t") == true)
+        let cards = await terminal.run("search", "ada", "-o", "vcard")
+        #expect(cards.output.hasPrefix("BEGIN:VCARD\r\nVERSION:4.0\r\nFN:"))
+        #expect(cards.output.contains("EMAIL;TYPE=work:ada@contoso.example\r\n"))
+        #expect(await terminal.run("accounts", "-o", "vcard").status == 2)
+    }
+
+    @Test func `fields of the manager and columns of one's own are shown`() async throws {
+        let terminal = try await signedIn()
+        let table = await terminal.run("search", "ada", "--fields", "displayName,manager.displayName")
+        #expect(table.status == 0, "\(table.errors)")
+        #expect(table.lines.first == "DISPLAYNAME\tMANAGER.DISPLAYNAME")
+    }
+
+    @Test func `a query is explained without an account`() async throws {
+        let terminal = try await Terminal()
+        let explained = await terminal.run("search", "--office", "18", "--order", "displayName:desc", "--explain")
+        #expect(explained.status == 0)
+        #expect(explained.lines[0].hasPrefix("GET http"))
+        #expect(explained.lines[0].contains("$orderby=displayName%20desc"))
+        #expect(explained.output.contains("ConsistencyLevel: eventual\n"))
+        #expect(explained.output.contains("Advanced query: officeLocation takes startsWith only so; sorting"))
+        let words = await terminal.run("search", "--search", "ada love", "--count", "--explain")
+        #expect(words.lines[0].contains("$search=%22displayName%3Aada%20love%22"))
+        #expect(words.lines[0].contains("$count=true"))
+        let refused = await terminal.run("search", "ada", "--order", "mail", "--explain")
+        #expect(refused.status == 2)
+        #expect(refused.errors.contains("the service does not sort by"))
+        #expect(await terminal.run("search", "ada", "--fields", "id,skills").status == 2)
+        #expect(await terminal.run("search").status == 2)
+    }
+
+    @Test func `one person is shown with what is around them`() async throws {
+        let terminal = try await signedIn()
+        let show = await terminal.run("show", "ada@contoso.example", "--manager", "--reports", "--groups")
+        #expect(show.status == 0, "\(show.errors)")
+        #expect(show.lines.contains { $0.hasPrefix("Manager\t") })
+        #expect(show.lines.contains { $0.hasPrefix("Reports\t") })
+        let json = await terminal.run("show", "ada@contoso.example", "--manager", "-o", "json")
+        #expect(try JSONValue(parsing: json.output).object?["manager"] != nil)
+        let csv = await terminal.run("show", "ada@contoso.example", "--fields", "displayName,mail", "-o", "csv")
+        #expect(csv.output == "displayName,mail\r\nAda Lovelace,ada@contoso.example\r\n")
+        #expect(await terminal.run("show", "nobody@contoso.example", "--manager").status == 3)
+    }
+
+    @Test func `many names are looked up in their order, unknown ones told`() async throws {
+        let terminal = try await signedIn()
+        let file = terminal.folder.appending(path: "names.txt")
+        try "li.ming@contoso.example\r\n\n  nobody@contoso.example \nada@contoso.example".write(
+            to: file, atomically: true, encoding: .utf8)
+        let found = await terminal.run("lookup", file.path, "--fields", "mail", "-o", "csv")
+        #expect(found.status == 3)
+        #expect(found.output == "mail\r\nli.ming@contoso.example\r\nada@contoso.example\r\n")
+        #expect(found.errors == "Nobody is found for nobody@contoso.example.\n")
+        let missing = await terminal.run("lookup", file.path + ".none")
+        #expect(missing.status == 2 && missing.errors.contains("hint:"))
+    }
+
+    @Test func `a name that fails keeps no other from being told`() async throws {
+        let terminal = try await signedIn()
+        var faults = InjectedErrors()
+        try faults.add(parsing: "directory-batch-429")
+        terminal.provider.setFaults(faults)
+        // The first of each batch is refused: of the names, and of the mail addresses asked for where there is no such name.
+        var names = terminal.provider.people.prefix(22).map(\.id)
+        names[1] = "nobody@contoso.example"
+        names[2] = "noone@contoso.example"
+        let refused = [0, 1, 20]
+        let input = names.dropLast().joined(separator: "\n")
+        let found = await terminal.run("lookup", "-o", "csv", "--fields", "id", input: input)
+        #expect(found.status == 6, "\(found)")
+        #expect(found.output == (["id"] + names[3..<20]).map { $0 + "\r\n" }.joined())
+        let told = found.errors.split(separator: "\n").filter { !$0.hasPrefix("hint: ") }
+        for index in refused { #expect(told.contains { $0.hasPrefix("lodge: \(names[index]): ") }, "\(told)") }
+        #expect(told.contains("Nobody is found for noone@contoso.example."), "\(told)")
+        let quiet = await terminal.run("lookup", "--quiet", input: input)
+        #expect(quiet.status == 6 && !quiet.errors.contains("noone"))
+        for index in refused { #expect(quiet.errors.contains("lodge: \(names[index]): "), "\(quiet.errors)") }
+        let json = await terminal.run("lookup", "-o", "json", input: input)
+        let statuses = try json.errors.split(separator: "\n").map {
+            try JSONValue(parsing: String($0)).object?["error"]?.object?["status"]?.number?.int64
+        }
+        #expect(json.status == 6 && statuses == [6, 6, 3, 6], "\(json.errors)")
+    }
+
+    @Test func `everybody is listed when they are asked for by name`() async throws {
+        let terminal = try await signedIn()
+        let all = await terminal.run("search", "--all", "--fields", "id", "-o", "jsonl")
+        #expect(all.status == 0 && Set(all.lines).count == terminal.provider.peopleCount, "\(all.errors)")
+    }
+
+    @Test func `the number alone is printed without reading anybody`() async throws {
+        let terminal = try await signedIn()
+        let people = terminal.provider.people.filter { $0.surname?.lowercased().hasPrefix("o'") ?? false }
+        let number = await terminal.run("search", "--surname", "O'", "--count", "--limit", "0")
+        #expect(number.status == 0 && number.output == "\(people.count)\n", "\(number.errors)")
+        let log = try #require(terminal.provider.log().last)
+        #expect(log.path.hasSuffix("/users/$count"))
+        let everybody = await terminal.run("search", "--count", "--limit", "0", "-o", "json")
+        #expect(everybody.output == "\(terminal.provider.peopleCount)\n")
+        let nobody = await terminal.run("search", "Zebulon", "--count", "--limit", "0")
+        #expect(nobody.status == 3 && nobody.output == "0\n")
+        let explained = await terminal.run("search", "--surname", "O'", "--count", "--limit", "0", "--explain")
+        #expect(explained.lines[0].hasSuffix("/users/$count?$filter=startswith%28surname%2C%27O%27%27%27%29"))
+        #expect(
+            explained.lines.contains("Accept: text/plain") && explained.lines.contains("ConsistencyLevel: eventual"))
+    }
+
+    @Test func `the managers up to the top are shown`() async throws {
+        let terminal = try await signedIn()
+        let person = terminal.provider.people[70]
+        let shown = await terminal.run("show", person.userPrincipalName, "--chain")
+        #expect(shown.status == 0, "\(shown.errors)")
+        let managers = try #require(shown.lines.first { $0.hasPrefix("Managers\t") })
+        #expect(managers.hasSuffix("Ada Lovelace") || shown.output.contains("Ada Lovelace"))
+        let json = try JSONValue(parsing: await terminal.run("show", person.id, "--chain", "-o", "json").output)
+        #expect(json.object?["manager"]?.object?["manager"]?.object?["displayName"]?.string != nil)
+        let top = await terminal.run("show", "ada@contoso.example", "--chain")
+        #expect(top.status == 0 && top.errors == "There is no manager.\n")
+        #expect(await terminal.run("show", "ada@contoso.example", "--chain", "--offline").status == 2)
+    }
+
+    @Test func `nobody waits for the next name`() async throws {
+        let terminal = try await signedIn()
+        let path = terminal.folder.appending(path: "names").path
+        try #require(mkfifo(path, 0o600) == 0)
+        // Read too, so that opening it waits for nobody.
+        let file = open(path, O_RDWR | O_CLOEXEC)
+        try #require(file >= 0)
+        let before = terminal.provider.log().count
+        _ = write(file, "ada@contoso.example\n\n", 21)
+        let lookup = Task { await terminal.run("lookup", path, "-o", "csv", "--fields", "mail") }
+        let end = ContinuousClock.now + .seconds(30)
+        while terminal.provider.log().count == before, ContinuousClock.now < end { await Task.yield() }
+        #expect(terminal.provider.log().count > before, "the first name is asked for before the second is there")
+        _ = write(file, "nobody@contoso.example\nada@contoso.example\n", 43)
+        close(file)
+        let found = await lookup.value
+        #expect(found.status == 3 && found.output == "mail\r\nada@contoso.example\r\nada@contoso.example\r\n")
+    }
+
+    @Test func `names are looked up as they come, and a line without end is refused`() async throws {
+        let terminal = try await signedIn()
+        let names = (0..<300).map { terminal.provider.people[$0 % 50].id }
+        let found = await terminal.run(
+            "lookup", "-o", "csv", "--fields", "id", input: "\u{FEFF}" + names.joined(separator: " \r\n") + "\n\n")
+        #expect(found.status == 0 && found.output == (["id"] + names).map { $0 + "\r\n" }.joined())
+        #expect(await terminal.run("lookup", input: " \n\r\n").status == 2)
+        let file = terminal.folder.appending(path: "long.txt")
+        try ("ada@contoso.example\n" + String(repeating: "a", count: 200_000)).write(
+            to: file, atomically: true, encoding: .utf8)
+        let long = await terminal.run("lookup", file.path, "--fields", "mail", "-o", "csv")
+        #expect(long.status == 2 && long.errors.contains("is too long"), "\(long.errors)")
+        #expect(await terminal.run("lookup", terminal.folder.path).status == 2)
+    }
+}

@@ -1,0 +1,162 @@
+import Foundation
+import LocalProvider
+import OAuth2AccountStore
+import StrictJSON
+import Testing
+
+@testable import lodge
+
+/// Where settings and accounts are looked for, and that a look makes neither.
+@MainActor @Suite struct PlaceTests {
+    // MARK: Without a home
+
+    @Test(arguments: [nil, "", "relative/home"])
+    func `without an absolute HOME there is no settings file of one's own`(home: String?) async throws {
+        let terminal = try await Terminal()
+        terminal.set("LODGE_SETTINGS", nil)
+        terminal.set("HOME", home)
+        let words = "HOME is not set to an absolute path"
+        let path = await terminal.run("config", "path")
+        #expect(path.status == 8 && path.output.isEmpty && path.errors.contains(words), "\(path)")
+        #expect(path.errors.contains("hint: ") && path.errors.contains("--settings"))
+        let add = await terminal.run("providers", "add", "mine", "--issuer", "http://127.0.0.1:1", "--client-id", "c")
+        #expect(add.status == 8 && add.errors.contains(words), "\(add)")
+        let remove = await terminal.run("providers", "remove", "mine")
+        #expect(remove.status == 8 && remove.errors.contains(words), "\(remove)")
+        let me = await terminal.run("me")
+        #expect(me.status == 8 && me.errors.contains(words), "\(me)")
+        // What needs no settings file works as before.
+        #expect(await terminal.run("providers").status == 0)
+        let list = await terminal.run("config", "list")
+        #expect(list.status == 0 && list.output.contains("settings\t\t\(words)"), "\(list)")
+        for place in [".config", "relative"] { #expect(!FileManager.default.fileExists(atPath: place)) }
+    }
+
+    // MARK: Without a store
+
+    @Test func `a look makes no store where there is none`() async throws {
+        let terminal = try await Terminal()
+        for (words, status) in [
+            (["doctor", "--offline"], 0), (["accounts"], 3), (["accounts", "show", "nobody"], 3), (["status"], 0),
+            (["token"], 4), (["me"], 4), (["accounts", "use", "ada"], 3), (["sign-out"], 4),
+            (["accounts", "export"], 2),
+            (["accounts", "remove", "ada"], 3), (["header"], 4), (["request", "GET", "/me"], 4),
+            (["query", "ada"], 4), (["sync"], 4), (["lookup"], 4),
+        ] as [([String], Int32)] {
+            let answer = await terminal.run(words: words, input: "ada")
+            #expect(!FileManager.default.fileExists(atPath: terminal.store.path), "\(words)")
+            #expect(answer.status == status, "\(words): \(answer)")
+        }
+        let doctor = await terminal.run("doctor", "--offline")
+        #expect(doctor.output.contains("no store yet") && doctor.output.contains(terminal.store.path), "\(doctor)")
+        let status = await terminal.run("status")
+        #expect(status.output.contains("\(terminal.store.path)/accounts.sqlite"), "\(status.output)")
+        #expect(await terminal.run("sign-in").status == 0)
+        #expect(await terminal.run("status").status == 0)
+        #expect(await terminal.run("doctor", "--offline").errors == "All is well.\n")
+    }
+
+    @Test func `what keeps a store from being made is found by doctor all the same`() async throws {
+        let terminal = try await Terminal()
+        try "a file".write(to: terminal.store, atomically: true, encoding: .utf8)
+        let file = await terminal.run("doctor", "--offline")
+        #expect(file.status == 9 && file.output.contains("not a directory"), "\(file.output)")
+        terminal.set("LODGE_STORE", nil)
+        terminal.set("HOME", nil)
+        let nowhere = await terminal.run("doctor", "--offline")
+        #expect(nowhere.status == 9 && nowhere.output.contains("HOME is not set"), "\(nowhere.output)")
+        #expect(await terminal.run("token").status == 9)
+    }
+
+    // MARK: Hints
+
+    @Test func `a hint leads to the store and the settings that were typed`() async throws {
+        let terminal = try await Terminal()
+        let store = terminal.folder.appending(path: "other").path
+        let settings = terminal.settings.path
+        terminal.set("LODGE_SETTINGS", nil)
+        let me = await terminal.run("me", "--store", store, "--settings", settings)
+        #expect(
+            me.errors.contains("hint: lodge sign-in --store=\(store) --settings=\(settings) local\n"),
+            "\(me.errors)")
+        let status = await terminal.run("status", "--store", store, "--settings", settings)
+        #expect(
+            status.errors.contains("To sign in: lodge sign-in --store=\(store) --settings=\(settings)\n"),
+            "\(status.errors)")
+        terminal.set("LODGE_SETTINGS", settings)
+        #expect(await terminal.run("sign-in", "--store", store).status == 0)
+        terminal.set("LODGE_KEY_CUSTODY", "passphrase")
+        let custody = await terminal.run("--store", store, "status")
+        #expect(
+            custody.status == 9
+                && custody.errors.contains("lodge config set --store=\(store) key-custody passphrase"),
+            "\(custody.errors)")
+        terminal.set("LODGE_KEY_CUSTODY", nil)
+        let nobody = await terminal.run("--store", store, "accounts", "show", "nobody")
+        #expect(nobody.errors.contains("hint: lodge accounts --store=\(store)\n"), "\(nobody.errors)")
+        // Without an option there is nothing to repeat.
+        #expect(await terminal.run("me").errors.contains("hint: lodge sign-in local\n"))
+    }
+
+    @Test(arguments: [
+        (
+            "lodge accounts remove a1 and lodge sign-in graph",
+            "lodge accounts remove --store=/s a1 and lodge sign-in --store=/s graph"
+        ),
+        ("choose another directory with --store", "choose another directory with --store"),
+        ("lodge help sign-in", "lodge help sign-in"),
+        (
+            "lodge sync --forget, then lodge sync",
+            "lodge sync --store=/s --forget, then lodge sync --store=/s"
+        ),
+        (
+            "to move it: lodge config set key-custody passphrase; or ask for key-file",
+            "to move it: lodge config set --store=/s key-custody passphrase; or ask for key-file"
+        ),
+        ("try again; if it stays: lodge doctor", "try again; if it stays: lodge doctor --store=/s"),
+        ("echo ada@contoso.com | lodge lookup", "echo ada@contoso.com | lodge lookup --store=/s"),
+    ])
+    func `the store stands behind the words of each command`(hint: String, expected: String) {
+        #expect(TypedPlaces(store: "/s").named(in: hint) == expected)
+    }
+
+    // MARK: Tokens that nothing renews
+
+    @Test func `a refused token that nothing renews needs a sign-in everywhere`() async throws {
+        let terminal = try await Terminal()
+        let added = await terminal.run(
+            "sign-in", "--with-token", input: #"{"access_token": "x", "token_type": "Bearer"}"#)
+        #expect(added.status == 0, "\(added.errors)")
+        // To ask for a new one is not a refusal: what there is stays good.
+        #expect(await terminal.run("token", "--refresh").status == 4)
+        #expect(await terminal.run("token").output == "x\n")
+        #expect(await terminal.run("status").status == 0)
+        #expect(await terminal.run("me").status == 4)
+        let status = await terminal.run("status")
+        #expect(status.status == 4 && status.output.contains("sign-in needed"), "\(status.output)")
+        #expect(await terminal.run("doctor", "--offline").status == 4)
+        let token = await terminal.run("token")
+        #expect(token.status == 4 && token.output.isEmpty)
+        #expect(await terminal.run("sign-in").status == 0)
+        #expect(await terminal.run("me").status == 0)
+    }
+
+    @Test func `Microsoft's directory is proposed to Microsoft's types only`() async throws {
+        let terminal = try await Terminal()
+        try terminal.write(
+            settings: """
+                {"types": {"local": {"issuer": "\(terminal.provider.issuer)", "clientId": "\(terminal.provider.clientID)",
+                "redirectUri": "http://127.0.0.1/callback", "scopes": ["openid", "profile", "offline_access"]},
+                "entra": {"authority": "https://login.microsoftonline.com/common", "clientId": "c", "scopes": "openid",
+                "redirectUri": "http://127.0.0.1/callback"}}}
+                """)
+        #expect(await terminal.run("sign-in", "local").status == 0)
+        let other = await terminal.run("me")
+        #expect(other.status == 8 && !other.errors.contains("graph.microsoft.com"), "\(other.errors)")
+        #expect(other.errors.contains(#""directory": "scim""#) && other.errors.contains(#""directoryBase""#))
+        let answer = #"{"access_token": "AT", "token_type": "Bearer"}"#
+        #expect(await terminal.run("accounts", "import", "--type", "entra", input: answer).status == 0)
+        let entra = await terminal.run("me", "--type", "entra")
+        #expect(entra.status == 8 && entra.errors.contains("https://graph.microsoft.com/"), "\(entra.errors)")
+    }
+}

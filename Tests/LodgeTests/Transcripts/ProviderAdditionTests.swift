@@ -1,0 +1,278 @@
+import Foundation
+import HTTPTransport
+import LocalProvider
+import OAuth2AccountStore
+import StrictJSON
+import Testing
+
+@testable import lodge
+
+@MainActor @Suite struct ProviderAdditionTests {
+    private func text(_ url: URL) throws -> String { try String(contentsOf: url, encoding: .utf8) }
+
+    private func mode(_ url: URL) throws -> Int {
+        try #require(
+            try FileManager.default.attributesOfItem(atPath: url.path)[.posixPermissions] as? Int)
+    }
+
+    // MARK: add
+
+    @Test func `the first type makes the settings file`() async throws {
+        let terminal = try await Terminal()
+        terminal.set("LODGE_SETTINGS", nil)
+        let file = terminal.folder.appending(path: ".config/lodge/settings.json")
+        let add = await terminal.run(
+            "providers", "add", "mine", "--issuer", "\(terminal.provider.issuer)", "--client-id", "lodge")
+        #expect(add.status == 0, "\(add.errors)")
+        #expect(add.errors == "Added mine to \(file.path). To sign in: lodge sign-in mine\n")
+        #expect(try mode(file) == 0o600)
+        #expect(await terminal.run("sign-in").status == 0)
+        #expect(await terminal.run("status").output.contains("mine"))
+    }
+
+    @Test func `a type is added without touching what people wrote`() async throws {
+        let terminal = try await Terminal()
+        let old = """
+            {
+              // Ours. {"types": {}}
+              "types": {
+                "local": { "issuer": "\(terminal.provider.issuer)", "clientId": "lodge", /* the demo's */
+                           "redirectUri": "http://127.0.0.1/callback" } // the last one
+              },
+              "defaultType": "local" // stays
+            }
+            """
+        try terminal.write(settings: old)
+        let add = await terminal.run(
+            "providers", "add", "company", "--provider", "entra-tenant", "--set", "tenant=contoso.com", "--client-id",
+            "c1", "--scope", "openid User.Read", "--redirect-uri", "http://127.0.0.1:8400/x")
+        #expect(add.status == 0, "\(add.errors)")
+        let new = try text(terminal.settings)
+        for comment in [#"// Ours. {"types": {}}"#, "/* the demo's */", "// the last one", "// stays"] {
+            #expect(new.contains(comment), "\(new)")
+        }
+        let settings = try Settings(contentsOf: terminal.settings)
+        #expect(settings.types.map(\.name) == ["local", "company"] && settings.defaultType == "local")
+        let type = try #require(settings["company"])
+        #expect(type.provider == .authority("https://login.microsoftonline.com/contoso.com"))
+        #expect(type.scope.tokens == ["openid", "User.Read"] && type.redirectURI.text == "http://127.0.0.1:8400/x")
+        let again = await terminal.run("providers", "add", "company", "--provider", "google", "--client-id", "c1")
+        #expect(again.status == 8 && again.errors.contains("expected no type of this name"))
+        #expect(try text(terminal.settings) == new)
+
+        let remove = await terminal.run("providers", "remove", "company")
+        #expect(remove.status == 0, "\(remove.errors)")
+        let back = try text(terminal.settings)
+        #expect(back.contains("// the last one") && back.contains("// stays"))
+        #expect(try Settings(contentsOf: terminal.settings).types.map(\.name) == ["local"])
+    }
+
+    @Test func `the name of a preset is enough to build on it`() async throws {
+        let terminal = try await Terminal()
+        let add = await terminal.run(
+            "providers", "add", "github", "--client-id", "c1", "--client-secret-env", "GITHUB_SECRET", "-o", "json")
+        #expect(add.status == 0, "\(add.errors)")
+        #expect(try JSONValue(parsing: add.output).object?["preset"] == "github")
+        let type = try #require(try Settings(contentsOf: terminal.settings)["github"])
+        #expect(type.preset == "github" && type.clientSecret == .environment("GITHUB_SECRET"))
+        #expect(try mode(terminal.settings) == 0o644, "a place of a secret is no secret")
+    }
+
+    @Test(arguments: [
+        (["add", "mine"], 2, "neither --issuer nor --provider"),
+        (["add", "mine", "--issuer", "https://id.example"], 2, "--client-id was not given"),
+        (["add", "mine", "--provider", "gihtub", "--client-id", "c"], 2, "did you mean github?"),
+        (["add", "mine", "--issuer", "https://id.example", "--client-id", "c", "--register"], 2, "--register"),
+        (
+            ["add", "mine", "--issuer", "https://id.example", "--client-id", "c", "--register-with", "{}"], 2,
+            "--register"
+        ),
+        (["add", "mine", "--issuer", "http://id.example", "--client-id", "c"], 8, "types.mine.issuer"),
+        (["add", "mine", "--provider", "keycloak", "--client-id", "c"], 8, "types.mine.host"),
+        (["add", "mine", "--provider", "gitlab", "--set", "hots=x", "--client-id", "c"], 8, "types.mine.hots"),
+        (["add", "github", "--client-id", "c"], 8, "types.github.clientSecret"),
+        (["add", "a b", "--issuer", "https://id.example", "--client-id", "c"], 8, "names without spaces"),
+        (["remove", "company"], 3, "settings.json does not have it"),
+        (["remove", "github"], 3, "is a preset and stays"),
+    ])
+    func `what is wrong is told, and nothing is written`(words: [String], status: Int32, reason: String) async throws {
+        let terminal = try await Terminal()
+        let old = try text(terminal.settings)
+        let answer = await terminal.run(words: ["providers"] + words)
+        #expect(answer.status == status, "\(answer.errors)")
+        #expect(answer.errors.contains(reason) && answer.errors.contains("\nhint: "), "\(answer.errors)")
+        #expect(try text(terminal.settings) == old)
+    }
+
+    @Test func `a property list and the flat form are left alone`() async throws {
+        let terminal = try await Terminal()
+        let flat =
+            #"{"authority": "https://login.microsoftonline.com/common", "clientId": "a", "redirectUri": "http://localhost/x", "scopes": "openid"}"#
+        try terminal.write(settings: flat)
+        let add = await terminal.run("providers", "add", "gitlab", "--client-id", "c")
+        #expect(add.status == 8 && add.errors.contains("flat form"), "\(add.errors)")
+        #expect(try text(terminal.settings) == flat)
+        terminal.set("LODGE_SETTINGS", nil)
+        let folder = terminal.folder.appending(path: ".config/lodge")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try "<plist/>".write(to: folder.appending(path: "settings.plist"), atomically: true, encoding: .utf8)
+        let shaded = await terminal.run("providers", "add", "gitlab", "--client-id", "c")
+        #expect(shaded.status == 8 && shaded.errors.contains("property lists are not edited here"))
+        #expect(!FileManager.default.fileExists(atPath: folder.appending(path: "settings.json").path))
+    }
+
+    @Test func `a type with accounts is not removed`() async throws {
+        let terminal = try await Terminal()
+        _ = await terminal.run("sign-in")
+        let used = await terminal.run("providers", "remove", "local")
+        #expect(used.status == 1 && used.errors.contains("hint: lodge sign-out --all --type local"))
+        #expect(try Settings(contentsOf: terminal.settings)["local"] != nil)
+        #expect(await terminal.run("sign-out", "--all", "--type", "local").status == 0)
+        #expect(await terminal.run("providers", "remove", "local").status == 0)
+        #expect(!FileManager.default.fileExists(atPath: terminal.settings.path), "nothing was left in it")
+    }
+
+    // MARK: register
+
+    private static let registered = """
+        {"client_id": "s6", "client_secret": "cf136dc3c1fc93f31185e5885805d", "client_secret_expires_at": 0,
+        "redirect_uris": ["http://127.0.0.1/callback"], "token_endpoint_auth_method": "client_secret_post",
+        "scope": "openid profile", "registration_client_uri": "ISSUER/register/s6",
+        "registration_access_token": "reg-23410913-abewfq.123483"}
+        """
+    private static let secrets = ["cf136dc3c1fc93f31185e5885805d", "reg-23410913-abewfq.123483"]
+
+    private func files(_ folder: URL) throws -> [URL] {
+        try FileManager.default.subpathsOfDirectory(atPath: folder.path).map { folder.appending(path: $0) }
+    }
+
+    @Test func `a client is registered, kept and deleted again`() async throws {
+        let terminal = try await Terminal()
+        let provider = try ScriptedProvider()
+        provider.describe()
+        provider.answer("/register", 201, Self.registered)
+        provider.answer("DELETE /register/s6", 204, "")
+        let add = await terminal.run(
+            "providers", "add", "company", "--issuer", provider.issuer, "--register", "--register-with",
+            #"{"client_confidential": false, "contacts": ["ada@x.example"]}"#, "--debug")
+        #expect(add.status == 0, "\(add.errors)")
+        #expect(add.errors.contains("Registered the client s6 at \(provider.issuer).\n"))
+        #expect(add.errors.contains("The provider did not register the scopes offline_access.\n"))
+        let request = try #require(provider.requests("/register").first)
+        let asked = try #require(try JSONValue(parsing: request.body).object)
+        #expect(asked["redirect_uris"] == ["http://127.0.0.1/callback"] && asked["application_type"] == "native")
+        #expect(asked["scope"] == "openid profile offline_access" && asked["client_confidential"] == false)
+        #expect(request.fields["Authorization"] == nil)
+
+        let type = try #require(try Settings(contentsOf: terminal.settings)["company"])
+        #expect(type.clientID == "s6" && type.clientAuthentication == .clientSecretPost)
+        #expect(try mode(terminal.settings) == 0o600)
+        for secret in Self.secrets { #expect(!add.errors.contains(secret) && !add.output.contains(secret)) }
+        // The token that can delete the client is nowhere to be read.
+        for file in try files(terminal.folder) where !file.hasDirectoryPath {
+            let bytes = (try? Data(contentsOf: file)) ?? Data()
+            #expect(bytes.range(of: Data("reg-23410913".utf8)) == nil, "\(file.path)")
+        }
+
+        let remove = await terminal.run("providers", "remove", "company", "--debug")
+        #expect(remove.status == 0, "\(remove.errors)")
+        #expect(remove.errors.contains("Deleted the client s6 at \(provider.issuer).\n"))
+        let deletion = try #require(provider.requests("/register/s6").first)
+        #expect(deletion.method == .delete && deletion.fields["Authorization"] == "Bearer reg-23410913-abewfq.123483")
+        for secret in Self.secrets { #expect(!remove.errors.contains(secret)) }
+        #expect(try Settings(contentsOf: terminal.settings).types.map(\.name) == ["local"])
+    }
+
+    @Test func `an initial access token and a public client`() async throws {
+        let terminal = try await Terminal()
+        let provider = try ScriptedProvider()
+        provider.describe()
+        // As Glewlwyd does: 200 in place of 201.
+        provider.answer("/register", 200, #"{"client_id": "p1", "token_endpoint_auth_method": "none"}"#)
+        let token = terminal.folder.appending(path: "token")
+        try "initial-token\n".write(to: token, atomically: true, encoding: .utf8)
+        let add = await terminal.run(
+            "providers", "add", "mine", "--provider", "glewlwyd", "--issuer", provider.issuer, "--register",
+            "--registration-token-file", token.path)
+        #expect(add.status == 0, "\(add.errors)")
+        let request = try #require(provider.requests("/register").first)
+        #expect(request.fields["Authorization"] == "Bearer initial-token")
+        #expect(try JSONValue(parsing: request.body).object?["client_confidential"] == false)
+        let type = try #require(try Settings(contentsOf: terminal.settings)["mine"])
+        #expect(type.clientID == "p1" && type.clientSecret == nil)
+        let remove = await terminal.run("providers", "remove", "mine")
+        #expect(remove.status == 0 && remove.errors.contains("offers no deletion"), "\(remove.errors)")
+    }
+
+    @Test(arguments: [
+        (
+            400, #"{"error": "invalid_redirect_uri", "error_description": "no loopback here"}"#, 1, "no loopback here",
+            "--redirect-uri"
+        ),
+        (400, #"{"error": "invalid_client_metadata"}"#, 1, "invalid_client_metadata", "--register-with"),
+        (401, "", 5, "HTTP status 401", "--registration-token-file"), (503, "", 6, "HTTP status 503", "--client-id"),
+        (201, "{}", 1, "no client_id", "--client-id"),
+        (201, #"{"client_id": "s6", "client_secret": "x"}"#, 1, "client_secret_expires_at", "--client-id"),
+        (
+            201, #"{"client_id": "s6", "token_endpoint_auth_method": "tls_client_auth"}"#, 1, "tls_client_auth",
+            "--register-with"
+        ),
+    ])
+    func `a refused registration changes nothing`(
+        answer: Int, body: String, status: Int32, reason: String, hint: String
+    ) async throws {
+        let terminal = try await Terminal()
+        let old = try text(terminal.settings)
+        let provider = try ScriptedProvider()
+        provider.describe()
+        provider.answer("/register", answer, body)
+        let add = await terminal.run("providers", "add", "company", "--issuer", provider.issuer, "--register")
+        #expect(add.status == status, "\(add.errors)")
+        let error = add.errors.split(separator: "\n", maxSplits: 1).map(String.init)
+        #expect(error[0].contains(reason) && error[1].contains(hint), "\(add.errors)")
+        #expect(try text(terminal.settings) == old)
+    }
+
+    @Test func `a client whose type cannot be kept is deleted again`() async throws {
+        let terminal = try await Terminal()
+        let provider = try ScriptedProvider()
+        provider.describe()
+        provider.answer("/register", 201, Self.registered)
+        provider.answer("DELETE /register/s6", 204, "")
+        // A store that cannot be opened.
+        terminal.set("LODGE_STORE", terminal.settings.path)
+        let old = try text(terminal.settings)
+        let add = await terminal.run("providers", "add", "company", "--issuer", provider.issuer, "--register")
+        #expect(add.status == 9, "\(add.errors)")
+        #expect(add.errors.contains("has been deleted again"))
+        #expect(provider.requests("/register/s6").map(\.method) == [.delete])
+        #expect(try text(terminal.settings) == old)
+    }
+
+    @Test(arguments: [(204, 0), (200, 0), (401, 0), (404, 0), (403, 5), (503, 6), (500, 6), (302, 1)])
+    func `a type stays until its client is gone at the provider`(answer: Int, status: Int32) async throws {
+        let terminal = try await Terminal()
+        let provider = try ScriptedProvider()
+        provider.describe()
+        provider.answer("/register", 201, Self.registered)
+        #expect(
+            await terminal.run("providers", "add", "company", "--issuer", provider.issuer, "--register").status == 0)
+        provider.answer("DELETE /register/s6", answer, "")
+        let remove = await terminal.run("providers", "remove", "company")
+        #expect(remove.status == status, "\(remove.errors)")
+        #expect((try Settings(contentsOf: terminal.settings)["company"] == nil) == (status == 0))
+        if status != 0 {
+            #expect(remove.errors.contains("--local"))
+            let local = await terminal.run("providers", "remove", "company", "--local")
+            #expect(local.status == 0 && local.errors.contains("stays registered"), "\(local.errors)")
+        }
+    }
+
+    @Test func `a provider without registration is told before anything is made`() async throws {
+        let terminal = try await Terminal()
+        let add = await terminal.run(
+            "providers", "add", "company", "--issuer", "\(terminal.provider.issuer)", "--register")
+        #expect(add.status == 8 && add.errors.contains("does not offer client registration"))
+        #expect(add.errors.contains("--client-id"))
+    }
+}

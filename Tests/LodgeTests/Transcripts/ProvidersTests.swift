@@ -1,0 +1,186 @@
+import Foundation
+import LocalProvider
+import OAuth2AccountStore
+import StrictJSON
+import Testing
+
+@testable import lodge
+
+@MainActor @Suite struct ProvidersTests {
+    /// The lines of a table as cells, by their first one.
+    private func rows(_ transcript: Terminal.Transcript) -> [String: [String]] {
+        transcript.lines.map { $0.split(separator: "\t", omittingEmptySubsequences: false).map(String.init) }
+            .reduce(into: [:]) { $0[$1[0]] = $1 }
+    }
+
+    // MARK: list and show
+
+    @Test func `the settings' types come first, then the presets with what they need`() async throws {
+        let terminal = try await Terminal()
+        let list = await terminal.run("providers")
+        #expect(list.status == 0 && list.lines[0] == "NAME\tPROVIDER\tFROM\tTO FILL IN")
+        #expect(list.lines[1] == "local\t\(terminal.provider.issuer)\tsettings, default\t")
+        #expect(
+            rows(list)["github"] == [
+                "github", "https://github.com/login/oauth/authorize", "preset", "clientId, clientSecret",
+            ])
+        #expect(list.lines.count == 1 + ProviderPreset.all.count)
+        let json = try JSONValue(parsing: await terminal.run("providers", "list", "-o", "json").output).array
+        #expect(json?.count == ProviderPreset.all.count)
+        #expect(json?.first?.object?["from"] == "settings")
+    }
+
+    @Test func `the presets are there without any settings`() async throws {
+        let terminal = try await Terminal()
+        terminal.set("LODGE_SETTINGS", nil)
+        let list = await terminal.run("providers", "list")
+        #expect(list.status == 0 && list.lines.count == 1 + ProviderPreset.all.count)
+        let show = await terminal.run("providers", "show", "entra-tenant")
+        #expect(show.status == 0)
+        #expect(show.output.contains("To fill in\ttenant: the tenant's identifier, or one of its domains\n"))
+        #expect(
+            show.output.contains("To set it up\tlodge providers add entra-tenant --set tenant=… --client-id ID\n"))
+        let json = try JSONValue(parsing: await terminal.run("providers", "show", "google", "-o", "json").output)
+        #expect(json.object?["toFillIn"] == ["clientId", "clientSecret"])
+        let unknown = await terminal.run("providers", "show", "gihtub")
+        #expect(unknown.status == 3 && unknown.errors.contains("did you mean github?"))
+    }
+
+    @Test func `a type is shown without its secret`() async throws {
+        let terminal = try await Terminal()
+        try terminal.write(
+            settings: """
+                {"types": {"mine": {"provider": "zoom", "clientId": "c1", "clientSecret": "s3cret-value"}}}
+                """)
+        for words in [["providers"], ["providers", "show", "mine"], ["providers", "show", "mine", "-o", "json"]] {
+            let answer = await terminal.run(words: words)
+            #expect(answer.status == 0 && !answer.output.contains("s3cret"), "\(answer.output)")
+        }
+        let show = await terminal.run("providers", "show", "mine")
+        #expect(show.output.contains("Client secret\tin the settings\n") && show.output.contains("Preset\tzoom\n"))
+    }
+
+    // MARK: Presets as types
+
+    @Test func `a preset that needs a client cannot be signed in to, and says what to add and where`() async throws {
+        let terminal = try await Terminal()
+        for words in [["sign-in", "github"], ["me", "--type", "github"]] {
+            let answer = await terminal.run(words: words)
+            #expect(answer.status == 8)
+            #expect(answer.errors.contains(terminal.settings.path) && answer.errors.contains("clientId, clientSecret"))
+            #expect(
+                answer.errors.contains("hint: lodge providers add github --client-id ID --client-secret-file FILE"))
+        }
+        #expect(await terminal.run("sign-in", "nothing").status == 8)
+    }
+
+    @Test func `a preset that needs nothing is found after the settings`() async throws {
+        let terminal = try await Terminal()
+        terminal.set("LODGE_SETTINGS", nil)
+        // There is nobody at its port; that is an error of the network, no longer of the settings.
+        let me = await terminal.run("me", "--type", "local")
+        #expect(me.status == 4 && me.errors.contains("there is no account of type local"), "\(me.errors)")
+    }
+
+    @Test func `a type built on a preset is signed in to`() async throws {
+        let terminal = try await Terminal()
+        try terminal.write(
+            settings: #"{"types": {"mine": {"provider": "local", "port": "\#(terminal.provider.port)"}}}"#)
+        let signIn = await terminal.run("sign-in", "mine")
+        #expect(signIn.status == 0, "\(signIn.errors)")
+        #expect(await terminal.run("me").lines.first == "Name\tAda Lovelace")
+    }
+
+    // MARK: check
+
+    @Test func `check says what the provider can do`() async throws {
+        let terminal = try await Terminal()
+        for words in [["providers", "check"], ["providers", "check", "--issuer", "\(terminal.provider.issuer)"]] {
+            let answer = await terminal.run(words: words)
+            #expect(answer.status == 0, "\(answer.errors)")
+            let found = rows(answer)
+            #expect(found["discovery"]?[1] == "ok" && found["token_endpoint"]?[1] == "ok")
+            #expect(found["PKCE S256"]?[1] == "ok" && found["issuer in the redirect"]?[1] == "ok")
+            #expect(found["registration_endpoint"] == ["registration_endpoint", "not offered", ""])
+            #expect(found["DPoP"]?[1] == "not offered" && found["keys"]?[2] == "1 usable")
+            #expect(found["grant device_code"]?[1] == "ok" && found["clock"]?[1] == "ok")
+            #expect(!found.values.contains { $0[1] == "problem" })
+        }
+        let json = try JSONValue(parsing: await terminal.run("providers", "check", "local", "-o", "json").output).array
+        #expect(json?.first?.object?["state"] == "ok")
+    }
+
+    @Test func `what is missing or wrong is a problem with its reason, and the status is 1`() async throws {
+        let terminal = try await Terminal()
+        let provider = try ScriptedProvider()
+        provider.answer(
+            ScriptedProvider.metadata,
+            """
+            {"issuer": "ISSUER", "authorization_endpoint": "http://id.example/authorize", "jwks_uri": "ISSUER/jwks",
+            "grant_types_supported": ["implicit"], "code_challenge_methods_supported": ["plain"],
+            "id_token_signing_alg_values_supported": ["none", "RS1"], "scopes_supported": "openid",
+            "require_pushed_authorization_requests": true}
+            """)
+        provider.answer("/jwks", #"{"keys": [{"kty": "unknown"}]}"#)
+        provider.tellTime("Sun, 06 Nov 1994 08:49:37 GMT")
+        let answer = await terminal.run("providers", "check", "--issuer", provider.issuer)
+        #expect(answer.status == 1)
+        let found = rows(answer)
+        let problems = Set(found.filter { $0.value[1] == "problem" }.keys)
+        #expect(
+            problems == [
+                "authorization_endpoint", "token_endpoint", "grant authorization_code", "PKCE S256",
+                "ID token algorithms", "pushed requests", "scopes_supported", "clock", "keys",
+            ])
+        #expect(found["authorization_endpoint"]?[2].contains("plain http is only for this machine") == true)
+        #expect(found["clock"]?[2].contains("ahead of the provider's") == true)
+        #expect(answer.errors.hasPrefix("lodge: 9 things are wrong with \(provider.issuer): clock: "))
+    }
+
+    @Test(arguments: [
+        (200, #"{"issuer": "https://other.example"}"#, 1, "belongs to the issuer"), (200, "<html>", 1, "is not JSON"),
+        (200, "[]", 1, "an array"), (404, "", 1, "HTTP status 404"), (503, "", 6, "HTTP status 503"),
+        (302, "", 1, "HTTP status 302"),
+    ])
+    func `broken metadata is told and decides the status`(
+        answer: Int, body: String, status: Int32, reason: String
+    ) async throws {
+        let terminal = try await Terminal()
+        let provider = try ScriptedProvider()
+        provider.answer(ScriptedProvider.metadata, answer, body)
+        let check = await terminal.run("providers", "check", "--issuer", provider.issuer)
+        #expect(check.status == status, "\(check.errors)")
+        #expect(rows(check)["discovery"]?[1] == "problem" && rows(check)["discovery"]?[2].contains(reason) == true)
+        #expect(check.errors.hasPrefix("lodge: cannot find out what the provider can do: "))
+        #expect(check.errors.contains("\nhint: "))
+    }
+
+    @Test func `a provider of plain OAuth is found at its own well-known address`() async throws {
+        let terminal = try await Terminal()
+        let provider = try ScriptedProvider()
+        provider.answer(
+            "/.well-known/oauth-authorization-server",
+            #"{"issuer": "ISSUER", "authorization_endpoint": "ISSUER/a", "token_endpoint": "ISSUER/t", "jwks_uri": "ISSUER/jwks"}"#
+        )
+        provider.answer("/jwks", #"{"keys": [{"kty": "oct", "k": "AA"}]}"#)
+        let check = await terminal.run("providers", "check", "--issuer", provider.issuer)
+        #expect(rows(check)["discovery"]?[2].hasSuffix("/.well-known/oauth-authorization-server") == true)
+        #expect(rows(check)["issuer"]?[2] == provider.issuer)
+    }
+
+    @Test func `what cannot be checked says what is missing`() async throws {
+        let terminal = try await Terminal()
+        let tenant = await terminal.run("providers", "check", "entra-tenant")
+        #expect(tenant.status == 2 && tenant.errors.contains("--set tenant=…"))
+        let generic = await terminal.run("providers", "check", "openid")
+        #expect(generic.status == 2 && generic.errors.contains("--issuer URL"))
+        let issuer = await terminal.run("providers", "check", "--issuer", "http://id.example")
+        #expect(issuer.status == 2 && issuer.errors.contains("wrong value of --issuer"))
+        let both = await terminal.run("providers", "check", "local", "--issuer", "https://id.example")
+        #expect(both.status == 2)
+        #expect(await terminal.run("providers", "check", "gihtub").status == 3)
+        #expect(await terminal.run("providers", "check", "keycloak", "--set", "host").status == 2)
+        let closed = await terminal.run("providers", "check", "--issuer", "http://127.0.0.1:1")
+        #expect(closed.status == 7)
+    }
+}

@@ -1,0 +1,108 @@
+import Foundation
+import OAuth2AccountStore
+import Testing
+
+@testable import lodge
+
+/// `header`, `exec`, `git-credential`, `completion`: what scripts and shells use.
+@MainActor @Suite struct ScriptTests {
+    private func signedIn() async throws -> Terminal {
+        let terminal = try await Terminal()
+        #expect(await terminal.run("sign-in").status == 0)
+        return terminal
+    }
+
+    @Test func `header prints one line that a program can send`() async throws {
+        let terminal = try await signedIn()
+        let token = await terminal.run("token").output
+        #expect(await terminal.run("header").output == "Authorization: Bearer \(token)")
+        let renewed = await terminal.run("header", "--refresh").output
+        #expect(renewed.hasPrefix("Authorization: Bearer ") && !renewed.contains(token.dropLast()))
+    }
+
+    @Test func `exec hands the program its words as they are and the token by its environment only`() async throws {
+        let terminal = try await signedIn()
+        let token = await terminal.run("token").output.dropLast()
+        terminal.replacement = { words, environment in
+            #expect(words == ["curl", "--fail", "a b", "--"])
+            #expect(environment["OAUTH2_ACCESS_TOKEN"] == String(token))
+            #expect(environment["OAUTH2_ACCESS_TOKEN_EXPIRY"]?.hasSuffix("Z") == true)
+            #expect(environment["HOME"] != nil)
+            return ENOENT
+        }
+        let ended = await terminal.run("exec", "--", "curl", "--fail", "a b", "--")
+        #expect(ended.status == 127 && ended.errors.contains(#"cannot run "curl""#))
+        terminal.replacement = { _, _ in EACCES }
+        #expect(await terminal.run("exec", "thing").status == 126)
+        #expect(await terminal.run("exec").status == 2)
+    }
+
+    @Test func `exec without an account runs nothing`() async throws {
+        let terminal = try await Terminal()
+        terminal.replacement = { _, _ in
+            Issue.record("it was run")
+            return 0
+        }
+        #expect(await terminal.run("exec", "--", "ls").status == 4)
+    }
+
+    @Test func `git is answered for the host of an account type and for no other`() async throws {
+        let terminal = try await signedIn()
+        let host = "127.0.0.1:\(try #require(terminal.provider.issuer.port))"
+        let token = await terminal.run("token").output.dropLast()
+        let answer = await terminal.run("git-credential", "get", input: "protocol=http\nhost=\(host)\n\n")
+        #expect(answer.status == 0)
+        #expect(answer.lines[0] == "username=oauth2" && answer.lines[1] == "password=\(token)")
+        #expect(answer.lines[2].hasPrefix("password_expiry_utc="))
+        let named = "protocol=http\nhost=\(host)\nusername=ada@contoso.example\n"
+        #expect(await terminal.run("git-credential", "get", input: named).lines[0] == "username=ada@contoso.example")
+        for other in [
+            "protocol=https\nhost=github.com\n", "protocol=http\nhost=example.com\n", "host=\(host)\n", "", "\0\n=\n",
+            "protocol=ssh\nhost=\(host)\n", "protocol=https\nhost=127.0.0.1.evil.example\n",
+        ] {
+            let silent = await terminal.run("git-credential", "get", input: other)
+            #expect(silent.status == 0 && silent.output.isEmpty, "\(other)")
+        }
+    }
+
+    @Test func `a token that git found useless is renewed, an old one is not`() async throws {
+        let terminal = try await signedIn()
+        let host = "127.0.0.1:\(try #require(terminal.provider.issuer.port))"
+        let token = await terminal.run("token").output.dropLast()
+        let question = "protocol=http\nhost=\(host)\nusername=oauth2\npassword="
+        #expect(await terminal.run("git-credential", "erase", input: question + "another").status == 0)
+        #expect(await terminal.run("token").output.dropLast() == token)
+        #expect(await terminal.run("git-credential", "erase", input: question + token).status == 0)
+        #expect(await terminal.run("token").output.dropLast() != token)
+        #expect(await terminal.run("git-credential", "store", input: question + token).output.isEmpty)
+    }
+
+    @Test func `each shell has its script, and another word names the nearest`() async throws {
+        let terminal = try await Terminal()
+        for shell in CompletionScript.allCases {
+            let script = await terminal.run("completion", shell.rawValue)
+            #expect(script.status == 0 && script.output.contains("__complete"))
+        }
+        let wrong = await terminal.run("completion", "bsh")
+        #expect(wrong.status == 2 && wrong.errors.contains("lodge completion bash"))
+    }
+
+    @Test func `words are completed from settings and store, hostile names left out, and errors are silent`()
+        async throws
+    {
+        let terminal = try await signedIn()
+        #expect(
+            await terminal.run("__complete", "accounts", "use", "a").output
+                == "ada@contoso.example\taccount of type local\n")
+        #expect(await terminal.run("__complete", "sign-in", "lo").output == "local\taccount type\n")
+        #expect(await terminal.run("__complete", "search", "--output=t").output.hasPrefix("--output=table\t"))
+        #expect(await terminal.run("__complete", "search", "--settings", "").output == ":files\n")
+        let field = await terminal.run("__complete", "search", "--fields=mail,givenN").output
+        #expect(field == "--fields=mail,givenName\t\n")
+        #expect(await terminal.run("__complete", "show", "--fields", "job").output == "jobTitle\t\n")
+        terminal.set("LODGE_STORE", "/dev/null/none")
+        let silent = await terminal.run("__complete", "accounts", "use", "")
+        #expect(silent.status == 0 && silent.output.isEmpty && silent.errors.isEmpty)
+        #expect(await terminal.run("__complete").output.contains("sign-in\t"))
+    }
+}

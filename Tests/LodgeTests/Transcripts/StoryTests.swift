@@ -1,0 +1,177 @@
+import Foundation
+import LocalProvider
+import StrictJSON
+import Testing
+
+@testable import lodge
+
+@MainActor @Suite struct StoryTests {
+    @Test func `sign in, look around, sign out`() async throws {
+        let terminal = try await Terminal()
+        let signIn = await terminal.run("sign-in")
+        #expect(signIn.status == 0, "\(signIn.errors)")
+        #expect(signIn.errors.hasSuffix("Signed in to local as Ada Lovelace (ada@contoso.example).\n"))
+        #expect(signIn.output.isEmpty)
+
+        let accounts = await terminal.run("accounts")
+        #expect(accounts.status == 0)
+        #expect(accounts.lines.last == "*\tada@contoso.example\tAda Lovelace\tlocal\tsigned in")
+
+        let me = await terminal.run("me")
+        #expect(me.status == 0)
+        #expect(me.lines.first == "Name\tAda Lovelace")
+
+        let search = await terminal.run("search", "ada")
+        #expect(search.status == 0)
+        #expect(search.lines.first == "NAME\tMAIL\tTITLE\tPHONE")
+        #expect(search.lines.contains { $0.hasPrefix("Ada Lovelace\tada@contoso.example\t") })
+
+        let show = await terminal.run("show", "ada@contoso.example", "--output", "json")
+        #expect(try JSONValue(parsing: show.output).object?["userPrincipalName"] == "ada@contoso.example")
+
+        let token = await terminal.run("token")
+        #expect(token.status == 0 && token.lines.count == 1)
+        let expires = await terminal.run("token", "--expires")
+        #expect(expires.output.hasSuffix("Z\n"))
+
+        let out = await terminal.run("sign-out")
+        #expect(out.status == 0)
+        #expect(out.errors.contains("The provider has revoked the tokens."))
+        let after = await terminal.run("me")
+        #expect(after.status == 4)
+        #expect(after.errors.contains("hint: lodge sign-in"))
+    }
+
+    @Test func `signing in again is the same account; somebody else is another`() async throws {
+        let terminal = try await Terminal()
+        _ = await terminal.run("sign-in")
+        _ = await terminal.run("sign-in")
+        #expect(await terminal.run("accounts").lines.count == 2)
+        terminal.person(.approvesAs("li.ming@contoso.example"))
+        _ = await terminal.run("sign-in")
+        let accounts = await terminal.run("accounts", "list", "-o", "json")
+        let list = try #require(try JSONValue(parsing: accounts.output).array)
+        #expect(list.map { $0.object?["userName"] } == ["ada@contoso.example", "li.ming@contoso.example"])
+        #expect(list.map { $0.object?["active"] } == [false, true])
+        #expect(await terminal.run("accounts", "use", "ada@contoso.example").status == 0)
+        #expect(await terminal.run("me").lines.first == "Name\tAda Lovelace")
+        #expect(await terminal.run("me", "--account", "li.ming@contoso.example").lines.first == "Name\t李 明")
+        let unknown = await terminal.run("me", "--account", "ada@contoso.exampel")
+        #expect(unknown.status == 3)
+        #expect(unknown.errors.contains("did you mean ada@contoso.example?"))
+    }
+
+    @Test func `an expired token is renewed once, on the way`() async throws {
+        let terminal = try await Terminal()
+        _ = await terminal.run("sign-in")
+        terminal.provider.expireAccessTokens()
+        #expect(await terminal.run("search", "ada").status == 0)
+        #expect(terminal.provider.tokenRequestCount(grantType: "refresh_token") == 1)
+        let first = await terminal.run("token").output
+        let second = await terminal.run("token", "--refresh").output
+        #expect(first != second)
+        #expect(terminal.provider.tokenRequestCount(grantType: "refresh_token") == 2)
+    }
+
+    @Test func `status says where things are and who must sign in`() async throws {
+        let terminal = try await Terminal()
+        _ = await terminal.run("sign-in")
+        let good = await terminal.run("status", "--output", "json")
+        #expect(good.status == 0)
+        let object = try #require(try JSONValue(parsing: good.output).object)
+        #expect(object["store"]?.string == terminal.store.appending(path: "accounts.sqlite").path)
+        #expect(object["deviceMode"] == "private")
+        let token = await terminal.run("token").output.trimmingCharacters(in: .newlines)
+        #expect(!good.output.contains(token))
+        terminal.provider.revokeGrants()
+        let lost = await terminal.run("search", "ada")
+        #expect(lost.status == 4, "\(lost.errors)")
+        #expect(lost.errors.contains("hint: lodge sign-in"))
+        let bad = await terminal.run("status")
+        #expect(bad.status == 4)
+        #expect(bad.output.contains("sign-in needed (grant-gone)"))
+        // Nothing is lost: the account is there, and signing in again mends it in its place.
+        #expect(await terminal.run("sign-in").status == 0)
+        #expect(await terminal.run("accounts").lines.count == 2)
+        #expect(await terminal.run("search", "ada").status == 0)
+    }
+
+    @Test func `a person who says no is told so`() async throws {
+        let terminal = try await Terminal()
+        terminal.person(.denies)
+        let denied = await terminal.run("sign-in")
+        #expect(denied.status == 5)
+        #expect(denied.errors.contains("access_denied"))
+        terminal.person(.walksAway)
+        let left = await terminal.run("sign-in", "--no-browser", "--timeout", "0.05")
+        #expect(left.status == 4)
+        #expect(left.errors.contains("nobody came back"))
+        #expect(await terminal.run("accounts").status == 3)
+    }
+
+    @Test func `a token answer is taken from standard input`() async throws {
+        let terminal = try await Terminal()
+        _ = await terminal.run("sign-in")
+        let token = await terminal.run("token").output.trimmingCharacters(in: .newlines)
+        _ = await terminal.run("accounts", "remove", "ada@contoso.example")
+        let answer = #"{"access_token": "\#(token)", "token_type": "Bearer", "expires_in": 600}"#
+        let taken = await terminal.run("sign-in", "--with-token", input: answer)
+        #expect(taken.status == 0, "\(taken.errors)")
+        #expect(taken.errors == "Signed in to local as Ada Lovelace (ada@contoso.example).\n")
+        #expect(await terminal.run("search", "ada").status == 0)
+        for bad in ["", "{", "[]", "{}", #"{"access_token": 1}"#, "<html>"] {
+            let refused = await terminal.run("sign-in", "--with-token", input: bad)
+            #expect(refused.status == 2, "\(bad)")
+            #expect(refused.errors.hasPrefix("lodge: standard input has no token answer"), "\(refused.errors)")
+        }
+    }
+
+    @Test func `without a settings file the accounts that there are can be seen and signed out`() async throws {
+        let terminal = try await Terminal()
+        #expect(await terminal.run("sign-in").status == 0)
+        terminal.set("LODGE_SETTINGS", nil)
+        let accounts = await terminal.run("accounts")
+        #expect(accounts.status == 0 && accounts.output.contains("ada@contoso.example"), "\(accounts.errors)")
+        #expect(await terminal.run("status").output.contains("ada@contoso.example"))
+        // What needs a provider says how to set one up.
+        let search = await terminal.run("search", "ada")
+        #expect(search.status == 8 && search.errors.contains("lodge providers add"))
+        #expect(await terminal.run("sign-out", "ada@contoso.example", "--local").status == 0)
+        #expect(await terminal.run("accounts").status == 3)
+    }
+
+    @Test func `the demo tells the whole story`() async throws {
+        let terminal = try await Terminal()
+        let demo = await terminal.run("demo")
+        #expect(demo.status == 0, "\(demo.errors)")
+        let steps = demo.lines.filter { $0.hasPrefix("* ") }
+        try #require(steps.count == 12, "\(steps)")
+        #expect(steps[1].contains("PKCE S256, state, nonce"))
+        #expect(
+            steps.contains {
+                $0.contains("1 refresh; the refresh token that came is another than the one that was sent")
+            })
+        let events = demo.lines.filter { $0.contains("event: ") }.map { $0.split(separator: " ")[1] }
+        #expect(
+            events == [
+                "OAuth2AccountStoreAccountsDidChangeNotification", "OAuth2AccountDidChangeAccessTokenNotification",
+                "OAuth2AccountStoreAccountsDidChangeNotification",
+            ])
+    }
+}
+
+@MainActor @Suite struct InterruptionTests {
+    @Test func `an interrupted command finishes the refresh that it began, and nothing is lost`() async throws {
+        let terminal = try await Terminal()
+        _ = await terminal.run("sign-in")
+        terminal.provider.expireAccessTokens()
+        let command = Task { await terminal.run("token", "--refresh") }
+        // The request is at the provider: from here on its answer must not be lost.
+        while terminal.provider.tokenRequestCount(grantType: "refresh_token") == 0 { await Task.yield() }
+        command.cancel()
+        #expect([0, 130].contains(await command.value.status))
+        #expect(await terminal.run("token").status == 0)
+        // The saved refresh token is the newest: using it once more is accepted by a provider that punishes reuse.
+        #expect(await terminal.run("token", "--refresh").status == 0)
+    }
+}

@@ -1,0 +1,117 @@
+import Foundation
+import HTTPTransport
+import LocalProvider
+import Synchronization
+import Testing
+
+@testable import lodge
+
+/// The program with its words in and its output, error output and status out, in this process, beside a local provider.
+@MainActor
+final class Terminal {
+    let provider: LoopbackProvider
+    let folder: URL
+    private var environment: [String: String]
+    private let approval = Mutex<StoredUser>(.approves)
+    /// Whether there is a browser that can be opened.
+    var hasBrowser = true
+    /// What happens while the program waits, given what it said so far.
+    var meanwhile: (@Sendable (@MainActor @Sendable () -> String) async throws -> Void)?
+    /// What happens where the program would become another one.
+    var replacement: @MainActor ([String], [String: String]) -> Int32 = { _, _ in
+        Issue.record("no program is to be run")
+        return 0
+    }
+    /// Makes the QR codes; nil: the library, where there is one.
+    var qrCode: (@Sendable (String) throws -> QRCode)?
+    /// The terminal that the browser is shown in.
+    var browseTerminal: (@MainActor (EventQueue) async throws -> any BrowseTerminal)?
+    /// What the person pastes, given what the program said so far.
+    var pastes: (@Sendable (String) async throws -> String?)?
+
+    /// What the person does with the page of the provider.
+    enum StoredUser {
+        case approves
+        case approvesAs(String)
+        case denies
+        case walksAway
+    }
+
+    struct Transcript {
+        var status: Int32
+        var output: String
+        var errors: String
+        var lines: [String] { output.split(separator: "\n").map(String.init) }
+    }
+
+    init(_ configuration: LoopbackProvider.Configuration = .init()) async throws {
+        provider = try await LoopbackProvider(configuration: configuration)
+        folder = FileManager.default.temporaryDirectory.appending(path: "lodge-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        environment = ["HOME": folder.path, "LODGE_STORE": folder.appending(path: "store").path]
+        try write(settings: nested)
+    }
+
+    deinit {
+        provider.close()
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    /// Settings that lead to the provider.
+    var nested: String {
+        """
+        {"types": {"local": {"issuer": "\(provider.issuer)", "clientId": "\(provider.clientID)",
+        "redirectUri": "http://127.0.0.1/callback", "graphAPI": "\(provider.graphBase)",
+        "scopes": ["openid", "profile", "offline_access", "User.Read", "User.ReadBasic.All"]}}}
+        """
+    }
+
+    var store: URL { folder.appending(path: "store") }
+    var settings: URL { folder.appending(path: "settings.json") }
+
+    func write(settings text: String) throws {
+        try text.write(to: settings, atomically: true, encoding: .utf8)
+        environment["LODGE_SETTINGS"] = settings.path
+    }
+
+    func set(_ name: String, _ value: String?) { environment[name] = value }
+
+    func person(_ person: StoredUser) { approval.withLock { $0 = person } }
+
+    /// Runs one command line.
+    func run(_ words: String..., input: String = "") async -> Transcript { await run(words: words, input: input) }
+
+    func run(words: [String], input: String = "") async -> Transcript {
+        let output = CapturedOutput()
+        let errors = CapturedOutput()
+        let console = Console(output: output, errorOutput: errors, environment: environment)
+        var world = CommandEnvironment(console: console, environment: environment)
+        world.readInput = { _ in Array(input.utf8) }
+        world.inputLines = { LineReader(text: input) }
+        world.copyInput = { try Data(input.utf8).write(to: URL(filePath: $0)) }
+        world.replaceProcess = replacement
+        if let qrCode { world.qrCode = qrCode }
+        let person = approval.withLock { $0 }
+        world.readHiddenLine = { _ in input.isEmpty ? nil : input.split(separator: "\n").first.map(String.init) ?? "" }
+        if let pastes { world.readLine = { _ in try await pastes(errors.text) } }
+        let open: @Sendable (URL) async throws -> Void = { url in
+            let transport = CurlTransport(userAgent: "a person's browser")
+            switch person {
+            case .approves: _ = try await Approval().approve(url, transport: transport)
+            case .approvesAs(let name): _ = try await Approval(as: name).approve(url, transport: transport)
+            case .denies: _ = try await Approval().deny(url, transport: transport)
+            case .walksAway: break
+            }
+        }
+        if hasBrowser { world.openBrowser = open }
+        world.browseTerminal = browseTerminal
+        let meanwhile = meanwhile
+        // The waits of a retry, of seconds, are over at once; the sign-in's time for the person is longer, and stays.
+        world.sleep = {
+            try await meanwhile?({ errors.text })
+            if $0 < .seconds(1) || $0 > .seconds(200) { try await Task.sleep(for: $0) }
+        }
+        let status = await Lodge.run(words, world)
+        return Transcript(status: status.rawValue, output: output.text, errors: errors.text)
+    }
+}
