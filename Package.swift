@@ -9,9 +9,9 @@ let package = Package(
         .library(name: "OAuth2AccountStore", targets: ["OAuth2AccountStore"]),
         .library(name: "OAuth2AccountStoreTesting", targets: ["OAuth2AccountStoreTesting"]),
         .library(name: "FoundationTransport", targets: ["FoundationTransport"]),
-        .library(name: "OAuth2", targets: ["OAuth2"]),
+        .library(name: "OAuth2Protocol", targets: ["OAuth2Protocol"]),
         .library(name: "JOSE", targets: ["JOSE"]),
-        .library(name: "HTTPTransport", targets: ["HTTPTransport"]),
+        .library(name: "HTTPExchange", targets: ["HTTPExchange"]),
         .library(name: "LocalProvider", targets: ["LocalProvider"]),
         .library(name: "FleetStorage", targets: ["FleetStorage"]),
         .executable(name: "lodge", targets: ["lodge"]),
@@ -40,29 +40,38 @@ let package = Package(
 
         // The house, from the cellar up.
         .target(name: "StrictJSON"),
-        .target(name: "HTTPTransport", dependencies: ["CCurl"]),
-        .target(name: "JOSE", dependencies: ["COpenSSL", "StrictJSON"]),
-        .target(name: "OAuth2", dependencies: ["HTTPTransport", "JOSE", "StrictJSON"]),
+        .target(name: "Platform"),
+        .target(name: "HTTPExchange", dependencies: ["CCurl", "Platform"]),
+        .target(name: "JOSE", dependencies: ["Platform", "COpenSSL", "StrictJSON"]),
+        .target(name: "OAuth2Protocol", dependencies: ["Platform", "HTTPExchange", "JOSE", "StrictJSON"]),
         .target(
-            name: "OAuth2AccountStore", dependencies: ["CSQLite", "HTTPTransport", "JOSE", "OAuth2", "StrictJSON"]),
+            name: "OAuth2AccountStore",
+            dependencies: ["Platform", "CSQLite", "HTTPExchange", "JOSE", "OAuth2Protocol", "StrictJSON"]),
         .target(
             name: "FleetStorage",
             dependencies: [
-                "JOSE", "OAuth2AccountStore", .target(name: "CPostgreSQL", condition: .when(traits: ["PostgreSQL"])),
+                "Platform", "JOSE", "OAuth2AccountStore",
+                .target(name: "CPostgreSQL", condition: .when(traits: ["PostgreSQL"])),
             ]),
         .target(
-            name: "DirectorySearch", dependencies: ["HTTPTransport", "OAuth2", "OAuth2AccountStore", "StrictJSON"]),
+            name: "DirectorySearch",
+            dependencies: ["Platform", "HTTPExchange", "OAuth2Protocol", "OAuth2AccountStore", "StrictJSON"]),
         .target(
-            name: "LocalProvider", dependencies: ["HTTPTransport", "JOSE", "OAuth2AccountStore", "StrictJSON"]),
+            name: "LocalProvider",
+            dependencies: ["Platform", "HTTPExchange", "JOSE", "OAuth2AccountStore", "StrictJSON"]),
         .target(
-            name: "FoundationTransport", dependencies: ["HTTPTransport", "OAuth2", "OAuth2AccountStore"]),
+            name: "FoundationTransport",
+            dependencies: ["Platform", "HTTPExchange", "OAuth2Protocol", "OAuth2AccountStore"]),
         .target(
             name: "OAuth2AccountStoreTesting",
-            dependencies: ["HTTPTransport", "LocalProvider", "OAuth2", "OAuth2AccountStore", "StrictJSON"]),
+            dependencies: [
+                "Platform", "HTTPExchange", "LocalProvider", "OAuth2Protocol", "OAuth2AccountStore", "StrictJSON",
+            ]),
         .executableTarget(
             name: "lodge",
             dependencies: [
-                "CNCurses", "DirectorySearch", "HTTPTransport", "LocalProvider", "OAuth2", "OAuth2AccountStore",
+                "Platform", "CNCurses", "DirectorySearch", "HTTPExchange", "LocalProvider", "OAuth2Protocol",
+                "OAuth2AccountStore",
                 "StrictJSON",
             ]),
 
@@ -73,68 +82,70 @@ let package = Package(
         .executableTarget(
             name: "WatchAccounts", dependencies: ["OAuth2AccountStore"], path: "Examples/WatchAccounts"),
         .executableTarget(
-            name: "SendRequest", dependencies: ["HTTPTransport", "OAuth2AccountStore"], path: "Examples/SendRequest"),
+            name: "SendRequest", dependencies: ["HTTPExchange", "OAuth2AccountStore"], path: "Examples/SendRequest"),
 
         // Figures, as ratios against a named peer.
         .executableTarget(
             name: "benchmarks",
             dependencies: [
-                "CSQLite", "DirectorySearch", "HTTPTransport", "JOSE", "OAuth2", "OAuth2AccountStore", "StrictJSON",
+                "CSQLite", "DirectorySearch", "HTTPExchange", "JOSE", "OAuth2Protocol", "OAuth2AccountStore",
+                "StrictJSON",
             ], path: "Benchmarks", exclude: ["Peers"]),
 
         // Tests, what they share, and another process for the store's.
         .executableTarget(
             name: "store-process",
-            dependencies: ["HTTPTransport", "OAuth2", "OAuth2AccountStore", "FleetStorage"],
+            dependencies: ["HTTPExchange", "OAuth2Protocol", "OAuth2AccountStore", "FleetStorage"],
             path: "Tests/StoreProcess"),
         .target(
-            name: "TestSupport", dependencies: ["HTTPTransport", "StrictJSON"], path: "Tests/TestSupport",
+            name: "TestSupport", dependencies: ["HTTPExchange", "StrictJSON"], path: "Tests/TestSupport",
             resources: [.copy("Vectors")]),
         .target(name: "StorageSuite", dependencies: ["OAuth2AccountStore"], path: "Tests/StorageSuite"),
         .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"]),
-        .testTarget(name: "HTTPTransportTests", dependencies: ["HTTPTransport", "StrictJSON", "TestSupport"]),
+        .testTarget(name: "HTTPExchangeTests", dependencies: ["HTTPExchange", "StrictJSON", "TestSupport"]),
         .testTarget(name: "JOSETests", dependencies: ["JOSE", "StrictJSON", "TestSupport"]),
         .testTarget(
-            name: "OAuth2Tests", dependencies: ["HTTPTransport", "JOSE", "OAuth2", "StrictJSON", "TestSupport"]),
+            name: "OAuth2ProtocolTests",
+            dependencies: ["HTTPExchange", "JOSE", "OAuth2Protocol", "StrictJSON", "TestSupport"]),
         .testTarget(
             name: "OAuth2AccountStoreTests",
             dependencies: [
-                "CSQLite", "HTTPTransport", "JOSE", "OAuth2", "OAuth2AccountStore", "StorageSuite", "StrictJSON",
+                "CSQLite", "HTTPExchange", "JOSE", "OAuth2Protocol", "OAuth2AccountStore", "StorageSuite", "StrictJSON",
                 "TestSupport", "store-process",
             ],
             exclude: ["Databases"]),
         .testTarget(
             name: "OAuth2AccountStoreTestingTests",
-            dependencies: ["HTTPTransport", "OAuth2", "OAuth2AccountStore", "OAuth2AccountStoreTesting"]),
+            dependencies: ["HTTPExchange", "OAuth2Protocol", "OAuth2AccountStore", "OAuth2AccountStoreTesting"]),
         .testTarget(
             name: "FoundationTransportTests",
             dependencies: [
-                "FoundationTransport", "HTTPTransport", "LocalProvider", "OAuth2AccountStore",
+                "FoundationTransport", "HTTPExchange", "LocalProvider", "OAuth2AccountStore",
                 "OAuth2AccountStoreTesting",
             ]),
         .testTarget(
             name: "FleetStorageTests",
             dependencies: [
-                "HTTPTransport", "OAuth2", "OAuth2AccountStore", "FleetStorage", "StorageSuite", "store-process",
+                "HTTPExchange", "OAuth2Protocol", "OAuth2AccountStore", "FleetStorage", "StorageSuite", "store-process",
             ]),
         .testTarget(
             name: "DirectorySearchTests",
             dependencies: [
-                "DirectorySearch", "HTTPTransport", "LocalProvider", "OAuth2", "OAuth2AccountStore",
+                "DirectorySearch", "HTTPExchange", "LocalProvider", "OAuth2Protocol", "OAuth2AccountStore",
                 "OAuth2AccountStoreTesting",
                 "StrictJSON",
                 "TestSupport",
             ]),
         .testTarget(
             name: "LocalProviderTests",
-            dependencies: ["HTTPTransport", "JOSE", "LocalProvider", "OAuth2AccountStore", "StrictJSON"]),
+            dependencies: ["HTTPExchange", "JOSE", "LocalProvider", "OAuth2AccountStore", "StrictJSON"]),
         .testTarget(
             name: "ExampleTests",
-            dependencies: ["HTTPTransport", "LocalProvider", "SendRequest", "SignInAndSearch", "WatchAccounts"]),
+            dependencies: ["HTTPExchange", "LocalProvider", "SendRequest", "SignInAndSearch", "WatchAccounts"]),
         .testTarget(
             name: "LodgeTests",
             dependencies: [
-                "lodge", "HTTPTransport", "LocalProvider", "OAuth2AccountStore", "StrictJSON", "TestSupport",
+                "lodge", "HTTPExchange", "LocalProvider", "OAuth2AccountStore", "StrictJSON", "TestSupport",
             ]),
     ],
     swiftLanguageModes: [.v6]
@@ -143,7 +154,8 @@ let package = Package(
 // `make integration` sets it, to build for the trait PostgreSQL only what is tested with it.
 if Context.environment["LODGE_ONLY"] == "PostgreSQL" {
     let needed: Set = [
-        "COpenSSL", "CCurl", "CSQLite", "CPostgreSQL", "StrictJSON", "HTTPTransport", "JOSE", "OAuth2",
+        "Platform",
+        "COpenSSL", "CCurl", "CSQLite", "CPostgreSQL", "StrictJSON", "HTTPExchange", "JOSE", "OAuth2Protocol",
         "OAuth2AccountStore",
         "FleetStorage", "StorageSuite", "store-process", "FleetStorageTests",
     ]

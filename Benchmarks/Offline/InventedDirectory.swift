@@ -1,5 +1,5 @@
 import DirectorySearch
-import HTTPTransport
+import HTTPExchange
 import Synchronization
 
 #if canImport(FoundationEssentials)

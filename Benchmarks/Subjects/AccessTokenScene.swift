@@ -1,5 +1,5 @@
-import HTTPTransport
-import OAuth2
+import HTTPExchange
+import OAuth2Protocol
 import OAuth2AccountStore
 import Synchronization
 

@@ -1,6 +1,6 @@
-import HTTPTransport
+import HTTPExchange
 import JOSE
-import OAuth2
+import OAuth2Protocol
 import StrictJSON
 
 #if canImport(FoundationEssentials)

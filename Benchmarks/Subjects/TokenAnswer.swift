@@ -1,4 +1,4 @@
-import HTTPTransport
+import HTTPExchange
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

@@ -3,7 +3,7 @@
 //     swift run SendRequest [SETTINGS]
 
 import Foundation
-import HTTPTransport
+import HTTPExchange
 import OAuth2AccountStore
 
 struct Person: Decodable {

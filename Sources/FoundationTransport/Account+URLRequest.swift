@@ -1,6 +1,6 @@
 import Foundation
-import HTTPTransport
-public import OAuth2
+import HTTPExchange
+public import OAuth2Protocol
 public import OAuth2AccountStore
 
 #if canImport(FoundationNetworking)

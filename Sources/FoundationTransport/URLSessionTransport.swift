@@ -1,5 +1,5 @@
 import Foundation
-public import HTTPTransport
+public import HTTPExchange
 
 #if canImport(FoundationNetworking)
     public import FoundationNetworking

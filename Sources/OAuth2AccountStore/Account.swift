@@ -1,11 +1,6 @@
-import OAuth2
+import Platform
+import OAuth2Protocol
 import StrictJSON
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// One signed-in account, as it was when it was asked for. Holds no tokens.
 public struct Account: Sendable, Identifiable, Equatable {

@@ -1,4 +1,4 @@
-import OAuth2
+import OAuth2Protocol
 import Synchronization
 
 /// What happened to the accounts of a store, told after it was saved.

@@ -1,12 +1,7 @@
+import Platform
 import JOSE
-import OAuth2
+import OAuth2Protocol
 import StrictJSON
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The tokens of an account and what is known of them.
 struct TokenSet: Codable, Sendable, Equatable {

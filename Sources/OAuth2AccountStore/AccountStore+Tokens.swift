@@ -1,11 +1,6 @@
-import OAuth2
+import Platform
+import OAuth2Protocol
 import StrictJSON
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 extension AccountStore {
     /// What a flight brought to all who waited for it.

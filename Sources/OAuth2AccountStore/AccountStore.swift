@@ -1,14 +1,9 @@
-import HTTPTransport
+import Platform
+import HTTPExchange
 import JOSE
-import OAuth2
+import OAuth2Protocol
 import StrictJSON
 import Synchronization
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Accounts of any OAuth 2 or OpenID Connect provider: signed in, kept safe, kept fresh.
 ///

@@ -1,4 +1,4 @@
-import OAuth2
+import OAuth2Protocol
 
 /// Why the store could not do what it was asked, and what to do about it.
 public struct AccountStoreError: Error, Sendable, Equatable {

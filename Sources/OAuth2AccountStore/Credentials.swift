@@ -1,11 +1,6 @@
+import Platform
 import JOSE
-import OAuth2
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import OAuth2Protocol
 
 /// The client of a type, with its secret or key fetched from where the settings say.
 struct ClientCredentials {

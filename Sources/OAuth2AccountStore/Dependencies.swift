@@ -1,11 +1,6 @@
-import HTTPTransport
+import Platform
+import HTTPExchange
 import JOSE
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The outside world of a store: network, time, randomness, the browser. Tests replace what they want to decide.
 public struct Dependencies: Sendable {

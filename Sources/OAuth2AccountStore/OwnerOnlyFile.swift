@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import Platform
 
 /// Small files, read and created with the system's own calls, so that modes are right from the first moment.
 package enum OwnerOnlyFile {

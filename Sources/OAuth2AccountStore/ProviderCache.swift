@@ -1,13 +1,8 @@
-import HTTPTransport
+import Platform
+import HTTPExchange
 import JOSE
-import OAuth2
+import OAuth2Protocol
 import Synchronization
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// What is known of the providers: endpoints by discovery, keys by their address; each asked for once and kept for a while.
 actor ProviderCache {

@@ -1,11 +1,6 @@
-import HTTPTransport
+import Platform
+import HTTPExchange
 import StrictJSON
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Exchanges with a service, without their secrets: what a ``RecordingTransport`` kept and a ``ReplayingTransport`` answers from.
 public struct Recording: Sendable, Equatable {

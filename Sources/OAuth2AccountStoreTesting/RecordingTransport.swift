@@ -1,11 +1,6 @@
-import HTTPTransport
+import Platform
+import HTTPExchange
 import Synchronization
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Stands before a transport and keeps what goes by, without secrets, until a test writes it to a file.
 ///

@@ -1,13 +1,8 @@
-import HTTPTransport
+import Platform
+import HTTPExchange
 import LocalProvider
 import OAuth2AccountStore
 import StrictJSON
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// A provider with a directory on this machine, a store in memory, and an account that is signed in.
 ///

@@ -1,12 +1,7 @@
-import HTTPTransport
+import Platform
+import HTTPExchange
 import OAuth2AccountStore
 import Synchronization
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// A clock that a test sets.
 public final class TestClock: Sendable {

@@ -1,6 +1,6 @@
 import DirectorySearch
 import Foundation
-import HTTPTransport
+import HTTPExchange
 import OAuth2AccountStore
 import OAuth2AccountStoreTesting
 import Synchronization

@@ -1,4 +1,4 @@
-import HTTPTransport
+import HTTPExchange
 import Testing
 
 @testable import DirectorySearch

@@ -1,5 +1,5 @@
 import Foundation
-import HTTPTransport
+import HTTPExchange
 import Synchronization
 
 @testable import DirectorySearch

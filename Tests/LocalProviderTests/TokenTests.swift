@@ -1,5 +1,5 @@
 import Foundation
-import HTTPTransport
+import HTTPExchange
 import JOSE
 import OAuth2AccountStore
 import StrictJSON

@@ -1,6 +1,6 @@
 import Foundation
-import HTTPTransport
-import OAuth2
+import HTTPExchange
+import OAuth2Protocol
 import OAuth2AccountStore
 
 /// Another process for the store's tests: it uses a store in a directory as an app does, says on its output what happened, and

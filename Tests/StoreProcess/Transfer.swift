@@ -1,5 +1,5 @@
 import Foundation
-import HTTPTransport
+import HTTPExchange
 import Synchronization
 
 /// One large transfer, for tests with real servers: what came of it and how much memory it took, on one line.

@@ -1,10 +1,5 @@
-import HTTPTransport
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
+import HTTPExchange
 
 /// Dates as Graph writes them.
 enum ServerDate {

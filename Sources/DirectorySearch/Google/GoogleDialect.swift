@@ -1,9 +1,5 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-import HTTPTransport
+import Platform
+import HTTPExchange
 import StrictJSON
 
 extension ServiceDialect {

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 import StrictJSON
 
 /// The people of a Google Workspace or Cloud Identity organization, by the Directory API of the Admin SDK.

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 public import StrictJSON
 
 /// An object of the service, as a value: what it said is kept as it was said, and properties read it.

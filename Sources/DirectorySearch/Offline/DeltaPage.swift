@@ -1,4 +1,4 @@
-import HTTPTransport
+import HTTPExchange
 import StrictJSON
 
 /// One answer of `/users/delta`.

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 public import OAuth2AccountStore
 
 /// Keeps an account's offline copy up to date by `/users/delta`, a page at a time.

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+public import Platform
 
 /// One person, and who and what is around them.
 public struct UserDetail: Sendable, Equatable {

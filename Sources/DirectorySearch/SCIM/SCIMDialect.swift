@@ -1,10 +1,6 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-import HTTPTransport
-import OAuth2
+import Platform
+import HTTPExchange
+import OAuth2Protocol
 import StrictJSON
 
 extension ServiceDialect {

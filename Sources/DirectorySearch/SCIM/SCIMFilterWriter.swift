@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 import StrictJSON
 
 /// Escaping for SCIM: the one place where text meets a filter.

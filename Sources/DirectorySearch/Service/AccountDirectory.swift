@@ -1,10 +1,5 @@
+import Platform
 public import OAuth2AccountStore
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 extension AccountStore {
     /// The directory that an account may look into, of the kind that its type's settings name.

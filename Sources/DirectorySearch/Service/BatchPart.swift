@@ -1,9 +1,5 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-public import HTTPTransport
+import Platform
+public import HTTPExchange
 public import StrictJSON
 
 /// One question of a batch: what is read by GET below the service's address, and what becomes of the answer.

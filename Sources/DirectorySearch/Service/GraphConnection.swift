@@ -1,9 +1,5 @@
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
-public import HTTPTransport
+public import Platform
+public import HTTPExchange
 
 /// What a connection asks for when it needs an access token.
 public enum TokenRequirement: Sendable, Equatable {

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 import Synchronization
 
 /// How fast many questions may be asked, in resource units of the service.

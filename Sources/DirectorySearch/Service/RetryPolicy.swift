@@ -1,4 +1,4 @@
-import HTTPTransport
+import HTTPExchange
 import Synchronization
 
 /// When a request is sent again: after 429, 503 and 504, and after a connection that failed, never after anything else.

@@ -1,4 +1,4 @@
-import HTTPTransport
+import HTTPExchange
 
 /// What directories do differently at the level of requests. Retries, renewal, budget and the token's origin are the same for all.
 struct ServiceDialect: Sendable {

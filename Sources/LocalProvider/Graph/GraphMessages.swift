@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 import StrictJSON
 
 /// A request to the directory, from the wire or out of a batch.

@@ -1,9 +1,5 @@
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
-public import HTTPTransport
+public import Platform
+public import HTTPExchange
 
 /// Plays the person and the browser at a ``LoopbackProvider``: opens the sign-in page, fills in the form, and follows the
 /// redirect to the application.

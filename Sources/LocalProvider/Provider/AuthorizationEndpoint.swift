@@ -1,9 +1,5 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-import HTTPTransport
+import Platform
+import HTTPExchange
 import OAuth2AccountStore
 
 // The authorization endpoint. RFC 6749 section 4.1, RFC 7636, RFC 9207, OpenID Connect Core section 3.1.2.

@@ -1,9 +1,5 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-import HTTPTransport
+import Platform
+import HTTPExchange
 import OAuth2AccountStore
 
 // The pages that people see: plain HTML without scripts, readable at 320 pixels, light and dark.

@@ -1,11 +1,6 @@
-import OAuth2
+import Platform
+import OAuth2Protocol
 import StrictJSON
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 extension AccountStore {
     /// A fresh token for scopes, a resource or claims.

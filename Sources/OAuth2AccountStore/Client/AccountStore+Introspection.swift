@@ -1,4 +1,4 @@
-import OAuth2
+import OAuth2Protocol
 
 extension AccountStore {
     /// Asks the provider what a token of an account is worth. The client authenticates as for the token endpoint; most providers

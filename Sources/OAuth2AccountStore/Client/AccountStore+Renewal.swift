@@ -1,12 +1,7 @@
+import Platform
 import JOSE
-import OAuth2
+import OAuth2Protocol
 import StrictJSON
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// What the renewal of an account's tokens needs. It is gathered before the request: between the answer and its saving nothing
 /// may take time, or a process that ends there loses a rotated refresh token.

@@ -1,10 +1,5 @@
-import OAuth2
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
+import OAuth2Protocol
 
 extension AccountStore {
     /// The type of an account, at the policy that the account was signed in with.

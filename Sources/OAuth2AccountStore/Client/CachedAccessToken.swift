@@ -1,10 +1,5 @@
-import OAuth2
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
+import OAuth2Protocol
 
 /// An access token that an account has beside its main one: for other scopes, or for another resource.
 struct CachedAccessToken: Codable, Sendable, Equatable {

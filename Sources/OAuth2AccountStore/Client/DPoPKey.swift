@@ -1,5 +1,5 @@
 import JOSE
-import OAuth2
+import OAuth2Protocol
 import StrictJSON
 
 /// The key that an account's tokens are bound to, and its form in the sealed record.

@@ -1,12 +1,7 @@
-import HTTPTransport
+import Platform
+import HTTPExchange
 import JOSE
-import OAuth2
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import OAuth2Protocol
 
 /// A provider as the client of one type talks to it: every request has a client assertion and a DPoP proof of its own, and what
 /// answers tell of clock and nonces is used for the next.

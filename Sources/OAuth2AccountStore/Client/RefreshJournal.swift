@@ -1,5 +1,5 @@
-import HTTPTransport
-import OAuth2
+import HTTPExchange
+import OAuth2Protocol
 
 /// A refresh that the storage knows of before the provider does.
 ///

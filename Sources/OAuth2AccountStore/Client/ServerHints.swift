@@ -1,12 +1,7 @@
-import HTTPTransport
-import OAuth2
+import Platform
+import HTTPExchange
+import OAuth2Protocol
 import Synchronization
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// What servers say in passing: how far their clock is from this machine's, and their last DPoP nonce.
 final class ServerHints: Sendable {

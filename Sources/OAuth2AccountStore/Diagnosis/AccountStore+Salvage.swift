@@ -1,12 +1,5 @@
+import Platform
 import JOSE
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 extension AccountStore {
     /// Copies what can be read of a damaged store into a new file beside it, with the store's key where that can be had.

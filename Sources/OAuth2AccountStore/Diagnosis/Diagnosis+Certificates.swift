@@ -1,10 +1,5 @@
-import HTTPTransport
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
+import HTTPExchange
 
 // Who issued the certificate that a provider presents here: between a provider and this machine somebody may read along.
 extension Diagnosis {

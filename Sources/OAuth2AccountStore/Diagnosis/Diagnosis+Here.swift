@@ -1,10 +1,5 @@
-import OAuth2
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
+import OAuth2Protocol
 
 // What is looked at on this machine.
 extension Diagnosis {

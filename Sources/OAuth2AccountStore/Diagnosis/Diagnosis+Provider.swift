@@ -1,11 +1,6 @@
-import HTTPTransport
-import OAuth2
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
+import HTTPExchange
+import OAuth2Protocol
 
 // What is looked at over the network.
 extension Diagnosis {

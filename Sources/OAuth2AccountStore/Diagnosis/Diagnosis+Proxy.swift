@@ -1,10 +1,5 @@
-import HTTPTransport
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
+import HTTPExchange
 
 // The proxy of the environment: no fault, but often why something fails.
 extension Diagnosis {

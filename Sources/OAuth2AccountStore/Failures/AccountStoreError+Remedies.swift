@@ -1,6 +1,6 @@
-import HTTPTransport
+import HTTPExchange
 import JOSE
-import OAuth2
+import OAuth2Protocol
 
 extension AccountStoreError {
     /// What any failure of a step means to the caller of the store.

@@ -1,13 +1,8 @@
-import HTTPTransport
-import OAuth2
+import Platform
+import HTTPExchange
+import OAuth2Protocol
 import StrictJSON
 import Synchronization
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// How far this machine's clock is from a provider's, as the `Date` field of its answers tells.
 ///

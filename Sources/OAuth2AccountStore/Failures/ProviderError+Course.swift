@@ -1,4 +1,4 @@
-import OAuth2
+import OAuth2Protocol
 
 /// What a refusal of a provider asks for.
 enum ErrorDisposition: Sendable, Equatable {

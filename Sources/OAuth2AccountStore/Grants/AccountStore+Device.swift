@@ -1,12 +1,7 @@
-import HTTPTransport
-import OAuth2
+import Platform
+import HTTPExchange
+import OAuth2Protocol
 import StrictJSON
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 extension AccountStore {
     /// Signs in on another device: shows the person a code, and asks the provider until it is entered (RFC 8628).

@@ -1,10 +1,5 @@
-import OAuth2
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
+import OAuth2Protocol
 
 /// A token that another was exchanged for. It is not kept.
 public struct ExchangedToken: Sendable, Equatable {

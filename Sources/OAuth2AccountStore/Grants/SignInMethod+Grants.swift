@@ -1,10 +1,5 @@
-import OAuth2
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
+import OAuth2Protocol
 
 /// What the person needs to sign in on another device.
 ///

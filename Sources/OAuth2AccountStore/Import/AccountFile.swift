@@ -1,12 +1,7 @@
+import Platform
 import JOSE
-import OAuth2
+import OAuth2Protocol
 import StrictJSON
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Accounts in a file of another program, or of ``AccountStore/export(_:)``, read whole before anything is taken.
 ///

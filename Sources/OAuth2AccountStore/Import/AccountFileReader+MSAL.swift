@@ -1,11 +1,6 @@
-import OAuth2
+import Platform
+import OAuth2Protocol
 import StrictJSON
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 // The token cache of MSAL, as its libraries for Python, Java and .NET write it: sections of credentials, each under a key of
 // its own. What belongs together has the same home account, client and cloud.

@@ -1,12 +1,7 @@
+import Platform
 import JOSE
-import OAuth2
+import OAuth2Protocol
 import StrictJSON
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Reads the forms of ``AccountFile``.
 struct AccountFileReader {

@@ -1,13 +1,8 @@
-import HTTPTransport
+import Platform
+import HTTPExchange
 import JOSE
-import OAuth2
+import OAuth2Protocol
 import StrictJSON
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// What an import did with each account of a file.
 public struct ImportReport: Sendable {

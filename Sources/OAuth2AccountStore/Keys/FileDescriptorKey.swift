@@ -1,12 +1,5 @@
+import Platform
 import JOSE
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// A key that whoever starts the program hands over in a file descriptor: from a service manager, a vault, a script.
 ///

@@ -1,17 +1,5 @@
+import Platform
 import JOSE
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// The key in a file of 32 bytes with mode 0600: as safe as the user's own files are.
 public actor KeyFile: KeyCustody {

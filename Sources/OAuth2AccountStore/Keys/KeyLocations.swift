@@ -1,10 +1,5 @@
+import Platform
 import JOSE
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Where the key of a store may be, and what is needed to get at it.
 ///

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import Platform
 
 /// The functions of libsecret and of the libraries below it, looked for when the program runs: nothing is linked, so a machine
 /// without them runs the program all the same. No function with a variable number of arguments is among them.

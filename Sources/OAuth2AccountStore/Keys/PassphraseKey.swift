@@ -1,5 +1,5 @@
 import JOSE
-import OAuth2
+import OAuth2Protocol
 
 /// Why a passphrase is asked for.
 public enum PassphrasePurpose: Sendable, Hashable {

@@ -1,13 +1,6 @@
+import Platform
 import JOSE
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// The key in the desktop's keyring: GNOME Keyring, KWallet, KeePassXC or whatever else is the Secret Service of the session.
 ///

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import Platform
 
 /// What the listener's thread does. The parts that never change; ``run()`` keeps the others to itself.
 struct LoopbackLoop: Sendable {

@@ -1,9 +1,5 @@
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
-public import HTTPTransport
+public import Platform
+public import HTTPExchange
 
 /// A request that reached a ``LoopbackListener``.
 ///

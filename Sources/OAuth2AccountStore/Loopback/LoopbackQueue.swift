@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import Platform
 
 /// What the listener's thread and everyone else say to each other: answers and the wish to close.
 final class LoopbackQueue: Sendable {

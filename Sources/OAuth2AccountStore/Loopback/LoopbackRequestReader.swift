@@ -1,9 +1,5 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-import HTTPTransport
+import Platform
+import HTTPExchange
 
 /// The values of `Host` that mean this listener.
 struct LoopbackAuthority: Sendable, Equatable {

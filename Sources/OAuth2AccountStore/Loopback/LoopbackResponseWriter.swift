@@ -1,9 +1,5 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-import HTTPTransport
+import Platform
+import HTTPExchange
 
 /// An answer on its way: its bytes, how far they are sent, and what follows.
 struct LoopbackResponseWriter {

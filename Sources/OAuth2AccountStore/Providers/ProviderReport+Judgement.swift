@@ -1,6 +1,6 @@
-import HTTPTransport
+import HTTPExchange
 import JOSE
-import OAuth2
+import OAuth2Protocol
 
 // What metadata means for a type. No I/O but the fetch of the keys.
 extension ProviderReport {

@@ -1,5 +1,5 @@
 import JOSE
-import OAuth2
+import OAuth2Protocol
 import StrictJSON
 
 /// A client that was registered dynamically for one account type: what is needed to manage it later.

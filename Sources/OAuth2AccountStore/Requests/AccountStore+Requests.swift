@@ -1,11 +1,6 @@
-import HTTPTransport
-import OAuth2
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
+import HTTPExchange
+import OAuth2Protocol
 
 extension AccountStore {
     /// A request in an account's name: with its access token, renewed when need be, as a Bearer token or with a DPoP proof.

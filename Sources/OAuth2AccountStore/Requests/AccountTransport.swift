@@ -1,5 +1,5 @@
-import HTTPTransport
-import OAuth2
+import HTTPExchange
+import OAuth2Protocol
 import Synchronization
 
 /// Sends requests in an account's name: a transport that signs what it sends.

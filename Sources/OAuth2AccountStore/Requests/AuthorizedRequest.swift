@@ -1,11 +1,6 @@
-import HTTPTransport
-import OAuth2
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
+import HTTPExchange
+import OAuth2Protocol
 
 /// A request on its way in an account's name, until there is an answer for the caller. However the answer is taken, whole, as a
 /// stream or into a file, what is sent again and when is decided here.

@@ -1,12 +1,7 @@
-import HTTPTransport
-import OAuth2
+import Platform
+import HTTPExchange
+import OAuth2Protocol
 import StrictJSON
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Requests with the usual kinds of content. Each sets `Content-Type` unless the fields have one, and nothing else: an `Accept` of the
 /// caller's stays.

@@ -1,4 +1,4 @@
-import HTTPTransport
+import HTTPExchange
 
 /// Sends only to servers that have one of these public keys. A request's own pins give way.
 struct KeyPinningTransport: HTTPTransport {

@@ -1,11 +1,6 @@
-import HTTPTransport
-import OAuth2
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
+import HTTPExchange
+import OAuth2Protocol
 
 /// A form of several parts: texts, numbers, bytes and files, in the order in which they are added.
 ///

@@ -1,11 +1,6 @@
-import HTTPTransport
-import OAuth2
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
+import HTTPExchange
+import OAuth2Protocol
 
 extension AccountType {
     /// The hosts that this type's tokens may be sent to: those of ``resourceHosts``, of ``graphAPI`` and of ``resources``, and the

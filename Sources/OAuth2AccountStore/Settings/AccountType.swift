@@ -1,12 +1,7 @@
-import HTTPTransport
-import OAuth2
+import Platform
+import HTTPExchange
+import OAuth2Protocol
 import StrictJSON
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The configuration of one kind of account: a provider, a client registered with it, and what to ask for.
 public struct AccountType: Sendable, Equatable, Identifiable {

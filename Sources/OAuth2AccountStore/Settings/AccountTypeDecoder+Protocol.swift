@@ -1,13 +1,8 @@
-import HTTPTransport
+import Platform
+import HTTPExchange
 import JOSE
-import OAuth2
+import OAuth2Protocol
 import StrictJSON
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The keys of an account type that choose among what the specifications offer.
 extension AccountTypeDecoder {

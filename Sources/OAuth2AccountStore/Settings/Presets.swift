@@ -1,4 +1,4 @@
-import OAuth2
+import OAuth2Protocol
 import StrictJSON
 
 /// What is known of one provider before anybody has an application there: endpoints, scopes, how clients authenticate, and

@@ -1,4 +1,4 @@
-import OAuth2
+import OAuth2Protocol
 import StrictJSON
 
 extension ProviderPreset {

@@ -1,11 +1,6 @@
-import HTTPTransport
-import OAuth2
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
+import HTTPExchange
+import OAuth2Protocol
 
 /// Facebook has no refresh tokens. The token of a sign-in is good for an hour or two, and can be exchanged once for one of
 /// about sixty days by the client that has the secret.

@@ -1,5 +1,5 @@
-import HTTPTransport
-import OAuth2
+import HTTPExchange
+import OAuth2Protocol
 import StrictJSON
 
 /// Who signed in at a provider without ID tokens, from what it answers instead, by the type's ``AccountType/userinfoClaims`` and

@@ -1,11 +1,6 @@
-import OAuth2
+import Platform
+import OAuth2Protocol
 import StrictJSON
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The account types that a program can sign in to.
 public struct Settings: Sendable, Equatable {

@@ -1,10 +1,5 @@
+import Platform
 import StrictJSON
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// From a file to one value, whichever of the two formats it has.
 enum SettingsFile {

@@ -1,11 +1,6 @@
-import HTTPTransport
-import OAuth2
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
+import HTTPExchange
+import OAuth2Protocol
 
 extension AccountStore {
     /// Sends the browser to the provider and waits until it comes back to a listener on this machine.

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 extension AccountStore {
     /// The account of a type that was the current one before the present one; nil when there was none, or when it was removed. With

@@ -1,10 +1,5 @@
-import OAuth2
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
+import OAuth2Protocol
 
 /// How many people use a device, as MSAL has it.
 public enum DeviceMode: String, Sendable, Equatable, CaseIterable {

@@ -1,4 +1,4 @@
-import OAuth2
+import OAuth2Protocol
 
 extension AccountStore {
     /// The account without a subject that this person's is: one that was imported, or whose provider did not say who it is. Nil when

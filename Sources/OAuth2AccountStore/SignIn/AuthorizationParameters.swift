@@ -1,12 +1,7 @@
+import Platform
 import JOSE
-import OAuth2
+import OAuth2Protocol
 import StrictJSON
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// What a sign-in asks the provider for: the caller's options over the settings of the type.
 struct AuthorizationParameters {

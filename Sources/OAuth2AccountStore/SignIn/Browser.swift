@@ -1,17 +1,5 @@
+import Platform
 import Dispatch
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif os(macOS)
-    import Darwin
-#endif
 
 /// Why the browser was not opened.
 public struct BrowserError: Error, Sendable, Equatable, CustomStringConvertible {

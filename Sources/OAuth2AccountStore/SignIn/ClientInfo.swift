@@ -1,5 +1,5 @@
 import JOSE
-import OAuth2
+import OAuth2Protocol
 import StrictJSON
 
 /// The member `client_info` of Microsoft Entra's token answers: who signed in, across tenants.

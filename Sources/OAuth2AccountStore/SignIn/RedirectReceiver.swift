@@ -1,4 +1,4 @@
-import HTTPTransport
+import HTTPExchange
 import Synchronization
 
 /// Answers the browser that comes back from the provider.

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// The pages that a sign-in ends on: static text, nothing from elsewhere, nothing that the request brought.
 enum SignInPage {

@@ -1,13 +1,6 @@
+import Platform
 import JOSE
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// Locks by name in one file: each name is one byte of the file, locked with an open-file-description lock.
 ///

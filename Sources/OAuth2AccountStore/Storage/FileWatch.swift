@@ -1,12 +1,5 @@
+import Platform
 import Dispatch
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// Tells when a file was written, without polling: inotify on Linux, kqueue on Apple's systems. Where the system has no watch
 /// left to give, the file is looked for once a second: better late than a store that does not open.

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import Platform
 
 extension SQLiteStorage {
     /// Whether there is no store yet. A look that makes nothing, for those who only read.

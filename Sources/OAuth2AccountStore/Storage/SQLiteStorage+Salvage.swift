@@ -1,12 +1,5 @@
+import Platform
 import JOSE
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// What was copied out of a damaged store.
 public struct SalvageReport: Sendable, Equatable {

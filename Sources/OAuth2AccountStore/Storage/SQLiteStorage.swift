@@ -1,12 +1,5 @@
+import Platform
 import JOSE
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// Accounts in one SQLite file, shared by all processes of the user.
 ///

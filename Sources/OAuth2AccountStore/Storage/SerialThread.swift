@@ -1,13 +1,6 @@
+import Platform
 import Dispatch
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// Runs something at most once.
 package final class Once: Sendable {

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import Platform
 
 /// The directory that a store lives in: ours alone, mode 0700.
 public struct StoreLocation: Sendable, Equatable {

@@ -1,11 +1,6 @@
-import HTTPTransport
+import Platform
+import HTTPExchange
 import OAuth2AccountStore
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// What a command gets from outside.
 struct CommandEnvironment {

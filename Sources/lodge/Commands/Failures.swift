@@ -1,6 +1,6 @@
 import DirectorySearch
-import HTTPTransport
-import OAuth2
+import HTTPExchange
+import OAuth2Protocol
 import OAuth2AccountStore
 import StrictJSON
 

@@ -1,12 +1,5 @@
+import Platform
 import OAuth2AccountStore
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// A file that a command writes beside its answer, such as that of `--photo`.
 ///

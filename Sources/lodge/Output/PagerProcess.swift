@@ -1,18 +1,6 @@
+import Platform
 import OAuth2AccountStore
 import Synchronization
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// The program of `$PAGER`, run by the shell, with its input in a pipe.
 @MainActor final class PagerProcess: Pager.Process {

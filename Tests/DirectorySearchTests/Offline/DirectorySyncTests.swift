@@ -1,5 +1,5 @@
 import Foundation
-import HTTPTransport
+import HTTPExchange
 import OAuth2AccountStore
 import StrictJSON
 import Synchronization

@@ -1,4 +1,4 @@
-import HTTPTransport
+import HTTPExchange
 import OAuth2AccountStore
 import StrictJSON
 import TestSupport

@@ -1,8 +1,8 @@
 import DirectorySearch
 import Foundation
-import HTTPTransport
+import HTTPExchange
 import LocalProvider
-import OAuth2
+import OAuth2Protocol
 import OAuth2AccountStore
 import StrictJSON
 import Synchronization

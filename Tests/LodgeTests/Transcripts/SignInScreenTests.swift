@@ -1,5 +1,5 @@
 import Foundation
-import HTTPTransport
+import HTTPExchange
 import LocalProvider
 import Synchronization
 import Testing

@@ -1,6 +1,6 @@
 import Foundation
 import JOSE
-import OAuth2
+import OAuth2Protocol
 import StrictJSON
 import Testing
 

@@ -1,7 +1,7 @@
 import Foundation
-import HTTPTransport
+import HTTPExchange
 import JOSE
-import OAuth2
+import OAuth2Protocol
 import Testing
 
 @testable import OAuth2AccountStore

@@ -1,5 +1,5 @@
 import JOSE
-import OAuth2
+import OAuth2Protocol
 import Synchronization
 
 @testable import OAuth2AccountStore

@@ -1,6 +1,6 @@
 import Foundation
-import HTTPTransport
-import OAuth2
+import HTTPExchange
+import OAuth2Protocol
 import StrictJSON
 import Testing
 

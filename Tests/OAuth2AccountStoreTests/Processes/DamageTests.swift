@@ -1,6 +1,6 @@
 import CSQLite
 import Foundation
-import OAuth2
+import OAuth2Protocol
 import Testing
 
 @testable import OAuth2AccountStore

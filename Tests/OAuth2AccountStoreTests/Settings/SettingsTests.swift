@@ -1,5 +1,5 @@
 import Foundation
-import OAuth2
+import OAuth2Protocol
 import Testing
 
 @testable import OAuth2AccountStore

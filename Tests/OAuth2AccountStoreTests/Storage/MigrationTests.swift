@@ -1,7 +1,7 @@
 import CSQLite
 import Foundation
-import HTTPTransport
-import OAuth2
+import HTTPExchange
+import OAuth2Protocol
 import Testing
 
 @testable import OAuth2AccountStore

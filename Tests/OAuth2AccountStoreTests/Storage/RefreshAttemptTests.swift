@@ -1,5 +1,5 @@
-import HTTPTransport
-import OAuth2
+import HTTPExchange
+import OAuth2Protocol
 import Testing
 
 @testable import OAuth2AccountStore

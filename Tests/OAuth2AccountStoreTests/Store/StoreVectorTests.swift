@@ -1,7 +1,7 @@
 import Foundation
-import HTTPTransport
+import HTTPExchange
 import JOSE
-import OAuth2
+import OAuth2Protocol
 import StrictJSON
 import TestSupport
 import Testing

@@ -1,5 +1,5 @@
 import DirectorySearch
-import OAuth2
+import OAuth2Protocol
 import OAuth2AccountStore
 
 /// The accounts as the browser knows them, and which one it uses in this run.

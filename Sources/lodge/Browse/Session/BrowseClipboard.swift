@@ -1,13 +1,6 @@
+import Platform
 import Dispatch
 import OAuth2AccountStore
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// Puts text where other programs paste from, by the program that the desktop has for it.
 struct BrowseClipboard: Sendable {

@@ -1,10 +1,5 @@
+import Platform
 import DirectorySearch
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Writes people as vCards into a new file.
 enum BrowseExport {

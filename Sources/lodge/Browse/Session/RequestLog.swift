@@ -1,10 +1,5 @@
-import HTTPTransport
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
+import HTTPExchange
 
 /// A transport that tells of each request in one line: status, time, method, address without the host. Neither fields nor bodies, where
 /// tokens are, are told; of a query, what may be a secret is masked.

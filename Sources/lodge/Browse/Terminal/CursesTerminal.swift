@@ -1,13 +1,6 @@
+import Platform
 import CNCurses
 import OAuth2AccountStore
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// The terminal of this process, by way of ncurses, on a thread of its own.
 ///

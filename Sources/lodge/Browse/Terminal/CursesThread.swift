@@ -1,13 +1,6 @@
+import Platform
 import CNCurses
 import OAuth2AccountStore
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// The thread of the terminal: everything that ncurses does is done here.
 actor CursesThread {

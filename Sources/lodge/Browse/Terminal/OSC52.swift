@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// The sequence that asks a terminal to keep a text for pasting, which xterm introduced and most terminals know.
 enum OSC52 {

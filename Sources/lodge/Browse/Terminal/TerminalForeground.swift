@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import Platform
 
 /// Whose turn it is at the terminal: a shell gives it to one group of processes at a time, the one in the foreground.
 ///

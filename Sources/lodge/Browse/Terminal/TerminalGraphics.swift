@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// Pictures in the terminal, over the blank cells that ncurses has there: by kitty's graphics or sixel where the terminal says that it has
 /// them, else in half blocks. Used on the terminal's thread only.

@@ -1,12 +1,5 @@
+import Platform
 import CNCurses
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// Gives the terminal back when the program crashes, or is told to stop at once.
 ///

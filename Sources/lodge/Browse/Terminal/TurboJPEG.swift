@@ -1,15 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// The functions of libjpeg-turbo that read a JPEG, looked for when one is to be shown: nothing is linked, so a machine without the library
 /// runs the program all the same.

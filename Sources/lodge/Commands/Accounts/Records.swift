@@ -1,12 +1,7 @@
-import OAuth2
+import Platform
+import OAuth2Protocol
 import OAuth2AccountStore
 import StrictJSON
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// An account, as lists and `status` show it.
 struct AccountRecord: OutputRecord {

@@ -1,11 +1,6 @@
+import Platform
 import OAuth2AccountStore
 import StrictJSON
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// `config`
 let configSpec = CommandSpec(

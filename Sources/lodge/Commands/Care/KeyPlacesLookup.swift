@@ -1,13 +1,6 @@
-import OAuth2
+import Platform
+import OAuth2Protocol
 import OAuth2AccountStore
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 extension CommandContext {
     private static let choiceVariable = "LODGE_KEY_CUSTODY"

@@ -1,14 +1,9 @@
+import Platform
 import DirectorySearch
-import HTTPTransport
+import HTTPExchange
 import LocalProvider
-import OAuth2
+import OAuth2Protocol
 import OAuth2AccountStore
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// `demo`: the whole story, over real HTTP, with nothing to set up. Every value shown was received on the way.
 @MainActor

@@ -1,13 +1,8 @@
-import HTTPTransport
-import OAuth2
+import Platform
+import HTTPExchange
+import OAuth2Protocol
 import StrictJSON
 import Synchronization
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// What the demo saw on the wire: what the authorization request had, and whether a refresh brought another refresh token. Keeps
 /// no token.

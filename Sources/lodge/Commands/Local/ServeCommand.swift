@@ -1,12 +1,7 @@
+import Platform
 import LocalProvider
 import OAuth2AccountStore
 import StrictJSON
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// `serve`
 @MainActor

@@ -1,5 +1,5 @@
 import DirectorySearch
-import HTTPTransport
+import HTTPExchange
 import OAuth2AccountStore
 
 /// `query`

@@ -1,12 +1,7 @@
+import Platform
 import DirectorySearch
 import OAuth2AccountStore
 import StrictJSON
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// `sync`
 @MainActor

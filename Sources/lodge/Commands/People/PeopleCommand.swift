@@ -1,12 +1,7 @@
+import Platform
 import DirectorySearch
 import OAuth2AccountStore
 import StrictJSON
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 extension CommandContext {
     /// The directory of the account that the command line is about, of the kind that its type names. All waits of the command come from one budget.

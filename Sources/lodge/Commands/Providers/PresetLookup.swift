@@ -1,11 +1,6 @@
+import Platform
 import OAuth2AccountStore
 import StrictJSON
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 // The presets built in are the last place where a type is looked for.
 extension CommandContext {

@@ -1,4 +1,4 @@
-import OAuth2
+import OAuth2Protocol
 import OAuth2AccountStore
 import StrictJSON
 

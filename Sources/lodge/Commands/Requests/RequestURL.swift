@@ -1,11 +1,6 @@
-import HTTPTransport
+import Platform
+import HTTPExchange
 import OAuth2AccountStore
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Where a request goes: the address that was typed, or the path below the API of an account type.
 struct RequestURL {

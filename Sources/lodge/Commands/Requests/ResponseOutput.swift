@@ -1,10 +1,5 @@
-import HTTPTransport
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
+import HTTPExchange
 
 /// Shows an answer as it comes, or keeps its content in a file.
 @MainActor

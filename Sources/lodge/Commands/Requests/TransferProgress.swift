@@ -1,4 +1,4 @@
-import HTTPTransport
+import HTTPExchange
 
 /// How far a transfer is, in one line on a terminal, after 200 ms.
 @MainActor

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 import OAuth2AccountStore
 
 /// By which way `sign-in` goes: as the command line says, else as the machine allows.

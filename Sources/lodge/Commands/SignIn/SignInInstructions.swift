@@ -1,11 +1,6 @@
-import OAuth2
+import Platform
+import OAuth2Protocol
 import OAuth2AccountStore
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// What `sign-in` tells the person to do: the address, the code, where the browser comes back. `--quiet` does not silence it.
 struct SignInInstructions: Sendable {

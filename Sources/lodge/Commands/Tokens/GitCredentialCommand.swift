@@ -1,10 +1,5 @@
+import Platform
 import OAuth2AccountStore
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// `git-credential`: the protocol of git's credential helpers (gitcredentials(7), git-credential(1)).
 @MainActor

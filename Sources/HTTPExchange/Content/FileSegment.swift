@@ -1,0 +1,48 @@
+import Platform
+
+/// A file to send, or a piece of it.
+struct FileSegment: Sendable, Equatable {
+    let path: String
+    let offset: Int64
+    /// nil for all that follows the offset.
+    let length: Int64?
+
+    /// The number of bytes that there are to send.
+    func measure() throws(HTTPFileError) -> Int64 {
+        let (descriptor, length) = try open()
+        _ = close(descriptor)
+        return length
+    }
+
+    /// Opens the file and gives the descriptor, which the caller closes, and the number of bytes to send. The bytes begin at ``offset``.
+    func open() throws(HTTPFileError) -> (descriptor: Int32, length: Int64) {
+        func failure(_ reason: String) -> HTTPFileError { HTTPFileError(path: path, reason: reason) }
+        guard offset >= 0, length.map({ $0 >= 0 }) ?? true else {
+            throw failure("the part of the file that is to be sent has a negative offset or length.")
+        }
+        // Without blocking, because opening a named pipe waits for a writer.
+        let descriptor = systemOpen(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else {
+            throw failure("the file cannot be read (\(systemWords())); check its path and permissions.")
+        }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            _ = close(descriptor)
+            throw failure("this is not a regular file; send what a pipe or a device gives as chunks.")
+        }
+        let size = Int64(status.st_size)
+        let end =
+            length.map { offset.addingReportingOverflow($0) } ?? (partialValue: max(offset, size), overflow: false)
+        guard offset <= size, !end.overflow, end.partialValue <= size else {
+            _ = close(descriptor)
+            throw failure("the file has \(size) bytes, fewer than the part of it that is to be sent needs.")
+        }
+        return (descriptor, end.partialValue - offset)
+    }
+}
+
+/// `open` under a name that members called `open` do not hide.
+func systemOpen(_ path: String, _ flags: Int32, _ mode: mode_t = 0o666) -> Int32 { open(path, flags, mode) }
+
+/// What the last failed system call meant.
+func systemWords(_ code: Int32 = errno) -> String { String(cString: strerror(code)) }

@@ -1,0 +1,72 @@
+import Platform
+internal import CCurl
+
+/// A file that is open for writing. It is closed with its last reference.
+final class OpenFile: Sendable {
+    let descriptor: Int32
+    let path: String
+
+    /// Takes the descriptor over.
+    init(descriptor: Int32, path: String) {
+        self.descriptor = descriptor
+        self.path = path
+    }
+
+    deinit { _ = close(descriptor) }
+
+    /// Writes all bytes at the end of what was written. May wait for the disk.
+    func write(_ bytes: UnsafeRawBufferPointer) throws(HTTPFileError) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = systemWrite(descriptor, UnsafeRawBufferPointer(rebasing: rest))
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else {
+                throw HTTPFileError(
+                    path: path,
+                    reason: "the answer cannot be written (\(systemWords())); make room or choose another place.")
+            }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    /// Writes all bytes at the end of what was written. May wait for the disk.
+    func write(_ data: Data) throws(HTTPFileError) {
+        let result = data.withUnsafeBytes { bytes in
+            Result { () throws(HTTPFileError) in try write(bytes) }
+        }
+        try result.get()
+    }
+}
+
+private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+    write(descriptor, bytes.baseAddress, bytes.count)
+}
+
+/// Threads of their own for calls that may wait for a disk, so that none of Swift's does.
+enum FileThread {
+    /// Runs the work on a thread that begins and ends with it.
+    static func run<Value: Sendable>(
+        _ work: @escaping @Sendable () throws(HTTPFileError) -> Value
+    ) async throws -> Value {
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
+            let context = Unmanaged.passRetained(Job { continuation.resume(with: Result { try work() }) })
+            let failure = ccurl_start_thread(
+                { context in
+                    guard let context else { return nil }
+                    Unmanaged<Job>.fromOpaque(context).takeRetainedValue().body()
+                    return nil
+                }, context.toOpaque())
+            guard failure != 0 else { return }
+            context.release()
+            continuation.resume(
+                throwing: HTTPTransportError(
+                    .other, host: "",
+                    reason: "No thread could be started (error \(failure)); the system is out of resources."))
+        }
+    }
+
+    private final class Job: Sendable {
+        let body: @Sendable () -> Void
+        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    }
+}

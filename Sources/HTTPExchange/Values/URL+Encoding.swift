@@ -1,0 +1,72 @@
+import Platform
+
+extension URL {
+    /// The address that a person or a server wrote, nil where it is none.
+    ///
+    /// Bytes that cannot stand in an address are percent-encoded one by one, as are brackets outside of the host and a `%` without two
+    /// digits behind it. Everything else stays as it was written: `URL(string:)` encodes a whole component, its `%` included, as soon as
+    /// one of its bytes is wrong, and `x%20y` then means another thing.
+    ///
+    /// - Parameter base: what an address without a scheme or a host is relative to.
+    ///
+    /// [RFC 3986 section 2](https://www.rfc-editor.org/rfc/rfc3986#section-2)
+    package init?(written text: String, relativeTo base: URL? = nil) {
+        let encoded = Self.encoded(text)
+        guard let url = URL(string: encoded, encodingInvalidCharacters: false) else { return nil }
+        guard let base else {
+            self = url
+            return
+        }
+        guard let absolute = URL(string: encoded, relativeTo: base)?.absoluteURL else { return nil }
+        self = absolute
+    }
+
+    private static func encoded(_ text: String) -> String {
+        let bytes = Array(text.utf8)
+        let authority = authority(of: bytes)
+        var hasFragment = false
+        var result: [UInt8] = []
+        for (index, byte) in bytes.enumerated() {
+            let stays: Bool
+            switch byte {
+            case UInt8(ascii: "%"):
+                stays = index + 2 < bytes.count && isHexadecimal(bytes[index + 1]) && isHexadecimal(bytes[index + 2])
+            case UInt8(ascii: "["), UInt8(ascii: "]"):
+                stays = authority.contains(index)
+            case UInt8(ascii: "#"):
+                stays = !hasFragment
+                hasFragment = true
+            default:
+                stays = byte > 0x20 && byte < 0x7F && !"\"<>\\^`{|}".utf8.contains(byte)
+            }
+            if stays {
+                result.append(byte)
+            } else {
+                result += "%\(byte < 16 ? "0" : "")\(String(byte, radix: 16, uppercase: true))".utf8
+            }
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    /// Where the host and the port stand: behind `//`, which comes first or after the scheme.
+    private static func authority(of bytes: [UInt8]) -> Range<Int> {
+        let scheme = bytes.prefix { byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."): true
+            default: false
+            }
+        }
+        var start = 0
+        if scheme.count < bytes.count, bytes[scheme.count] == UInt8(ascii: ":") { start = scheme.count + 1 }
+        guard bytes[start...].starts(with: "//".utf8) else { return 0..<0 }
+        start += 2
+        return start..<(bytes[start...].firstIndex { "/?#".utf8.contains($0) } ?? bytes.count)
+    }
+
+    private static func isHexadecimal(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x46, 0x61...0x66: true
+        default: false
+        }
+    }
+}

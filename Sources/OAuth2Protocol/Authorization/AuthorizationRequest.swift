@@ -1,0 +1,155 @@
+import Platform
+import JOSE
+import StrictJSON
+
+/// The request that begins the authorization code grant, as an address for the browser. Always with PKCE S256 and a state,
+/// and with a nonce when `openid` is asked for.
+///
+/// [RFC 6749 section 4.1.1](https://www.rfc-editor.org/rfc/rfc6749#section-4.1.1),
+/// [RFC 7636 section 4.3](https://www.rfc-editor.org/rfc/rfc7636#section-4.3), OpenID Connect Core 1.0 section 3.1.2.1
+public struct AuthorizationRequest: Sendable {
+    /// The parameters that a person or a program may add to the request.
+    public struct Options: Sendable, Equatable {
+        /// Words of OpenID Connect's `prompt`: `none`, `login`, `consent`, `select_account`, `create`.
+        public var prompt: [String] = []
+        /// Who is expected to sign in.
+        public var loginHint: String?
+        /// The greatest age of the person's log-in, in seconds.
+        public var maximumAge: Int?
+        /// The `claims` parameter, a JSON object (OpenID Connect Core 1.0 section 5.5).
+        public var claims: String?
+        /// The authentication context classes that are wanted, the best first: `acr_values`.
+        public var contextClasses: [String] = []
+        /// The resources that the tokens are for: absolute addresses without fragment (RFC 8707).
+        public var resources: [String] = []
+        /// What is asked for beyond a scope: objects with a `type` (RFC 9396).
+        public var authorizationDetails: [JSONObject] = []
+        /// The thumbprint of the key that the tokens will be bound to: `dpop_jkt` (RFC 9449 section 10).
+        public var dpopKeyThumbprint: String?
+        /// Further parameters of the provider; protocol parameters are refused.
+        public var parameters: [String: String] = [:]
+
+        /// No options.
+        public init() {}
+    }
+
+    /// Where to send the browser.
+    public let url: URL
+    /// What to keep until it comes back.
+    public let pending: PendingAuthorization
+
+    /// Parameters that belong to the protocol; settings and callers cannot set them as extras.
+    public static let protocolParameters: Set<String> = [
+        "response_type", "client_id", "client_secret", "redirect_uri", "scope", "state", "nonce", "code_challenge",
+        "code_challenge_method", "code", "code_verifier", "grant_type", "refresh_token", "request", "request_uri",
+        "client_assertion", "client_assertion_type", "response_mode",
+    ]
+
+    /// Builds the request.
+    ///
+    /// - Parameter random: gives that many unpredictable bytes.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` when the provider has no authorization endpoint, or a scope, an extra
+    ///   parameter or the redirect URI may not be sent; what `random` throws.
+    public init(
+        server: AuthorizationServer, client: Client, redirectURI: RedirectURI, scope: Scope, options: Options = .init(),
+        random: (Int) throws -> [UInt8] = SecureRandom.bytes
+    ) throws {
+        let pending = try PendingAuthorization(
+            server: server, redirectURI: redirectURI, scope: scope, maximumAge: options.maximumAge, random: random)
+        try self.init(server: server, client: client, pending: pending, options: options)
+    }
+
+    /// Builds the request for what is kept already.
+    ///
+    /// - Throws: ``OAuth2Error/configuration(_:)`` as the other initializer does.
+    public init(
+        server: AuthorizationServer, client: Client, pending: PendingAuthorization, options: Options = .init()
+    ) throws(OAuth2Error) {
+        try Self.checkPushing(server)
+        let pairs =
+            [("client_id", client.id)] + (try Self.pairs(server: server, pending: pending, options: options))
+        try self.init(pairs, server: server, pending: pending)
+    }
+
+    /// The request for parameters that were pushed to the provider before. It can be used once
+    /// (RFC 9126 section 4).
+    ///
+    /// - Throws: ``OAuth2Error/configuration(_:)`` when the provider has no authorization endpoint.
+    public init(
+        pushed: PushedAuthorizationResponse, server: AuthorizationServer, client: Client, pending: PendingAuthorization
+    ) throws(OAuth2Error) {
+        try self.init(
+            [("client_id", client.id), ("request_uri", pushed.requestURI)], server: server, pending: pending)
+    }
+
+    init(
+        _ pairs: [FormEncoding.Pair], server: AuthorizationServer, pending: PendingAuthorization
+    ) throws(OAuth2Error) {
+        url = try Self.adding(pairs, to: Self.endpoint(server))
+        self.pending = pending
+    }
+
+    /// Where parameters must be pushed, an address with parameters in it is refused (RFC 9126 section 5).
+    static func checkPushing(_ server: AuthorizationServer) throws(OAuth2Error) {
+        guard !server.requiresPushedAuthorizationRequests else {
+            throw .configuration("the provider requires pushed authorization requests; push this one first")
+        }
+    }
+
+    private static func endpoint(_ server: AuthorizationServer) throws(OAuth2Error) -> URL {
+        guard let endpoint = server.authorizationEndpoint else {
+            throw .configuration(
+                server.unusable["authorization_endpoint"] ?? "the provider has no authorization endpoint")
+        }
+        return endpoint
+    }
+
+    /// The parameters beside the client's: the same in an address and in a pushed request.
+    static func pairs(
+        server: AuthorizationServer, pending: PendingAuthorization, options: Options
+    ) throws(OAuth2Error) -> [FormEncoding.Pair] {
+        try pending.scope.check()
+        if options.prompt.contains("none"), options.prompt.count > 1 {
+            throw .configuration("prompt=none goes with no other prompt")
+        }
+        // Falling back to "plain" would give up what PKCE is for (RFC 7636 section 7.2).
+        if let methods = server.codeChallengeMethods, !methods.contains("S256") {
+            throw .configuration("the provider announces that it does not know the code challenge method S256")
+        }
+        var pairs: [FormEncoding.Pair] = [("response_type", "code"), ("redirect_uri", pending.redirectURI.text)]
+        if !pending.scope.isEmpty { pairs.append(("scope", pending.scope.text)) }
+        pairs.append(("state", pending.state))
+        if let nonce = pending.nonce { pairs.append(("nonce", nonce)) }
+        pairs += [("code_challenge", pending.verifier.challenge), ("code_challenge_method", "S256")]
+        if !options.prompt.isEmpty { pairs.append(("prompt", options.prompt.joined(separator: " "))) }
+        if let hint = options.loginHint, !hint.isEmpty { pairs.append(("login_hint", hint)) }
+        if let age = pending.maximumAge { pairs.append(("max_age", String(age))) }
+        if let claims = options.claims, !claims.isEmpty { pairs.append(("claims", claims)) }
+        if !options.contextClasses.isEmpty {
+            pairs.append(("acr_values", options.contextClasses.joined(separator: " ")))
+        }
+        if let thumbprint = options.dpopKeyThumbprint { pairs.append(("dpop_jkt", thumbprint)) }
+        pairs += try RequestParameters.resources(options.resources)
+        pairs += try RequestParameters.authorizationDetails(options.authorizationDetails)
+        return pairs + (try RequestParameters.extra(options.parameters, besides: Set(pairs.map(\.name))))
+    }
+
+    /// Adds a query to an endpoint, keeping the endpoint's own and never naming a parameter twice (section 3.1).
+    private static func adding(_ pairs: [FormEncoding.Pair], to endpoint: URL) throws(OAuth2Error) -> URL {
+        let text = endpoint.absoluteString
+        let own = text.firstIndex(of: "?").map { text[text.index(after: $0)...] } ?? ""
+        guard let existing = FormEncoding.decode(own) else {
+            throw .configuration("the authorization endpoint has a query that is not well-formed")
+        }
+        let names = Set(pairs.map(\.name))
+        if let twice = existing.first(where: { names.contains($0.name) }) {
+            throw .configuration("the authorization endpoint's own query has the protocol parameter \(twice.name)")
+        }
+        let separator = text.contains("?") ? (own.isEmpty ? "" : "&") : "?"
+        guard let url = URL(string: text + separator + FormEncoding.encode(pairs), encodingInvalidCharacters: false)
+        else {
+            throw .configuration("the authorization request is no valid address")
+        }
+        return url
+    }
+}

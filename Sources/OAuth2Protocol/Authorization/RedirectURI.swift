@@ -1,0 +1,118 @@
+import Platform
+
+/// Where the provider sends the browser back to, compared component by component.
+public struct RedirectURI: Sendable, Equatable {
+    /// The value for programs that cannot receive a redirect: the provider shows the code, the person copies it. Legacy.
+    public static let outOfBand = "urn:ietf:wg:oauth:2.0:oob"
+
+    /// The address as it is registered and sent.
+    public let text: String
+    let components: Components
+
+    struct Components: Sendable, Equatable {
+        var scheme: String
+        var authority: String?
+        var path: String
+        var query: String?
+        var hasFragment: Bool
+
+        init?(_ text: String) {
+            guard let colon = text.firstIndex(of: ":") else { return nil }
+            let scheme = text[..<colon]
+            guard let first = scheme.utf8.first, first | 0x20 >= 0x61, first | 0x20 <= 0x7A,
+                scheme.utf8.allSatisfy({
+                    (0x30...0x39).contains($0) || (0x61...0x7A).contains($0 | 0x20) || [0x2B, 0x2D, 0x2E].contains($0)
+                })
+            else { return nil }
+            self.scheme = scheme.lowercased()
+            var rest = text[text.index(after: colon)...]
+            hasFragment = rest.contains("#")
+            if let hash = rest.firstIndex(of: "#") { rest = rest[..<hash] }
+            if let mark = rest.firstIndex(of: "?") {
+                query = String(rest[rest.index(after: mark)...])
+                rest = rest[..<mark]
+            }
+            if rest.hasPrefix("//") {
+                let start = rest.index(rest.startIndex, offsetBy: 2)
+                let end = rest[start...].firstIndex(of: "/") ?? rest.endIndex
+                authority = rest[start..<end].lowercased()
+                rest = rest[end...]
+            }
+            path = String(rest)
+        }
+    }
+
+    /// Checks a redirect URI.
+    ///
+    /// - Throws: ``OAuth2Error/configuration(_:)`` when it has a fragment, is plain http off this machine, or has a private-use
+    ///   scheme without a dot (RFC 8252 section 7.1).
+    public init(_ text: String) throws(OAuth2Error) {
+        func refused(_ expected: String) -> OAuth2Error {
+            .configuration("the redirect URI is \(quoted(text)); expected \(expected)")
+        }
+        self.text = text
+        guard let components = Components(text) else { throw refused("an absolute address") }
+        self.components = components
+        guard !components.hasFragment else { throw refused("no fragment") }
+        if text == Self.outOfBand { return }
+        switch components.scheme {
+        case "http":
+            guard isLoopback else { throw refused("plain http only on 127.0.0.1, [::1] or localhost") }
+        case "https":
+            guard components.authority?.isEmpty == false else { throw refused("a host") }
+        default:
+            guard components.scheme.contains(".") || components.scheme.hasPrefix("msal") else {
+                throw refused("a scheme with a dot, such as com.example.app:/callback")
+            }
+        }
+    }
+
+    /// Why this redirect URI works and is still not recommended, in a sentence; nil for the others.
+    public var warning: String? {
+        if text == Self.outOfBand {
+            return "the out-of-band redirect URI is switched off at most providers; use the device grant instead"
+        }
+        // Another program may answer for the name, or it may lead to an address that nobody listens on.
+        if isLoopback, host == "localhost" { return "localhost depends on name resolution; 127.0.0.1 does not" }
+        return nil
+    }
+
+    /// Whether the browser comes back to this machine over http.
+    public var isLoopback: Bool {
+        components.scheme == "http" && ["127.0.0.1", "[::1]", "localhost"].contains(host)
+    }
+
+    /// The host as written, in lower case; IPv6 in brackets.
+    public var host: String {
+        let authority = components.authority ?? ""
+        if authority.hasPrefix("["), let end = authority.firstIndex(of: "]") { return String(authority[...end]) }
+        return String(authority.prefix { $0 != ":" })
+    }
+
+    /// The port, when one is named.
+    public var port: UInt16? {
+        let authority = components.authority ?? ""
+        return UInt16(authority.dropFirst(host.count).dropFirst())
+    }
+
+    /// The path.
+    public var path: String { components.path }
+
+    /// The same address with this port (RFC 8252 section 7.3).
+    public func replacingPort(_ port: UInt16) throws(OAuth2Error) -> RedirectURI {
+        let query = components.query.map { "?" + $0 } ?? ""
+        return try RedirectURI("\(components.scheme)://\(host):\(port)\(components.path)\(query)")
+    }
+
+    /// Whether a received address is this one with parameters added: scheme and host without case, port, path and this
+    /// address's own query exactly.
+    public func matches(_ received: String) -> Bool {
+        guard let other = Components(received) else { return false }
+        guard other.scheme == components.scheme, other.authority == components.authority, other.path == components.path
+        else { return false }
+        guard let own = components.query, !own.isEmpty else { return true }
+        guard let query = other.query else { return false }
+        let parts = query.split(separator: "&")
+        return own.split(separator: "&").allSatisfy { parts.contains($0) }
+    }
+}

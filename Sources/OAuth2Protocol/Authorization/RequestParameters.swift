@@ -1,0 +1,41 @@
+import Platform
+import StrictJSON
+
+/// Parameters that several requests have, checked.
+enum RequestParameters {
+    /// Parameters that settings or callers add, in a stable order.
+    ///
+    /// - Throws: ``OAuth2Error/configuration(_:)`` for one that the protocol sets itself.
+    static func extra(
+        _ parameters: [String: String], besides used: Set<String>
+    ) throws(OAuth2Error) -> [FormEncoding.Pair] {
+        for name in parameters.keys where used.contains(name) || AuthorizationRequest.protocolParameters.contains(name)
+        {
+            throw .configuration("the parameter \(quoted(name)) is set by the protocol and cannot be added")
+        }
+        return parameters.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    /// `resource`, once for each (RFC 8707 section 2).
+    static func resources(_ resources: [String]) throws(OAuth2Error) -> [FormEncoding.Pair] {
+        for resource in resources {
+            guard let url = URL(string: resource, encodingInvalidCharacters: false), url.scheme != nil,
+                !resource.utf8.contains(UInt8(ascii: "#"))
+            else {
+                throw .configuration(
+                    "the resource \(quoted(resource)) cannot be asked for; expected an absolute address without "
+                        + "a fragment")
+            }
+        }
+        return resources.map { ("resource", $0) }
+    }
+
+    /// `authorization_details`, a JSON array (RFC 9396 section 2).
+    static func authorizationDetails(_ details: [JSONObject]) throws(OAuth2Error) -> [FormEncoding.Pair] {
+        guard !details.isEmpty else { return [] }
+        guard details.allSatisfy({ $0.text("type") != nil }) else {
+            throw .configuration("authorization details are objects with a type, and one of them has none")
+        }
+        return [("authorization_details", JSONValue.array(details.map(JSONValue.object)).text())]
+    }
+}

@@ -1,0 +1,126 @@
+import Platform
+import HTTPExchange
+import StrictJSON
+
+/// A provider: where its endpoints are and what it can do.
+///
+/// [RFC 8414 section 2](https://www.rfc-editor.org/rfc/rfc8414#section-2), OpenID Connect Discovery 1.0 section 3
+public struct AuthorizationServer: Sendable, Equatable {
+    /// The issuer identifier, or nil for a provider that has none.
+    public var issuer: String?
+    /// Where the person signs in.
+    public var authorizationEndpoint: URL?
+    /// Where tokens are issued.
+    public var tokenEndpoint: URL?
+    /// Where the provider's signing keys are.
+    public var jwksURI: URL?
+    /// Where the person's claims are.
+    public var userinfoEndpoint: URL?
+    /// Where tokens are revoked (RFC 7009).
+    public var revocationEndpoint: URL?
+    /// Where the browser session is ended (RP-Initiated Logout).
+    public var endSessionEndpoint: URL?
+    /// Where the device grant begins (RFC 8628).
+    public var deviceAuthorizationEndpoint: URL?
+    /// Where tokens are looked up (RFC 7662).
+    public var introspectionEndpoint: URL?
+    /// Where clients are registered (RFC 7591).
+    public var registrationEndpoint: URL?
+    /// Where authorization requests are pushed (RFC 9126).
+    public var pushedAuthorizationRequestEndpoint: URL?
+    /// Whether every redirect carries the issuer (RFC 9207).
+    public var sendsIssuerInRedirect = false
+    /// The signature algorithms of its ID tokens; RS256 when it does not say. Never `none`, and none of the HS family: those
+    /// are for clients that registered for them and have a secret.
+    public var idTokenSigningAlgorithms: [String] = ["RS256"]
+    /// How code challenges may be made; nil when it does not say, which does not mean that it cannot.
+    public var codeChallengeMethods: [String]?
+    /// Whether authorization requests must be pushed (RFC 9126 section 5).
+    public var requiresPushedAuthorizationRequests = false
+    /// The grants it knows; nil when it does not say.
+    public var grantTypes: [String]?
+    /// Some of its scope tokens; nil when it does not say.
+    public var scopes: [String]?
+    /// How clients may authenticate; nil when it does not say.
+    public var tokenEndpointAuthenticationMethods: [String]?
+    /// The algorithms of DPoP proofs it takes; nil when it does not take any (RFC 9449 section 5.1).
+    public var dpopSigningAlgorithms: [String]?
+    /// The endpoints for clients that connect with a certificate, by the metadata's names (RFC 8705 section 5).
+    public var mutualTLSAliases: [String: URL] = [:]
+    /// The members of the metadata document that cannot be used, and why.
+    public var unusable: [String: String] = [:]
+
+    /// A provider of which nothing is known yet.
+    public init(issuer: String? = nil) { self.issuer = issuer }
+
+    /// The endpoints, by the name that the metadata document gives them.
+    public static let endpointNames: [(name: String, path: WritableKeyPath<AuthorizationServer, URL?> & Sendable)] = [
+        ("authorization_endpoint", \.authorizationEndpoint), ("token_endpoint", \.tokenEndpoint),
+        ("jwks_uri", \.jwksURI),
+        ("userinfo_endpoint", \.userinfoEndpoint), ("revocation_endpoint", \.revocationEndpoint),
+        ("end_session_endpoint", \.endSessionEndpoint),
+        ("device_authorization_endpoint", \.deviceAuthorizationEndpoint),
+        ("introspection_endpoint", \.introspectionEndpoint), ("registration_endpoint", \.registrationEndpoint),
+        ("pushed_authorization_request_endpoint", \.pushedAuthorizationRequestEndpoint),
+    ]
+
+    /// Reads a metadata document whose issuer has been checked. A bad optional member does not spoil the rest: it is
+    /// listed in ``unusable``.
+    ///
+    /// - Throws: ``OAuth2Error/invalidResponse(member:reason:)`` when a known member stands twice.
+    init(metadata: JSONObject, issuer: String, allowsLoopbackHTTP: Bool) throws(OAuth2Error) {
+        self.issuer = issuer
+        let repeated = Set(metadata.duplicatedNames)
+        for (name, path) in Self.endpointNames {
+            if repeated.contains(name) {
+                throw .invalidResponse(member: name, reason: "the metadata has \(name) twice")
+            }
+            guard let value = metadata[name], !value.isNull else { continue }
+            do throws(OAuth2Error) {
+                self[keyPath: path] = try EndpointURL.check(
+                    value.string ?? "", name: name, allowsLoopbackHTTP: allowsLoopbackHTTP)
+            } catch {
+                unusable[name] = error.description
+            }
+        }
+        for (name, path) in Self.listNames {
+            if repeated.contains(name) {
+                throw .invalidResponse(member: name, reason: "the metadata has \(name) twice")
+            }
+            self[keyPath: path] = strings(name, metadata)
+        }
+        _ = strings("response_types_supported", metadata)
+        if let algorithms = strings("id_token_signing_alg_values_supported", metadata) {
+            idTokenSigningAlgorithms = algorithms.filter { $0.lowercased() != "none" && !$0.hasPrefix("HS") }
+        }
+        if let aliases = metadata["mtls_endpoint_aliases"]?.object {
+            for (name, _) in Self.endpointNames {
+                guard let text = aliases[name]?.string else { continue }
+                do throws(OAuth2Error) {
+                    mutualTLSAliases[name] = try EndpointURL.check(
+                        text, name: name, allowsLoopbackHTTP: allowsLoopbackHTTP)
+                } catch {
+                    unusable["mtls_endpoint_aliases." + name] = error.description
+                }
+            }
+        }
+        sendsIssuerInRedirect = metadata["authorization_response_iss_parameter_supported"]?.bool ?? false
+        requiresPushedAuthorizationRequests = metadata["require_pushed_authorization_requests"]?.bool ?? false
+    }
+
+    private static let listNames: [(name: String, path: WritableKeyPath<AuthorizationServer, [String]?> & Sendable)] = [
+        ("token_endpoint_auth_methods_supported", \.tokenEndpointAuthenticationMethods),
+        ("code_challenge_methods_supported", \.codeChallengeMethods), ("grant_types_supported", \.grantTypes),
+        ("scopes_supported", \.scopes), ("dpop_signing_alg_values_supported", \.dpopSigningAlgorithms),
+    ]
+
+    /// The strings of a member; a string in place of an array is no set of its letters.
+    private mutating func strings(_ name: String, _ metadata: JSONObject) -> [String]? {
+        guard let value = metadata[name], !value.isNull else { return nil }
+        guard let elements = value.array else {
+            unusable[name] = "\(name) is \(value.kind); expected an array of strings"
+            return nil
+        }
+        return elements.compactMap(\.string)
+    }
+}

@@ -1,0 +1,128 @@
+import Platform
+import HTTPExchange
+
+/// Finding a provider's endpoints from its issuer or its authority: a request to send, and how to read the answer.
+///
+/// OpenID Connect Discovery 1.0 section 4, [RFC 8414 section 3](https://www.rfc-editor.org/rfc/rfc8414#section-3)
+public struct Discovery: Sendable, Equatable {
+    /// Where a metadata document stands, relative to the issuer.
+    public enum Placement: Sendable, Equatable {
+        /// `/.well-known/openid-configuration` appended to the issuer.
+        case openID
+        /// `/.well-known/oauth-authorization-server` inserted between host and path.
+        case oauth
+        /// `/.well-known/openid-configuration` inserted between host and path.
+        case openIDInserted
+    }
+
+    /// What the document's `issuer` may be.
+    enum Expectation: Sendable, Equatable {
+        /// Exactly this string, compared byte by byte.
+        case exactly(String)
+        /// A Microsoft authority: an issuer on one of these hosts or below them; `{tenantid}` may stand for the tenant.
+        case authority(hosts: [String])
+    }
+
+    /// The address of the metadata document.
+    public let url: URL
+    let expectation: Expectation
+    let allowsLoopbackHTTP: Bool
+
+    /// The discovery of an issuer.
+    ///
+    /// - Throws: ``OAuth2Error/configuration(_:)`` when the issuer is no https address, or has a query or a fragment.
+    public init(
+        issuer: String, placement: Placement = .openID, allowsLoopbackHTTP: Bool = false
+    ) throws(OAuth2Error) {
+        let base = try Self.base(issuer, name: "the issuer", allowsLoopbackHTTP: allowsLoopbackHTTP)
+        let text: String
+        switch placement {
+        case .openID: text = base.origin + base.path + "/.well-known/openid-configuration"
+        case .oauth: text = base.origin + "/.well-known/oauth-authorization-server" + base.path
+        case .openIDInserted: text = base.origin + "/.well-known/openid-configuration" + base.path
+        }
+        url = try EndpointURL.check(text, name: "the issuer", allowsLoopbackHTTP: allowsLoopbackHTTP)
+        expectation = .exactly(issuer)
+        self.allowsLoopbackHTTP = allowsLoopbackHTTP
+    }
+
+    /// The discovery of a Microsoft Entra authority, such as `https://login.microsoftonline.com/common`.
+    ///
+    /// Entra's shared tenants name an issuer with a `{tenantid}` in it, B2C and External ID one with the tenant's identifier
+    /// in place of its name: the issuer is held to the authority's host and `knownAuthorities` instead of to one string.
+    public init(
+        authority: String, knownAuthorities: [String] = [], allowsLoopbackHTTP: Bool = false
+    ) throws(OAuth2Error) {
+        let base = try Self.base(authority, name: "the authority", allowsLoopbackHTTP: allowsLoopbackHTTP)
+        let version = base.path.hasSuffix("/v2.0") ? "" : "/v2.0"
+        url = try EndpointURL.check(
+            base.origin + base.path + version + "/.well-known/openid-configuration", name: "the authority",
+            allowsLoopbackHTTP: allowsLoopbackHTTP)
+        let host = url.host(percentEncoded: false)?.lowercased() ?? ""
+        // External ID: contoso.ciamlogin.com names the issuer <tenant identifier>.ciamlogin.com.
+        let shared = host.hasSuffix(".ciamlogin.com") ? ["ciamlogin.com"] : []
+        expectation = .authority(hosts: [host] + shared + knownAuthorities.map { $0.lowercased() })
+        self.allowsLoopbackHTTP = allowsLoopbackHTTP
+    }
+
+    private static func base(
+        _ text: String, name: String, allowsLoopbackHTTP: Bool
+    ) throws(OAuth2Error) -> (origin: String, path: String) {
+        _ = try EndpointURL.check(text, name: name, allowsLoopbackHTTP: allowsLoopbackHTTP)
+        guard !text.contains("?") else {
+            throw .configuration("\(name) is \(quoted(text)); expected no query")
+        }
+        guard let slashes = text.firstRange(of: "://") else {
+            throw .configuration("\(name) is \(quoted(text)); expected an absolute https address")
+        }
+        let path = text[slashes.upperBound...].firstIndex(of: "/") ?? text.endIndex
+        var tail = String(text[path...])
+        if tail.hasSuffix("/") { tail.removeLast() }
+        return (String(text[..<path]), tail)
+    }
+
+    /// The request for the document.
+    public var request: HTTPRequest {
+        HTTPRequest(.get, url, fields: ["Accept": "application/json"])
+    }
+
+    /// Reads the answer.
+    ///
+    /// - Throws: ``OAuth2Error`` when the status is not 200, the body is not a JSON object, or its issuer is another one.
+    public func read(_ response: HTTPResponse) throws(OAuth2Error) -> AuthorizationServer {
+        guard response.status == 200 else {
+            throw .http(status: response.status, retryAfter: response.retryAfterSeconds)
+        }
+        let metadata = try JSONBody.object(response, what: "the metadata at \(url)")
+        guard !metadata.duplicatedNames.contains("issuer"), let issuer = metadata["issuer"]?.string, !issuer.isEmpty
+        else {
+            throw .invalidResponse(member: "issuer", reason: "the metadata at \(url) names no issuer")
+        }
+        guard accepts(issuer) else {
+            throw .invalidResponse(
+                member: "issuer",
+                reason: "the metadata at \(url) belongs to the issuer \(quoted(issuer)), not to \(expected)")
+        }
+        return try AuthorizationServer(metadata: metadata, issuer: issuer, allowsLoopbackHTTP: allowsLoopbackHTTP)
+    }
+
+    private var expected: String {
+        switch expectation {
+        case .exactly(let issuer): quoted(issuer)
+        case .authority(let hosts): "a host of " + hosts.joined(separator: ", ")
+        }
+    }
+
+    private func accepts(_ issuer: String) -> Bool {
+        switch expectation {
+        case .exactly(let expected): return issuer.utf8.elementsEqual(expected.utf8)
+        case .authority(let hosts):
+            let filled = issuer.replacing("{tenantid}", with: "tenantid")
+            guard
+                let url = try? EndpointURL.check(filled, name: "issuer", allowsLoopbackHTTP: allowsLoopbackHTTP),
+                let host = url.host(percentEncoded: false)?.lowercased()
+            else { return false }
+            return hosts.contains { host == $0 || host.hasSuffix("." + $0) }
+        }
+    }
+}

@@ -1,0 +1,41 @@
+import Platform
+import HTTPExchange
+
+/// The rule for every address that secrets are sent to.
+public enum EndpointURL {
+    /// Checks an address: absolute, https, with a host, without user, password, fragment and white space. Plain http is for
+    /// loopback only, and only when allowed.
+    ///
+    /// - Throws: ``OAuth2Error/configuration(_:)`` with the name and what was expected.
+    public static func check(_ text: String, name: String, allowsLoopbackHTTP: Bool) throws(OAuth2Error) -> URL {
+        func refused(_ expected: String) -> OAuth2Error {
+            .configuration("\(name) is \(text.isEmpty ? "empty" : quoted(text)); expected \(expected)")
+        }
+        guard let url = url(text), let scheme = url.scheme?.lowercased(),
+            let host = url.host(percentEncoded: true), !host.isEmpty
+        else { throw refused("an absolute https address") }
+        guard url.user == nil, url.password == nil else { throw refused("an address without user and password") }
+        guard !text.utf8.contains(UInt8(ascii: "#")) else { throw refused("an address without a fragment") }
+        switch scheme {
+        case "https": return url
+        case "http" where url.isLoopback:
+            guard allowsLoopbackHTTP else { throw refused("https; plain http on this machine is not allowed here") }
+            return url
+        case "http": throw refused("https; plain http is only for this machine")
+        default: throw refused("an https address")
+        }
+    }
+
+    /// The address as it stands. In a query, characters that may not stand there are percent-encoded.
+    private static func url(_ text: String) -> URL? {
+        if let url = URL(string: text, encodingInvalidCharacters: false) { return url }
+        guard let mark = text.firstIndex(of: "?") else { return nil }
+        let query = text[text.index(after: mark)...].utf8.map { byte in
+            let stands =
+                (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20)
+                || "-._~:/?@!$&'()*+,;=%#".utf8.contains(byte)
+            return stands ? String(Unicode.Scalar(byte)) : FormEncoding.percentEncoded(byte)
+        }
+        return URL(string: text[...mark] + query.joined(), encodingInvalidCharacters: false)
+    }
+}

@@ -1,0 +1,80 @@
+import Platform
+import HTTPExchange
+import JOSE
+
+/// Fetching the provider's signing keys: a request to send, and how to read the answer.
+///
+/// OpenID Connect Core 1.0 section 10.1.1, [RFC 7517 section 5](https://www.rfc-editor.org/rfc/rfc7517#section-5)
+public struct JWKSRequest: Sendable {
+    /// The request to send. Redirects are not followed, and the answer has at most 1 MiB.
+    public let request: HTTPRequest
+
+    /// The request for a provider's keys.
+    ///
+    /// - Throws: ``OAuth2Error/configuration(_:)`` when its metadata names no usable `jwks_uri`.
+    public init(server: AuthorizationServer) throws(OAuth2Error) {
+        guard let url = server.jwksURI else {
+            throw .configuration(server.unusable["jwks_uri"] ?? "the provider has no jwks_uri")
+        }
+        var request = HTTPRequest(.get, url, fields: ["Accept": "application/jwk-set+json, application/json"])
+        request.maximumResponseSize = JWKSet.maximumByteCount
+        self.request = request
+    }
+
+    /// Reads the answer. Keys that this client cannot use are left out.
+    ///
+    /// - Throws: ``OAuth2Error/http(status:retryAfter:)``, or ``OAuth2Error/invalidResponse(member:reason:)`` when it is no key
+    ///   set.
+    public static func read(_ response: HTTPResponse) throws(OAuth2Error) -> JWKSet {
+        guard response.status == 200 else {
+            throw .http(status: response.status, retryAfter: response.retryAfterSeconds)
+        }
+        let object = try JSONBody.object(response, what: "the key set")
+        do throws(JOSEError) {
+            return try JWKSet(object)
+        } catch {
+            throw .invalidResponse(member: "keys", reason: "the key set cannot be read: \(error)")
+        }
+    }
+}
+
+/// A provider's keys as last fetched, and when they may be fetched again. A token with an unknown key must not make the
+/// client ask the provider each time.
+public struct JWKSCache: Sendable {
+    /// How long keys are used without asking again, in seconds.
+    public static let lifetime: Double = 300
+    /// How long to wait between two fetches, in seconds.
+    public static let coolDown: Double = 60
+
+    /// The keys; nil before the first fetch.
+    public private(set) var keys: JWKSet?
+    private var fetchedAt: Double?
+    private var triedAt: Double?
+
+    /// No keys yet.
+    public init() {}
+
+    /// Whether keys must be fetched before they are used: there are none, or they are older than ``lifetime``.
+    ///
+    /// - Parameter now: seconds of a clock that only goes forward.
+    public func isStale(now: Double) -> Bool {
+        guard let fetchedAt else { return true }
+        return now - fetchedAt >= Self.lifetime
+    }
+
+    /// Whether the last fetch is long enough ago for another.
+    public func mayFetch(now: Double) -> Bool {
+        guard let triedAt else { return true }
+        return now - triedAt >= Self.coolDown
+    }
+
+    /// Notes that a fetch begins, whatever comes of it.
+    public mutating func fetchBegan(now: Double) { triedAt = now }
+
+    /// Keeps fetched keys.
+    public mutating func store(_ keys: JWKSet, now: Double) {
+        self.keys = keys
+        fetchedAt = now
+        triedAt = now
+    }
+}

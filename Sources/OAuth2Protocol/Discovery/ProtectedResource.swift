@@ -1,0 +1,54 @@
+import Platform
+import HTTPExchange
+import StrictJSON
+
+/// What a resource server says about itself: which providers' tokens it takes, and for which scopes.
+///
+/// [RFC 9728](https://www.rfc-editor.org/rfc/rfc9728)
+public struct ProtectedResource: Sendable, Equatable {
+    /// The identifier of the resource.
+    public let resource: String
+    /// The issuers of the providers whose tokens it takes. From an untrusted party: send a token nowhere on its word alone.
+    public let authorizationServers: [String]
+    /// Some of the scopes that it knows.
+    public let scopes: [String]?
+    /// All members.
+    public let metadata: JSONObject
+
+    /// The address of a resource's metadata: `/.well-known/oauth-protected-resource` between its host and its path (section 3.1).
+    ///
+    /// - Throws: ``OAuth2Error/configuration(_:)`` when the resource is no https address.
+    public static func url(for resource: String, allowsLoopbackHTTP: Bool = false) throws(OAuth2Error) -> URL {
+        _ = try EndpointURL.check(resource, name: "the resource", allowsLoopbackHTTP: allowsLoopbackHTTP)
+        guard let slashes = resource.firstRange(of: "://") else {
+            throw .configuration("the resource is \(quoted(resource)); expected an absolute https address")
+        }
+        let rest = resource[slashes.upperBound...]
+        let end = rest.firstIndex { $0 == "/" || $0 == "?" } ?? resource.endIndex
+        let tail = rest[end...]
+        let text =
+            resource[..<end] + "/.well-known/oauth-protected-resource" + (tail == "/" ? "" : tail)
+        return try EndpointURL.check(String(text), name: "the resource", allowsLoopbackHTTP: allowsLoopbackHTTP)
+    }
+
+    /// Reads the answer. Its `resource` must be the one that was asked about (section 3.3).
+    ///
+    /// - Throws: ``OAuth2Error``
+    public static func read(_ response: HTTPResponse, resource: String) throws(OAuth2Error) -> ProtectedResource {
+        guard response.status == 200 else {
+            throw .http(status: response.status, retryAfter: response.retryAfterSeconds)
+        }
+        let object = try JSONBody.object(response, what: "the resource's metadata")
+        try JSONBody.refuseDuplicates(
+            object, of: ["resource", "authorization_servers", "scopes_supported"], what: "the resource's metadata")
+        guard let found = object.text("resource"), identical(found, resource) else {
+            throw .invalidResponse(
+                member: "resource", reason: "the metadata belongs to another resource than \(quoted(resource))"
+            )
+        }
+        return ProtectedResource(
+            resource: found,
+            authorizationServers: object["authorization_servers"]?.array?.compactMap(\.string) ?? [],
+            scopes: object["scopes_supported"]?.array?.compactMap(\.string), metadata: object)
+    }
+}

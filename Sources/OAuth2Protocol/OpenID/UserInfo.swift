@@ -1,0 +1,94 @@
+import HTTPExchange
+import JOSE
+import StrictJSON
+
+/// The person's claims from the userinfo endpoint.
+///
+/// OpenID Connect Core 1.0 section 5.3
+public enum UserInfo {
+    /// The request, or nil when the provider has no userinfo endpoint.
+    public static func request(server: AuthorizationServer, accessToken: Secret) -> HTTPRequest? {
+        guard let endpoint = server.userinfoEndpoint else { return nil }
+        return HTTPRequest(
+            .get, endpoint,
+            fields: ["Accept": "application/json", "Authorization": "Bearer " + accessToken.value])
+    }
+
+    /// Reads the answer. The claims are only believed when their subject is the ID token's (section 5.3.2).
+    ///
+    /// Optional claims of the wrong type spoil nothing: they are simply not strings, truth values or numbers. Claims that
+    /// are kept elsewhere (`_claim_sources`) are not fetched.
+    ///
+    /// - Parameter subject: the ID token's subject; nil only where there is no ID token, and then whose claims these are
+    ///   is the access token's word alone.
+    /// - Throws: ``OAuth2Error``
+    public static func read(_ response: HTTPResponse, subject: String?) throws(OAuth2Error) -> JSONObject {
+        try checkStatus(response)
+        guard TokenResponse.mediaType(response) != "application/jwt" else {
+            throw .invalidResponse(
+                member: "content_type", reason: "the userinfo answer is a JWT, expected application/json")
+        }
+        let object = try JSONBody.object(response, what: "the userinfo answer")
+        return try check(object, subject: subject)
+    }
+
+    /// Reads a signed answer, for clients that registered `userinfo_signed_response_alg`; an unsigned one is refused.
+    ///
+    /// - Parameters:
+    ///   - subject: the ID token's subject.
+    ///   - validation: issuer, client and algorithms as for the ID token. Its other checks are not made: this JWT need not
+    ///     expire.
+    ///   - keys: the provider's key set.
+    /// - Throws: ``OAuth2Error``; ``OAuth2Error/idToken(_:)`` for what is wrong with the JWT.
+    public static func readSigned(
+        _ response: HTTPResponse, subject: String, validation: IDTokenValidation, keys: JWKSet,
+        clientSecret: Secret? = nil
+    ) throws(OAuth2Error) -> JSONObject {
+        try checkStatus(response)
+        guard TokenResponse.mediaType(response) == "application/jwt",
+            let token = String(validating: response.body, as: UTF8.self)
+        else {
+            throw .invalidResponse(
+                member: "jwt_expected", reason: "the userinfo answer is not signed although that was registered")
+        }
+        let claims: JSONObject
+        do throws(IDTokenError) {
+            claims = try validation.checkSigned(Secret(token), keys: keys, clientSecret: clientSecret)
+        } catch {
+            throw .idToken(error)
+        }
+        return try check(claims, subject: subject)
+    }
+
+    private static func checkStatus(_ response: HTTPResponse) throws(OAuth2Error) {
+        guard response.status == 200 else {
+            let challenges = AuthenticationChallenge.challenges(in: response.fields)
+            if let error = challenges.lazy.compactMap({ $0.error(status: response.status) }).first {
+                throw .provider(error)
+            }
+            throw TokenResponse.failure(response)
+        }
+    }
+
+    private static func check(_ object: JSONObject, subject: String?) throws(OAuth2Error) -> JSONObject {
+        guard !object.duplicatedNames.contains("sub") else {
+            throw .invalidResponse(member: "sub", reason: "the userinfo answer has sub twice")
+        }
+        guard let subject else { return object }
+        guard let found = object.text("sub") else {
+            throw .invalidResponse(member: "sub_missing", reason: "the userinfo answer has no sub")
+        }
+        guard found.utf8.elementsEqual(subject.utf8) else {
+            throw .invalidResponse(member: "sub_mismatch", reason: "the userinfo answer is about another subject")
+        }
+        return object
+    }
+}
+
+extension JSONObject {
+    /// The text of a claim; nil when it is missing, empty or no string.
+    public func text(_ claim: String) -> String? {
+        guard let text = self[claim]?.string, !text.isEmpty else { return nil }
+        return text
+    }
+}

@@ -1,0 +1,147 @@
+import Platform
+import HTTPExchange
+import JOSE
+import StrictJSON
+
+/// Proofs that the sender of a token has the key that the token is bound to.
+///
+/// [RFC 9449](https://www.rfc-editor.org/rfc/rfc9449)
+public enum DPoP {
+    /// The request with a new proof in its `DPoP` field and, for a resource, the token in its `Authorization` field.
+    ///
+    /// Every request needs a new proof, a repeated one too.
+    ///
+    /// - Parameters:
+    ///   - accessToken: the token for a resource; nil at the token endpoint.
+    ///   - nonce: the server's last nonce.
+    ///   - now: seconds since 1970.
+    ///   - random: gives that many unpredictable bytes.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` when the address is not https or the proof cannot be signed; what `random`
+    ///   throws.
+    public static func signed(
+        _ request: HTTPRequest, key: SigningKey, accessToken: Secret? = nil, nonce: String? = nil, now: Double,
+        allowsLoopbackHTTP: Bool = false, random: (Int) throws -> [UInt8] = SecureRandom.bytes
+    ) throws -> HTTPRequest {
+        var request = request
+        if let accessToken {
+            request = try ResourceRequest.authorized(
+                request, accessToken: accessToken, allowsLoopbackHTTP: allowsLoopbackHTTP)
+            request.fields["Authorization"] = "DPoP " + accessToken.value
+        }
+        request.fields["DPoP"] =
+            try proof(
+                method: request.method, url: request.url, key: key, accessToken: accessToken, nonce: nonce, now: now,
+                random: random
+            ).value
+        return request
+    }
+
+    /// A proof for one request (section 4.2).
+    static func proof(
+        method: HTTPMethod, url: URL, key: SigningKey, accessToken: Secret?, nonce: String?, now: Double,
+        random: (Int) throws -> [UInt8]
+    ) throws -> Secret {
+        guard let target = target(url), now.isFinite, abs(now) < 1e15 else {
+            throw OAuth2Error.configuration("no proof can be made for the address \(url.addressWithoutQuery)")
+        }
+        var claims: JSONObject = [
+            "jti": .string(Base64URL.encode(try random(16))), "htm": .string(method.rawValue), "htu": .string(target),
+            "iat": .number(JSONNumber(Int64(now))),
+        ]
+        if let accessToken { claims["ath"] = .string(hash(of: accessToken)) }
+        if let nonce { claims["nonce"] = .string(nonce) }
+        // The key itself stands in the header, without a name: only its public members.
+        var signer = key.key
+        signer.keyID = nil
+        var publicKey = key.key.publicJSON
+        for name in ["kid", "use", "key_ops", "alg"] { publicKey[name] = nil }
+        do {
+            return Secret(
+                try JWT.sign(
+                    claims, with: signer, algorithm: key.algorithm,
+                    header: ["typ": "dpop+jwt", "jwk": .object(publicKey)]))
+        } catch {
+            throw OAuth2Error.configuration("the DPoP proof cannot be signed: \(error)")
+        }
+    }
+
+    /// The `ath` claim: BASE64URL(SHA256(token)).
+    static func hash(of token: Secret) -> String { Base64URL.encode(SHA2.sha256.digest(Array(token.value.utf8))) }
+
+    /// The `htu` claim: the address without query and fragment, host in lower case, without default port and dot segments.
+    static func target(_ url: URL) -> String? {
+        guard let scheme = url.scheme?.lowercased(), let host = url.host(percentEncoded: true)?.lowercased(),
+            !host.isEmpty
+        else { return nil }
+        let isDefaultPort = (scheme == "https" && url.port == 443) || (scheme == "http" && url.port == 80)
+        let port = isDefaultPort ? "" : url.port.map { ":\($0)" } ?? ""
+        let isIPv6 = host.contains(":") && !host.hasPrefix("[")
+        var segments: [Substring] = []
+        let path = url.path(percentEncoded: true)
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        for (index, part) in parts.enumerated() {
+            let isLast = index == parts.count - 1
+            switch part {
+            case ".": if isLast { segments.append("") }
+            case "..":
+                _ = segments.popLast()
+                if isLast { segments.append("") }
+            default: segments.append(part)
+            }
+        }
+        return "\(scheme)://\(isIPv6 ? "[\(host)]" : host)\(port)/" + segments.joined(separator: "/")
+    }
+
+    /// The nonce to repeat a token request with, once: when the answer asks for one and this was not the repeat.
+    /// For resources, see ``ResourceResponse``.
+    public static func retryNonce(after response: HTTPResponse, isRetry: Bool) -> String? {
+        guard !isRetry, let nonce = response.fields["DPoP-Nonce"], !nonce.isEmpty, response.status >= 400,
+            let object = (try? JSONValue(parsing: response.body))?.object,
+            object.text("error") == ErrorCode.useDPoPNonce.rawValue
+        else { return nil }
+        return nonce
+    }
+}
+
+/// The nonces that servers sent, each for its origin alone: the token endpoint's never goes to a resource.
+///
+/// [RFC 9449 sections 8.2 and 9](https://www.rfc-editor.org/rfc/rfc9449#section-8.2)
+public struct DPoPNonces: Sendable, Equatable {
+    /// How many origins are remembered; the one unused for longest goes first.
+    public static let capacity = 32
+    /// The longest nonce that is kept, in bytes.
+    static let maximumSize = 1024
+
+    private var entries: [(origin: String, nonce: String)] = []
+
+    /// No nonces yet.
+    public init() {}
+
+    /// The last nonce of this address's server.
+    public func nonce(for url: URL) -> String? {
+        let origin = Self.origin(url)
+        return entries.last { $0.origin == origin }?.nonce
+    }
+
+    /// Keeps the nonce of an answer, whatever its status.
+    public mutating func note(_ response: HTTPResponse, from url: URL) {
+        guard let nonce = response.fields["DPoP-Nonce"], !nonce.isEmpty, nonce.utf8.count <= Self.maximumSize else {
+            return
+        }
+        let origin = Self.origin(url)
+        entries.removeAll { $0.origin == origin }
+        entries.append((origin, nonce))
+        if entries.count > Self.capacity { entries.removeFirst() }
+    }
+
+    private static func origin(_ url: URL) -> String {
+        let text = DPoP.target(url) ?? url.addressWithoutQuery
+        let parts = text.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
+        return parts.prefix(3).joined(separator: "/")
+    }
+
+    /// The same nonces in the same order.
+    public static func == (left: DPoPNonces, right: DPoPNonces) -> Bool {
+        left.entries.elementsEqual(right.entries, by: ==)
+    }
+}

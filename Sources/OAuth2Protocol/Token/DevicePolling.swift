@@ -1,0 +1,122 @@
+import HTTPExchange
+
+/// When to ask for the outcome of a device grant, and what an answer means. Times are seconds of a clock that only goes
+/// forward and also counts while the machine sleeps; the caller waits, this decides.
+///
+/// [RFC 8628 sections 3.4 and 3.5](https://www.rfc-editor.org/rfc/rfc8628#section-3.5)
+public struct DevicePolling: Sendable, Equatable {
+    /// What comes of one poll.
+    public enum Event: Sendable {
+        /// An answer came.
+        case response(HTTPResponse)
+        /// No answer came in time.
+        case timedOut
+        /// No connection, or it broke.
+        case connectionFailed
+    }
+
+    /// What to do next.
+    public enum Step: Sendable, Equatable {
+        /// Poll at this time, not before.
+        case poll(at: Double)
+        /// Poll at once, with this nonce in the proof (RFC 9449 section 8).
+        case pollWithNonce(String)
+        /// The person signed in.
+        case tokens(TokenResponse)
+        /// The person, or the provider, said no.
+        case denied
+        /// Too late. Do not start again unasked: nobody may be there to see the new code.
+        case expired
+        /// It failed for another reason.
+        case failed(OAuth2Error)
+    }
+
+    /// The longest wait between polls, in seconds, that failures lead to.
+    static let longestBackOff: Double = 60
+
+    /// When the codes expire.
+    public let deadline: Double
+    /// How many seconds lie between polls now.
+    public private(set) var interval: Double
+    private var backOff: Double
+    private let expectation: TokenResponse.Expectation
+    private let tolerance: TokenResponse.ResponseQuirks
+    private var usedNonce = false
+
+    /// The polling for codes that arrived at this time.
+    public init(
+        _ authorization: DeviceAuthorization, now: Double, expecting expectation: TokenResponse.Expectation = .init(),
+        tolerance: TokenResponse.ResponseQuirks = .providers
+    ) {
+        deadline = now + Double(authorization.expiresIn)
+        interval = Double(authorization.interval)
+        backOff = interval
+        self.expectation = expectation
+        self.tolerance = tolerance
+    }
+
+    /// The first step.
+    public func start(now: Double) -> Step { wait(interval, now) }
+
+    /// What to do after a poll.
+    ///
+    /// - Parameter now: when the answer came, or was given up.
+    public mutating func next(_ event: Event, now: Double) -> Step {
+        switch event {
+        case .timedOut:
+            // Section 3.5: fewer requests after a time-out, for all later polls.
+            interval = max(interval, min(interval * 2, Self.longestBackOff))
+            backOff = interval
+            return wait(interval, now)
+        case .connectionFailed: return retry(after: nil, nil, now)
+        case .response(let response): return next(response, now)
+        }
+    }
+
+    private mutating func next(_ response: HTTPResponse, _ now: Double) -> Step {
+        let failure: OAuth2Error
+        do throws(OAuth2Error) {
+            return .tokens(try TokenResponse.read(response, expecting: expectation, tolerance: tolerance))
+        } catch {
+            failure = error
+        }
+        guard case .provider(let error) = failure else {
+            // The person may still be at it: one bad gateway does not throw the sign-in away. What came with status 200
+            // used the code up.
+            return failure.isTransient ? retry(after: failure.retryAfter, failure, now) : .failed(failure)
+        }
+        let retryAfter = Double(error.retryAfter ?? 0)
+        // The code of the error counts, not the status: 200, 400, 403 and 428 are seen.
+        switch error.code {
+        case .authorizationPending:
+            backOff = interval
+            usedNonce = false
+            return wait(max(interval, retryAfter), now)
+        case .slowDown:
+            // Five seconds more for all later polls. GitHub sends an interval of its own: the larger wins.
+            interval = max(interval + 5, min(Double(error.interval ?? 0), 3600))
+            backOff = interval
+            return wait(max(interval, retryAfter), now)
+        case .accessDenied: return .denied
+        case .expiredToken: return .expired
+        case .useDPoPNonce:
+            guard !usedNonce, let nonce = response.fields["DPoP-Nonce"] else { return .failed(failure) }
+            usedNonce = true
+            return .pollWithNonce(nonce)
+        default: return failure.isTransient ? retry(after: error.retryAfter, failure, now) : .failed(failure)
+        }
+    }
+
+    /// Waits longer each time while the provider cannot be reached. When time runs out over it, that failure is the reason.
+    private mutating func retry(after seconds: Int?, _ failure: OAuth2Error?, _ now: Double) -> Step {
+        let pause = max(backOff, Double(seconds ?? 0))
+        backOff = max(backOff, min(backOff * 2, Self.longestBackOff))
+        let step = wait(pause, now)
+        if step == .expired, let failure { return .failed(failure) }
+        return step
+    }
+
+    private func wait(_ seconds: Double, _ now: Double) -> Step {
+        now + seconds <= deadline ? .poll(at: now + seconds) : .expired
+    }
+}

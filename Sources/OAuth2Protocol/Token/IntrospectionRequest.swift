@@ -1,0 +1,71 @@
+import HTTPExchange
+import StrictJSON
+
+/// Asks the provider what a token is worth. For resource servers; they authenticate as clients.
+///
+/// [RFC 7662](https://www.rfc-editor.org/rfc/rfc7662)
+public struct IntrospectionRequest: Sendable {
+    /// The request to send.
+    public let request: HTTPRequest
+
+    /// Builds the request.
+    ///
+    /// - Throws: ``OAuth2Error/configuration(_:)`` when the provider does not offer it.
+    public init(
+        _ token: Secret, hint: RevocationRequest.Hint? = nil, server: AuthorizationServer, client: Client
+    ) throws(OAuth2Error) {
+        guard let endpoint = server.introspectionEndpoint else {
+            throw .configuration(
+                server.unusable["introspection_endpoint"] ?? "the provider does not offer token introspection")
+        }
+        var pairs: [FormEncoding.Pair] = [("token", token.value)]
+        if let hint { pairs.append(("token_type_hint", hint.rawValue)) }
+        request = try TokenRequest.authenticated(pairs, endpoint: endpoint, client: client)
+    }
+}
+
+/// What a token is worth.
+///
+/// [RFC 7662 section 2.2](https://www.rfc-editor.org/rfc/rfc7662#section-2.2)
+public struct Introspection: Sendable, Equatable {
+    /// Whether the token is good now.
+    public let isActive: Bool
+    /// Its scope.
+    public let scope: Scope?
+    /// Whom it is for.
+    public let audience: [String]
+    /// When it expires, in seconds since 1970.
+    public let expiresAt: Double?
+    /// All members; none of an inactive token.
+    public let members: JSONObject
+
+    /// Reads the answer. Of an inactive token nothing else is believed.
+    ///
+    /// - Parameter now: seconds since 1970; a token that is past its expiry is inactive whatever the provider says.
+    /// - Throws: ``OAuth2Error``
+    public static func read(_ response: HTTPResponse, now: Double) throws(OAuth2Error) -> Introspection {
+        guard response.status == 200 else { throw TokenResponse.failure(response) }
+        let object = try JSONBody.object(response, what: "the answer")
+        try JSONBody.refuseDuplicates(object, of: ["active", "scope", "aud", "exp", "sub", "iss"], what: "the answer")
+        guard let active = object["active"]?.bool else {
+            throw .invalidResponse(member: "active", reason: "the answer's active is not true or false")
+        }
+        let expiry = object["exp"]?.number?.double
+        guard active, expiry.map({ now < $0 }) ?? true else {
+            return Introspection(isActive: false, scope: nil, audience: [], expiresAt: nil, members: [:])
+        }
+        return Introspection(
+            isActive: true, scope: object["scope"]?.string.map(Scope.init(parsing:)),
+            audience: object["aud"]?.array?.compactMap(\.string) ?? object.text("aud").map { [$0] } ?? [],
+            expiresAt: expiry, members: object)
+    }
+}
+
+extension Introspection: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Whether the token is active, and its scope.
+    public var description: String { isActive ? "active token, scope \(scope?.text ?? "unknown")" : "inactive token" }
+    /// The same as ``description``.
+    public var debugDescription: String { description }
+    /// Whether the token is active, and its scope.
+    public var customMirror: Mirror { Mirror(self, children: ["introspection": description]) }
+}

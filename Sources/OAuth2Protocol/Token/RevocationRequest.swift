@@ -1,0 +1,38 @@
+import HTTPExchange
+
+/// Asks the provider to forget a token.
+///
+/// [RFC 7009](https://www.rfc-editor.org/rfc/rfc7009)
+public struct RevocationRequest: Sendable {
+    /// The request to send.
+    public let request: HTTPRequest
+
+    /// What kind of token it is, as a hint to the provider.
+    public enum Hint: String, Sendable {
+        /// An access token.
+        case accessToken = "access_token"
+        /// A refresh token.
+        case refreshToken = "refresh_token"
+    }
+
+    /// Builds the request; nil when the provider offers no revocation.
+    ///
+    /// - Parameter bearer: an access token for providers that want one from public clients.
+    public init?(
+        _ token: Secret, hint: Hint, server: AuthorizationServer, client: Client, bearer: Secret? = nil
+    ) throws(OAuth2Error) {
+        guard let endpoint = server.revocationEndpoint else { return nil }
+        var request = try TokenRequest.authenticated(
+            [("token", token.value), ("token_type_hint", hint.rawValue)], endpoint: endpoint, client: client)
+        if let bearer, request.fields["Authorization"] == nil {
+            request.fields["Authorization"] = "Bearer " + bearer.value
+        }
+        self.request = request
+    }
+
+    /// Reads the answer: it returns when the token is gone, and throws why it is not known to be.
+    public static func read(_ response: HTTPResponse) throws(OAuth2Error) {
+        guard !(200...299).contains(response.status) else { return }
+        throw TokenResponse.failure(response)
+    }
+}

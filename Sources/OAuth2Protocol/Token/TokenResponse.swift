@@ -1,0 +1,41 @@
+import Platform
+import HTTPExchange
+import StrictJSON
+
+/// The tokens of a token answer, whatever grant it answers.
+///
+/// [RFC 6749 section 5](https://www.rfc-editor.org/rfc/rfc6749#section-5)
+public struct TokenResponse: Sendable, Equatable {
+    /// The longest lifetime that is believed, in seconds: about 68 years.
+    public static let maximumLifetime = 2_147_483_647
+
+    /// The access token.
+    public var accessToken: Secret
+    /// The type, in lower case: `bearer`.
+    public var tokenType: String
+    /// The lifetime in seconds, when the provider said so. An unknown lifetime is not for ever.
+    public var expiresIn: Int?
+    /// The refresh token, when one came.
+    public var refreshToken: Secret?
+    /// The scope granted; nil means the scope asked for.
+    public var scope: Scope?
+    /// The ID token, unchecked.
+    public var idToken: Secret?
+    /// What else the answer has.
+    public var additional: JSONObject
+
+    /// The scope granted: what the answer says, or what was asked for when it says nothing (section 5.1).
+    public func grantedScope(asked: Scope) -> Scope { scope ?? asked }
+}
+
+extension TokenResponse: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The type, the lifetime and the scope; no tokens.
+    public var description: String {
+        let lifetime = expiresIn.map { "\($0) s" } ?? "unknown lifetime"
+        return "\(tokenType) token, \(lifetime), scope \(scope?.text ?? "as asked for")"
+    }
+    /// The same as ``description``.
+    public var debugDescription: String { description }
+    /// The type, the lifetime and the scope; no tokens.
+    public var customMirror: Mirror { Mirror(self, children: ["tokens": description]) }
+}

@@ -1,0 +1,175 @@
+import Platform
+import HTTPExchange
+import JOSE
+import StrictJSON
+
+extension TokenResponse {
+    private static let knownMembers: Set<String> = [
+        "access_token", "token_type", "expires_in", "refresh_token", "scope", "id_token",
+    ]
+
+    /// Reads an answer of the token endpoint.
+    ///
+    /// - Throws: ``OAuth2Error``. An `error` member is an error whatever the status; redirects are never tokens.
+    public static func read(
+        _ response: HTTPResponse, expecting expectation: Expectation = .init(), tolerance: ResponseQuirks = .providers
+    ) throws(OAuth2Error) -> TokenResponse {
+        guard response.status == 200 else { throw failure(response) }
+        let object = try body(response, tolerance)
+        if let error = providerError(object, response) { throw .provider(error) }
+        return try TokenResponse(tolerated(object, tolerance), expectation, tolerance)
+    }
+
+    private static func body(_ response: HTTPResponse, _ tolerance: ResponseQuirks) throws(OAuth2Error) -> JSONObject {
+        let type = mediaType(response)
+        let isJSON = type == nil || type == "application/json" || type?.hasSuffix("+json") == true
+        if isJSON { return try JSONBody.object(response, what: "it") }
+        if tolerance.contains(.otherFormats), type != "application/jwt" {
+            if let object = (try? JSONValue(parsing: response.body))?.object { return object }
+            if let object = form(response) { return object }
+        }
+        throw .invalidResponse(
+            member: "content_type",
+            reason: "its content type is \(quoted(type ?? "")), expected application/json")
+    }
+
+    private static func form(_ response: HTTPResponse) -> JSONObject? {
+        guard let text = String(validating: response.body, as: UTF8.self), let pairs = FormEncoding.decode(text),
+            pairs.contains(where: { $0.name == "access_token" || $0.name == "error" })
+        else { return nil }
+        return JSONObject(pairs.map { JSONObject.Member(name: $0.name, value: .string($0.value)) })
+    }
+
+    static func mediaType(_ response: HTTPResponse) -> String? {
+        guard let field = response.fields["Content-Type"] else { return nil }
+        let type = field.prefix { $0 != ";" }.lowercased()
+        return type.filter { $0 != " " && $0 != "\t" }
+    }
+
+    /// The answer with the names that the specification gives its members.
+    private static func tolerated(_ object: JSONObject, _ tolerance: ResponseQuirks) -> JSONObject {
+        var object = object
+        func rename(_ other: String, _ name: String) {
+            guard object[name] == nil, let value = object[other] else { return }
+            object[other] = nil
+            object[name] = value
+        }
+        if tolerance.contains(.nestedUserToken), object["access_token"] == nil, let user = object["authed_user"]?.object
+        {
+            object = user
+        }
+        if tolerance.contains(.camelCaseMembers) {
+            rename("accessToken", "access_token")
+            rename("tokenType", "token_type")
+            rename("expiresIn", "expires_in")
+            rename("refreshToken", "refresh_token")
+            rename("idToken", "id_token")
+        }
+        if tolerance.contains(.textualLifetime) { rename("expires", "expires_in") }
+        if tolerance.contains(.scopeLists) { rename("scopes", "scope") }
+        return object
+    }
+
+    private init(
+        _ object: JSONObject, _ expectation: Expectation, _ tolerance: ResponseQuirks
+    ) throws(OAuth2Error) {
+        try JSONBody.refuseDuplicates(object, of: Self.knownMembers, what: "it")
+        guard let token = try JSONBody.token("access_token", object) else {
+            throw .invalidResponse(member: "access_token", reason: "it has no access_token")
+        }
+        accessToken = token
+        tokenType = try Self.type(object["token_type"], tolerance)
+        guard expectation.tokenTypes.contains(tokenType) else { throw .unsupportedTokenType(tokenType) }
+        expiresIn = try Self.lifetime(object["expires_in"], tolerance)
+        refreshToken = try JSONBody.token("refresh_token", object)
+        scope = try Self.scope(object["scope"], tolerance)
+        idToken = try JSONBody.token("id_token", object)
+        if expectation.idToken { try Self.checkIDToken(idToken) }
+        if expectation.issuedTokenType { try Self.checkIssuedType(object["issued_token_type"], expectation) }
+        additional = JSONObject(object.members.filter { !Self.knownMembers.contains($0.name) })
+    }
+
+    /// Whether it is there and has the shape of a JWT: three parts, the first a JSON object.
+    private static func checkIDToken(_ token: Secret?) throws(OAuth2Error) {
+        guard let token else {
+            throw .invalidResponse(
+                member: "id_token_missing", reason: "it has no id_token although openid was asked for")
+        }
+        let parts = token.value.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, let header = Base64URL.decode(parts[0]),
+            (try? JSONValue(parsing: header))?.object != nil
+        else {
+            throw .invalidResponse(member: "id_token", reason: "its id_token is not a signed JWT")
+        }
+    }
+
+    private static func checkIssuedType(_ value: JSONValue?, _ expectation: Expectation) throws(OAuth2Error) {
+        guard let type = value?.string, !type.isEmpty else {
+            throw .invalidResponse(member: "issued_token_type", reason: "it has no issued_token_type")
+        }
+        guard expectation.requestedTokenType == nil || expectation.requestedTokenType == type else {
+            throw .invalidResponse(
+                member: "issued_token_type", reason: "its issued_token_type is not the type that was asked for")
+        }
+    }
+
+    private static func type(_ value: JSONValue?, _ tolerance: ResponseQuirks) throws(OAuth2Error) -> String {
+        if tolerance.contains(.missingTokenType), value == nil || value == .null || value == "" { return "bearer" }
+        guard let text = value?.string, !text.isEmpty else {
+            throw .invalidResponse(member: "token_type", reason: "it has no token_type")
+        }
+        let type = text.lowercased()
+        if tolerance.contains(.otherBearerNames), ["bot", "user", "user access token"].contains(type) {
+            return "bearer"
+        }
+        return type
+    }
+
+    private static func lifetime(_ value: JSONValue?, _ tolerance: ResponseQuirks) throws(OAuth2Error) -> Int? {
+        guard let value, !value.isNull else { return nil }
+        let literal = value.number?.literal ?? (tolerance.contains(.textualLifetime) ? value.string : nil)
+        let seconds = literal.flatMap(Double.init)
+        guard let literal, let seconds, !seconds.isNaN, seconds >= 0,
+            literal.utf8.allSatisfy({ (0x30...0x39).contains($0) || [0x2B, 0x2D, 0x2E, 0x45, 0x65].contains($0) })
+        else {
+            throw .invalidResponse(
+                member: "expires_in", reason: "its expires_in is \(value.kind) that is no number of seconds")
+        }
+        if seconds == 0, tolerance.contains(.zeroLifetimeIsUnknown) { return nil }
+        return seconds >= Double(maximumLifetime) ? maximumLifetime : Int(seconds)
+    }
+
+    private static func scope(_ value: JSONValue?, _ tolerance: ResponseQuirks) throws(OAuth2Error) -> Scope? {
+        switch value {
+        case nil, .null: return nil
+        case .string(let text):
+            guard tolerance.contains(.commaSeparatedScope) else { return Scope(parsing: text) }
+            return Scope(text.split { $0 == "," || $0 == " " }.map(String.init))
+        case .array(let elements) where tolerance.contains(.scopeLists): return Scope(elements.compactMap(\.string))
+        case let value?:
+            throw .invalidResponse(member: "scope", reason: "its scope is \(value.kind), expected a string")
+        }
+    }
+
+    /// What an answer without tokens means.
+    static func failure(_ response: HTTPResponse) -> OAuth2Error {
+        // Some providers answer errors as a form, even to those who accept JSON only.
+        let isForm = mediaType(response) == "application/x-www-form-urlencoded"
+        let object = isForm ? form(response) : (try? JSONValue(parsing: response.body))?.object
+        if let object, let error = providerError(object, response) { return .provider(error) }
+        return .http(status: response.status, retryAfter: response.retryAfterSeconds)
+    }
+
+    static func providerError(_ object: JSONObject, _ response: HTTPResponse) -> ProviderError? {
+        guard let code = object.text("error") else { return nil }
+        var error = ProviderError(
+            code: ErrorCode(rawValue: code), explanation: object["error_description"]?.string,
+            uri: object["error_uri"]?.string, status: response.status,
+            correlationID: object["correlation_id"]?.string ?? object["trace_id"]?.string)
+        error.subcode = object["suberror"]?.string
+        error.claims = object["claims"]?.string
+        error.interval = object["interval"]?.number?.double.flatMap { Int(exactly: $0.rounded(.up)) }
+        error.retryAfter = response.retryAfterSeconds
+        return error
+    }
+}

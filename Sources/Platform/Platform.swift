@@ -1,0 +1,15 @@
+// The one place that chooses the system's libraries. A file that needs Foundation or the C library imports Platform.
+
+#if canImport(FoundationEssentials)
+    @_exported import FoundationEssentials
+#else
+    @_exported import Foundation
+#endif
+
+#if canImport(Glibc)
+    @_exported import Glibc
+#elseif canImport(Musl)
+    @_exported import Musl
+#elseif canImport(Darwin)
+    @_exported import Darwin
+#endif

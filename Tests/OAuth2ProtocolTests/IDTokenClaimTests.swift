@@ -1,0 +1,95 @@
+import StrictJSON
+import TestSupport
+import Testing
+
+@testable import OAuth2Protocol
+
+/// The published ID tokens as header and claims.
+struct IDTokenClaimTests {
+    static let file = VectorFile("id-token-claims", deep: ["context"])
+    @Test(arguments: file.cases())
+    func `claims are judged as their case says`(vector: VectorCase) throws {
+        let context = vector.input["context"]?.object ?? [:]
+        var claims = vector.input["claims"]?.object ?? [:]
+        for member in (vector.input["set"]?.object ?? [:]).members { claims[member.name] = member.value }
+        for name in vector.input.texts("unset") ?? [] { claims[name] = nil }
+        let validation = try Self.validation(context)
+        let now = try #require(context["now"]?.number?.double)
+        do {
+            let token = try validation.check(header: vector.input["header"]?.object ?? [:], claims: claims, now: now)
+            #expect(vector.outcome == "accept")
+            #expect(token.subject == claims["sub"]?.string)
+        } catch {
+            #expect(vector.outcome == "reject", "\(error)")
+            #expect(error.rawValue == vector.reason)
+        }
+    }
+
+    static func validation(_ context: JSONObject) throws -> IDTokenValidation {
+        var validation = IDTokenValidation(
+            issuer: try #require(context["issuer"]?.string), clientID: try #require(context["client_id"]?.string))
+        validation.nonce = context["nonce"]?.string
+        validation.algorithms = Set(context.texts("allowed_algs") ?? ["RS256"])
+        validation.trustedAudiences = Set(context.texts("trusted_audiences") ?? [])
+        validation.maximumAge = context.int("max_age")
+        validation.requiredContextClasses = context.texts("required_acr") ?? []
+        validation.accessToken = context["access_token"]?.string.map(Secret.init)
+        validation.code = context["code"]?.string.map(Secret.init)
+        let flow = context["flow"]?.string ?? "code"
+        validation.requiresCodeHash = flow == "code id_token"
+        validation.requiresAccessTokenHash = flow == "id_token token"
+        validation.clockSkew = context["clock_skew_seconds"]?.number?.double ?? 0
+        if let original = context["original_id_token_claims"]?.object {
+            validation.original = IDToken(
+                issuer: try #require(original["iss"]?.string), subject: try #require(original["sub"]?.string),
+                claims: original)
+        }
+        return validation
+    }
+
+    @Test func `Entra's template is filled by the token's own tenant`() throws {
+        let issuer = "https://login.microsoftonline.com/{tenantid}/v2.0"
+        let validation = IDTokenValidation(issuer: issuer, clientID: "c")
+        func claims(_ tenant: String?) -> JSONObject {
+            var claims: JSONObject = [
+                "iss": "https://login.microsoftonline.com/t1/v2.0", "sub": "s", "aud": "c", "exp": 100, "iat": 0,
+            ]
+            if let tenant { claims["tid"] = .string(tenant) }
+            return claims
+        }
+        let token = try validation.check(header: ["alg": "RS256"], claims: claims("t1"), now: 0)
+        #expect(token.issuer == "https://login.microsoftonline.com/t1/v2.0")
+        for tenant in ["t2", "", nil] {
+            #expect(throws: IDTokenError.issuerMismatch) {
+                try validation.check(header: ["alg": "RS256"], claims: claims(tenant), now: 0)
+            }
+        }
+    }
+
+    @Test func `a refresh may change the time of log-in where that is allowed`() throws {
+        let vector = try #require(Self.file.cases.first { $0.id == "IT-115" })
+        var claims = vector.input["claims"]?.object ?? [:]
+        claims["auth_time"] = 1_699_999_995
+        claims["nonce"] = nil
+        var validation = try Self.validation(vector.input["context"]?.object ?? [:])
+        validation.allowsChangedAuthenticationTime = true
+        #expect(throws: Never.self) {
+            try validation.check(header: ["alg": "RS256"], claims: claims, now: 1_700_000_000)
+        }
+    }
+
+    @Test func `a refresh may not bring another nonce or another authorized party`() throws {
+        let vector = try #require(Self.file.cases.first { $0.id == "IT-109" })
+        let validation = try Self.validation(vector.input["context"]?.object ?? [:])
+        var claims = vector.input["claims"]?.object ?? [:]
+        claims["nonce"] = "another"
+        #expect(throws: IDTokenError.nonceMismatch) {
+            try validation.check(header: ["alg": "RS256"], claims: claims, now: 1_700_000_000)
+        }
+        claims["nonce"] = nil
+        claims["azp"] = "s6BhdRkqt3"
+        #expect(throws: IDTokenError.authorizedPartyMismatch) {
+            try validation.check(header: ["alg": "RS256"], claims: claims, now: 1_700_000_000)
+        }
+    }
+}

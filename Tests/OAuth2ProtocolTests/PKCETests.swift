@@ -1,0 +1,89 @@
+import JOSE
+import StrictJSON
+import TestSupport
+import Testing
+
+@testable import OAuth2Protocol
+
+/// The published code verifiers and challenges.
+struct PKCETests {
+    static let leftOut = [
+        "PK-009": "RFC 7636 section 4.2: a client capable of S256 MUST use S256, so plain does not exist here",
+        "PK-030": "forgetting a pending sign-in is the store's",
+    ]
+    static let server: AuthorizationServer = {
+        var server = AuthorizationServer(issuer: "https://as.example.com")
+        server.authorizationEndpoint = .init(string: "https://as.example.com/authorize")
+        server.tokenEndpoint = .init(string: "https://as.example.com/token")
+        return server
+    }()
+
+    @Test(arguments: VectorFile("pkce").cases(except: leftOut))
+    func `a verifier and its challenge are as their case says`(vector: VectorCase) throws {
+        switch vector.kind {
+        case "s256":
+            let text = try #require(vector.input["verifier"]?.string)
+            let verifier = try #require(CodeVerifier(text))
+            #expect(verifier.challenge == vector.expect["challenge"]?.string)
+        case "octets":
+            let octets = (vector.input["octets"]?.array ?? []).compactMap { $0.number?.int64.map(UInt8.init) }
+            #expect(CodeVerifier(random: octets).secret.value == vector.expect["verifier"]?.string)
+        case "verifier":
+            let verifier = CodeVerifier(try #require(vector.input["verifier"]?.string))
+            #expect((verifier != nil) == vector.expect["valid"]?.bool)
+        case "flow":
+            try checkFlow(vector)
+        default:
+            Issue.record("unknown kind")
+        }
+    }
+
+    private func checkFlow(_ vector: VectorCase) throws {
+        let client = Client(id: "c")
+        let redirect = try RedirectURI("http://127.0.0.1:51004/cb")
+        let first = try AuthorizationRequest(server: Self.server, client: client, redirectURI: redirect, scope: [])
+        let second = try AuthorizationRequest(server: Self.server, client: client, redirectURI: redirect, scope: [])
+        func token(_ code: String, _ pending: PendingAuthorization) throws -> TokenRequest {
+            try TokenRequest(.authorizationCode(Secret(code), pending), server: Self.server, client: client)
+        }
+        switch vector.id {
+        case "PK-025": #expect(query(first)["code_challenge_method"] == ["S256"])
+        case "PK-027":
+            let verifier = first.pending.verifier.secret.value
+            let request = try token("code", first.pending).request
+            #expect(form(request)["code_verifier"] == [verifier])
+            #expect(!request.url.absoluteString.contains(verifier))
+            #expect(!first.url.absoluteString.contains(verifier))
+            #expect(!"\(request) \(first.pending)".contains(verifier))
+        case "PK-028":
+            // Every code here belongs to a challenge; the other grants have none.
+            let secret = Secret("s")
+            var confidential = Client(id: "c")
+            confidential.authentication = .secretPost(secret)
+            let grants: [TokenRequest.Grant] = [
+                .refreshToken(secret, scope: nil), .clientCredentials(scope: nil), .deviceCode(secret),
+                .jwtBearer(secret, scope: nil), .samlBearer(secret, scope: nil),
+                .password(username: "ada", secret, scope: nil),
+                .tokenExchange(TokenExchange(subject: .init(secret, type: TokenExchange.accessTokenType))),
+            ]
+            for grant in grants {
+                let request = try TokenRequest(grant, server: Self.server, client: confidential).request
+                for name in vector.expect.texts("body_must_not_contain") ?? [] {
+                    let body = form(request)
+                    #expect(body["grant_type"] == [grant.name] && body[name] == nil, "\(grant.name)")
+                }
+            }
+        case "PK-029":
+            #expect(first.pending.verifier != second.pending.verifier)
+            for (own, other) in [(first, second), (second, first)] {
+                let address = "http://127.0.0.1:51004/cb?code=x&state=\(own.pending.state)"
+                let response = try AuthorizationResponse(redirect: address)
+                #expect(throws: OAuth2Error.redirect(.stateMismatch)) { try response.code(for: other.pending) }
+                let code = try response.code(for: own.pending)
+                let request = try token(code.value, own.pending).request
+                #expect(form(request)["code_verifier"] == [own.pending.verifier.secret.value])
+            }
+        default: Issue.record("unknown case")
+        }
+    }
+}

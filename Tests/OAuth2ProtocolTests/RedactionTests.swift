@@ -1,0 +1,145 @@
+import Foundation
+import HTTPExchange
+import JOSE
+import StrictJSON
+import TestSupport
+import Testing
+
+@testable import OAuth2Protocol
+
+/// Secrets must not print, however a value is shown.
+struct RedactionTests {
+    static let leftOut = [
+        "RD-010": "transport errors are the transport's", "RD-012": "traces are the transport's",
+        "RD-013": "traces are the transport's", "RD-016": "the command's", "RD-017": "the command's",
+        "RD-018": "the command's", "RD-019": "the command's", "RD-020": "the store's",
+    ]
+    static let file = VectorFile("redaction")
+    static let secrets = (file.defaults["secrets"]?.object ?? [:]).members.map { ($0.name, $0.value.string ?? "") }
+
+    static func secret(_ name: String) -> String { secrets.first { $0.0 == name }?.1 ?? "" }
+
+    /// One of every value that can hold a secret, with the secrets in it.
+    static func artefacts() throws -> [Any] {
+        let access = secret("access_token"), refresh = secret("refresh_token"), id = secret("id_token")
+        let code = secret("code"), clientSecret = secret("client_secret")
+        var server = PKCETests.server
+        server.revocationEndpoint = URL(string: "https://as.example.com/revoke")
+        server.introspectionEndpoint = URL(string: "https://as.example.com/introspect")
+        server.userinfoEndpoint = URL(string: "https://as.example.com/userinfo")
+        server.registrationEndpoint = URL(string: "https://as.example.com/register")
+        let verifier = try #require(CodeVerifier(secret("code_verifier")))
+        let redirect = try RedirectURI("http://127.0.0.1:51004/cb")
+        let pending = PendingAuthorization(
+            state: "s", nonce: "n", verifier: verifier, redirectURI: redirect, issuer: nil, expectsIssuer: false,
+            scope: [])
+        let tokens = #"""
+            {"access_token":"\#(access)","token_type":"bearer","refresh_token":"\#(refresh)","id_token":"\#(id)",
+            "authed_user":{"access_token":"\#(access)"},"refresh_token_2":"\#(refresh)"}
+            """#
+        let device = #"""
+            {"device_code":"\#(secret("device_code"))","user_code":"u","verification_uri":"https://a.example/","expires_in":9}
+            """#
+        let registration = #"""
+            {"client_id":"c","client_secret":"\#(clientSecret)","client_secret_expires_at":0,"future_secret":"\#(clientSecret)",
+            "registration_client_uri":"https://a.example/r","registration_access_token":"\#(secret("registration_access_token"))"}
+            """#
+        func answer(_ text: String, _ status: Int = 200) -> HTTPResponse {
+            HTTPResponse(status: status, fields: ["Content-Type": "application/json"], body: Data(text.utf8))
+        }
+        let key = try JWK([
+            "kty": "OKP", "crv": "Ed25519", "d": "nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A",
+            "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
+        ])
+        let clients = [
+            Client(id: "c", authentication: .secretBasic(Secret(clientSecret))),
+            Client(id: "c", authentication: .secretPost(Secret(clientSecret))),
+            Client(id: "c", authentication: .secretJWT(Secret(clientSecret))),
+            Client(id: "c", authentication: .privateKeyJWT(try SigningKey(key, algorithm: .edDSA))),
+            Client(id: "c", authentication: .assertion(Secret(secret("client_assertion")))),
+        ]
+        let grants: [TokenRequest.Grant] = [
+            .authorizationCode(Secret(code), pending), .refreshToken(Secret(refresh), scope: nil),
+            .deviceCode(Secret(secret("device_code"))), .jwtBearer(Secret(secret("client_assertion")), scope: nil),
+            .password(username: "u", Secret(clientSecret), scope: nil),
+            .tokenExchange(TokenExchange(subject: .init(Secret(access), type: "t"))),
+        ]
+        let tokenRequest = try TokenRequest(grants[0], server: server, client: clients[1])
+        var validation = IDTokenValidation(issuer: "i", clientID: "c")
+        validation.accessToken = Secret(access)
+        return [
+            Secret(access), verifier, pending, try TokenResponse.read(answer(tokens)),
+            try DeviceAuthorization.read(answer(device)), try ClientRegistration.read(answer(registration, 201)),
+            try AuthorizationResponse(redirect: "http://127.0.0.1:51004/cb?code=\(code)&state=s"), tokenRequest,
+            tokenRequest.request, answer(tokens), validation,
+            try RevocationRequest(Secret(refresh), hint: .refreshToken, server: server, client: clients[0]) as Any,
+            try IntrospectionRequest(Secret(access), server: server, client: clients[0]),
+            UserInfo.request(server: server, accessToken: Secret(access)) as Any,
+            try ClientRegistrationRequest(
+                server: server, redirectURIs: [redirect],
+                initialAccessToken: Secret(secret("registration_access_token"))),
+            clients, grants,
+        ]
+    }
+
+    /// Errors whose cause held secrets.
+    static func errors() -> [any Error] {
+        let access = secret("access_token"), refresh = secret("refresh_token")
+        func failure(_ status: Int, _ body: String) -> (any Error)? {
+            let response = HTTPResponse(
+                status: status, fields: ["Content-Type": "application/json"], body: Data(body.utf8))
+            do { _ = try TokenResponse.read(response) } catch { return error }
+            return nil
+        }
+        return [
+            failure(
+                400,
+                #"{"error":"invalid_grant","error_description":"\#(refresh) is revoked","error_uri":"https://a/\#(refresh)"}"#
+            ),
+            failure(200, #"{"access_token":"\#(access) x","token_type":"bearer"}"#),
+            failure(200, #"{"access_token":"\#(access)""#), failure(500, access),
+            failure(200, #"{"access_token":"\#(access)","token_type":7}"#),
+            failure(200, #"{"access_token":"\#(access)","token_type":"bearer","expires_in":"\#(refresh)"}"#),
+            failure(200, #"{"access_token":"\#(access)","token_type":"bearer","scope":{"a":"\#(refresh)"}}"#),
+        ].compactMap { $0 }
+    }
+
+    private func expectNoSecret(_ text: String, _ artefact: Any, sourceLocation: SourceLocation = #_sourceLocation) {
+        for (name, secret) in Self.secrets {
+            let forms = [
+                secret, String(secret.prefix(8)), Data(secret.utf8).base64EncodedString(), FormEncoding.encode(secret),
+            ]
+            for form in forms {
+                #expect(
+                    !text.contains(form), "\(type(of: artefact)) shows \(name)", sourceLocation: sourceLocation)
+            }
+        }
+    }
+
+    @Test(arguments: file.cases(except: leftOut))
+    func `secrets do not print`(vector: VectorCase) throws {
+        let artefacts = try Self.artefacts()
+        switch vector.id {
+        case "RD-003":
+            for artefact in artefacts { expectNoSecret(String(reflecting: artefact) + "\(artefact)", artefact) }
+        case "RD-004", "RD-005", "RD-025":
+            for artefact in artefacts {
+                var text = ""
+                dump(artefact, to: &text)
+                expectNoSecret(text, artefact)
+            }
+        case "RD-008":
+            let errors = Self.errors()
+            #expect(errors.count == 7)
+            for error in errors {
+                var text = "\(error) \(error.localizedDescription) " + String(reflecting: error)
+                dump(error, to: &text)
+                expectNoSecret(text, error)
+            }
+        case "RD-024":
+            // The mask is not the vector's word, and like it says nothing of the secret, not even its length.
+            #expect("\(Secret("01234"))" == "\(Secret("0"))")
+        default: Issue.record("no test for \(vector.id)")
+        }
+    }
+}

@@ -1,0 +1,22 @@
+import HTTPExchange
+import StrictJSON
+
+@testable import OAuth2Protocol
+
+/// The parameters of an authorization request's address, decoded.
+func query(_ request: AuthorizationRequest) -> [String: [String]] { parameters(request.url.absoluteString) }
+
+/// The parameters of an address's query, decoded.
+func parameters(_ address: String) -> [String: [String]] {
+    let query = address.split(separator: "?", maxSplits: 1).dropFirst().first ?? ""
+    return grouped(FormEncoding.decode(query) ?? [])
+}
+
+/// The form in a request's body, decoded.
+func form(_ request: HTTPRequest) -> [String: [String]] {
+    grouped(FormEncoding.decode(String(decoding: request.body ?? .init(), as: UTF8.self)) ?? [])
+}
+
+private func grouped(_ pairs: [FormEncoding.Pair]) -> [String: [String]] {
+    Dictionary(grouping: pairs, by: \.name).mapValues { $0.map(\.value) }
+}

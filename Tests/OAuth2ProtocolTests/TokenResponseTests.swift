@@ -1,0 +1,189 @@
+import Foundation
+import HTTPExchange
+import StrictJSON
+import TestSupport
+import Testing
+
+@testable import OAuth2Protocol
+
+/// The published token answers, read as the specifications say.
+struct TokenResponseTests {
+    static let file = VectorFile("token-responses")
+
+    /// Read with the tolerance for real providers, which is the default: the strict reader refuses digits in a string,
+    /// as the strict half of PQ-022 and PQ-023 asks.
+    static let lenient: Set<String> = ["TR-051"]
+
+    @Test(arguments: file.cases())
+    func `a token answer is read as its case says`(vector: VectorCase) throws {
+        var expectation = TokenResponse.Expectation()
+        expectation.idToken = vector.input["openid_requested"]?.bool ?? false
+        if vector.input["client_sent_dpop_proof"]?.bool == true { expectation.tokenTypes.insert("dpop") }
+        if vector.input["require_dpop"]?.bool == true { expectation.tokenTypes.remove("bearer") }
+        if vector.input["grant"]?.string?.hasSuffix("token-exchange") == true {
+            expectation.tokenTypes.insert("n_a")
+            expectation.issuedTokenType = true
+        }
+        let response: TokenResponse
+        do {
+            response = try TokenResponse.read(
+                vector.input.response, expecting: expectation,
+                tolerance: Self.lenient.contains(vector.id) ? .providers : .strict)
+        } catch {
+            expectFailure(error, vector.expect)
+            return
+        }
+        expectToken(response, vector.expect)
+        let asked = Scope(parsing: vector.input["requested_scope"]?.string ?? "")
+        if let granted = vector.expect.texts("granted_scope") {
+            #expect(response.grantedScope(asked: asked).tokens == granted)
+        }
+        if let changed = vector.expect["scope_changed"]?.bool {
+            #expect((Set(response.grantedScope(asked: asked).tokens) != Set(asked.tokens)) == changed)
+        }
+    }
+}
+
+/// Checks the tokens that a case expects.
+func expectToken(_ response: TokenResponse, _ expect: JSONObject, sourceLocation: SourceLocation = #_sourceLocation) {
+    guard expect["outcome"]?.string == "token", let token = expect["token"]?.object else {
+        Issue.record("read a token, expected \(expect["outcome"]?.string ?? "")", sourceLocation: sourceLocation)
+        return
+    }
+    #expect(response.accessToken.value == token["access_token"]?.string, sourceLocation: sourceLocation)
+    #expect(response.tokenType == token["token_type"]?.string, sourceLocation: sourceLocation)
+    #expect(response.refreshToken?.value == token["refresh_token"]?.string, sourceLocation: sourceLocation)
+    #expect(response.idToken?.value == token["id_token"]?.string, sourceLocation: sourceLocation)
+    #expect(response.scope?.tokens == token.texts("scope"), sourceLocation: sourceLocation)
+    if let least = token["expires_in"]?.object?.int("at_least") {
+        #expect(response.expiresIn ?? 0 >= least, sourceLocation: sourceLocation)
+    } else {
+        #expect(response.expiresIn == token.int("expires_in"), sourceLocation: sourceLocation)
+    }
+    for member in (token["extra"]?.object ?? [:]).members {
+        #expect(response.additional[member.name] == member.value, sourceLocation: sourceLocation)
+    }
+}
+
+/// What real providers send.
+struct ProviderQuirkTests {
+    static let file = VectorFile("provider-quirks")
+    static let leftOut = [
+        "PQ-038": "a test of its own", "PQ-054": "a test of its own",
+    ]
+
+    /// Their ID token is a placeholder: what it must hold, the files of ID tokens have, IT-078 with a boolean in a string too.
+    @Test(arguments: file.cases { leftOut[$0.id] != nil })
+    func `an answer with an ID token is a token answer, whatever its further members say`(vector: VectorCase) throws {
+        for tolerance in [TokenResponse.ResponseQuirks.strict, .providers] {
+            var expectation = TokenResponse.Expectation()
+            expectation.idToken = true
+            var answer = vector.input.response
+            let text = String(decoding: answer.body, as: UTF8.self)
+            let token = "eyJhbGciOiJSUzI1NiJ9.e30.c2ln"
+            answer.body = Data(text.replacing(/<JWT.*>/, with: token).utf8)
+            let response = try TokenResponse.read(answer, expecting: expectation, tolerance: tolerance)
+            #expect(response.idToken?.value == token && response.refreshToken != nil)
+            // Nothing but the access token has a lifetime here: 0 as that of the refresh token ends nothing.
+            #expect(response.expiresIn == (vector.id == "PQ-038" ? 300 : 3600))
+            if vector.id == "PQ-038" { #expect(response.additional["refresh_expires_in"]?.number?.int64 == 0) }
+        }
+    }
+    static let device: Set<String> = ["PQ-046", "PQ-050"]
+
+    /// What a provider's settings add, where reading it right needs knowledge of that provider.
+    static let profiles: [String: TokenResponse.ResponseQuirks] = [
+        "PQ-011": .nestedUserToken, "PQ-020": .zeroLifetimeIsUnknown, "PQ-021": .zeroLifetimeIsUnknown,
+        "PQ-034": .camelCaseMembers,
+    ]
+
+    static let cases = file.cases(except: leftOut) { !device.contains($0.id) }
+
+    @Test(arguments: cases)
+    func `a provider's answer is read strictly as its case says`(vector: VectorCase) {
+        check(vector, "strict", .strict)
+    }
+
+    @Test(arguments: cases)
+    func `a provider's answer is read with tolerance as its case says`(vector: VectorCase) {
+        check(vector, "compat", .providers.union(Self.profiles[vector.id] ?? []))
+    }
+
+    private func check(_ vector: VectorCase, _ mode: String, _ tolerance: TokenResponse.ResponseQuirks) {
+        guard let expect = vector.expect[mode]?.object else {
+            Issue.record("\(vector.id) has no expectation \(mode)")
+            return
+        }
+        do {
+            let response = try TokenResponse.read(vector.input.response, tolerance: tolerance)
+            expectToken(response, expect)
+            for member in (expect["extra_exact_number"]?.object ?? [:]).members {
+                #expect(response.additional[member.name]?.number?.literal == member.value.string)
+            }
+        } catch {
+            expectFailure(error, expect)
+            if let interval = expect.int("new_interval_at_least"), case .provider(let provider) = error {
+                #expect(provider.interval == interval)
+            }
+        }
+    }
+
+    @Test func `a profile's quirk is not read without the profile`() {
+        for (id, tolerance) in Self.profiles where id != "PQ-020" && id != "PQ-021" {
+            guard let vector = Self.cases.first(where: { $0.id == id }) else {
+                Issue.record("\(id) does not exist")
+                continue
+            }
+            #expect(throws: OAuth2Error.self) { try TokenResponse.read(vector.input.response, tolerance: .providers) }
+            #expect(throws: Never.self) {
+                try TokenResponse.read(vector.input.response, tolerance: .providers.union(tolerance))
+            }
+        }
+    }
+
+    @Test func `commas separate scope tokens only where a profile says so`() throws {
+        let body = #"{"access_token":"a","token_type":"bearer","scope":"repo,gist"}"#
+        let response = HTTPResponse(status: 200, fields: ["Content-Type": "application/json"], body: .init(body.utf8))
+        #expect(try TokenResponse.read(response).scope == ["repo,gist"])
+        #expect(
+            try TokenResponse.read(response, tolerance: [.providers, .commaSeparatedScope]).scope == ["repo", "gist"])
+    }
+}
+
+/// Damaged JSON as a token answer.
+struct MalformedJSONTests {
+    static let leftOut = [
+        "JM-070": "an endless body is the transport's to end",
+        "JM-071": "decompression and its limit are the transport's",
+        "JM-074": "a body shorter than announced is the transport's to refuse",
+    ]
+    /// Here the other acceptable outcome holds: a lone surrogate has no place in a Swift string, so the reader refuses it.
+    static let refused: Set<String> = ["JM-012"]
+
+    @Test(arguments: VectorFile("json-malformed").cases(except: leftOut))
+    func `damaged JSON gives no token`(vector: VectorCase) throws {
+        var response = vector.input.response
+        response.fields["Content-Type"] = "application/json"
+        if let generator = vector.input["generator"]?.object { response.body = .init(Self.generate(generator).utf8) }
+        let result = Result { try TokenResponse.read(response) }
+        switch (Self.refused.contains(vector.id) ? "reject" : vector.outcome, result) {
+        case ("any", _): break
+        case ("token", .success(let token)): #expect(token.accessToken.value == vector.expect["access_token"]?.string)
+        case ("reject", .failure): break
+        default: Issue.record("expected \(vector.outcome), got \(result)")
+        }
+    }
+
+    private static func generate(_ generator: JSONObject) -> String {
+        var text = generator["prefix"]?.string ?? ""
+        if let parts = generator["repeat"]?.array, let unit = parts[0].string, let count = parts[1].number?.int64 {
+            text += String(repeating: unit, count: Int(count))
+        }
+        if let parts = generator["repeat_indexed"]?.array, let unit = parts[0].string,
+            let count = parts[1].number?.int64
+        {
+            for index in 0..<count { text += unit.replacing("{i}", with: String(index)) }
+        }
+        return text + (generator["suffix"]?.string ?? "")
+    }
+}
