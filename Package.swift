@@ -44,9 +44,12 @@ let package = Package(
         .target(name: "HTTPExchange", dependencies: ["CCurl", "Platform"]),
         .target(name: "JOSE", dependencies: ["Platform", "COpenSSL", "StrictJSON"]),
         .target(name: "OAuth2Protocol", dependencies: ["Platform", "HTTPExchange", "JOSE", "StrictJSON"]),
+        .target(name: "SealedStorage", dependencies: ["CSQLite", "JOSE", "Platform"]),
+        .target(name: "AccountKeys", dependencies: ["JOSE", "Platform", "SealedStorage", "StrictJSON"]),
+        .target(name: "ProviderSettings", dependencies: ["HTTPExchange", "JOSE", "OAuth2Protocol", "Platform", "StrictJSON"]),
         .target(
             name: "OAuth2AccountStore",
-            dependencies: ["Platform", "CSQLite", "HTTPExchange", "JOSE", "OAuth2Protocol", "StrictJSON"]),
+            dependencies: ["Platform", "AccountKeys", "ProviderSettings", "SealedStorage", "CSQLite", "HTTPExchange", "JOSE", "OAuth2Protocol", "StrictJSON"]),
         .target(
             name: "FleetStorage",
             dependencies: [
@@ -56,6 +59,12 @@ let package = Package(
         .target(
             name: "DirectorySearch",
             dependencies: ["Platform", "HTTPExchange", "OAuth2Protocol", "OAuth2AccountStore", "StrictJSON"]),
+        .target(
+            name: "Diagnostics",
+            dependencies: [
+                "AccountKeys", "HTTPExchange", "JOSE", "OAuth2AccountStore", "OAuth2Protocol", "Platform", "ProviderSettings",
+                "SealedStorage", "StrictJSON",
+            ]),
         .target(
             name: "LocalProvider",
             dependencies: ["Platform", "HTTPExchange", "JOSE", "OAuth2AccountStore", "StrictJSON"]),

@@ -160,12 +160,3 @@ extension OAuth2Error {
         return .provider(error)
     }
 }
-
-extension URL {
-    /// Scheme, host and port, in lower case.
-    var origin: String? {
-        guard let scheme = scheme?.lowercased(), let host = host(percentEncoded: true)?.lowercased() else { return nil }
-        let usual = scheme == "https" ? 443 : 80
-        return "\(scheme)://\(host):\(port ?? usual)"
-    }
-}

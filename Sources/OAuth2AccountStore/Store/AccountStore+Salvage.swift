@@ -33,6 +33,23 @@ extension AccountStore {
     }
 }
 
+extension SQLiteStorage {
+    /// Copies what can be read of a damaged store into a new file next to it. The damaged file is not changed, and no file is ever
+    /// overwritten. The new file is complete, or it does not exist.
+    ///
+    /// - Parameter key: the store's key. With it, records that open are preferred to others of the same identifier.
+    /// - Throws: `StorageError` if the file cannot be read, if it has no record, or if the new file exists.
+    public func salvage(with key: SealingKey? = nil) throws -> SalvageReport {
+        let seal = key.map(RecordSeal.init(key:))
+        return try salvage(
+            opening: seal.map { seal in
+                RecordKey(
+                    opens: { seal.open($0) != nil }, matches: { seal.matches($0) },
+                    mark: (try? seal.check()).map { (KeyLoader.checkName, $0) })
+            })
+    }
+}
+
 /// Files change their names here, apart from the store, whose own `rename` is another thing.
 private enum FileReplacement {
     /// The damaged file gets a second name first, so that at no moment there is none: a store that is missing would be made anew.

@@ -16,10 +16,6 @@ struct ScopeCoverage {
         "https://www.googleapis.com/auth/userinfo.email": "email",
         "https://www.googleapis.com/auth/userinfo.profile": "profile",
     ]
-    fileprivate static let microsoftHosts = [
-        "login.microsoftonline.com", "login.microsoftonline.us", "login.partner.microsoftonline.cn", "ciamlogin.com",
-        "b2clogin.com", "login.windows.net", "login.microsoft.com", "sts.windows.net",
-    ]
     private static let graphHosts = [
         "graph.microsoft.com", "graph.microsoft.us", "dod-graph.microsoft.us", "microsoftgraph.chinacloudapi.cn",
     ]
@@ -88,17 +84,5 @@ struct ScopeCoverage {
     /// What of a wish a token of this scope is not good for. `.default` stands for whatever was granted.
     func unmet(_ wish: SilentTokenParameters, by granted: Scope) -> [String] {
         missing(wish.scope ?? [], in: granted).filter { !$0.hasSuffix("/.default") && $0 != ".default" }
-    }
-}
-
-extension AccountType {
-    /// Whether its issuer or authority is an address of Microsoft's.
-    package var isMicrosoft: Bool {
-        switch provider {
-        case .authority(let address), .issuer(let address):
-            let host = URL(string: address)?.host(percentEncoded: false)?.lowercased() ?? ""
-            return ScopeCoverage.microsoftHosts.contains { host == $0 || host.hasSuffix("." + $0) }
-        case .endpoints: return false
-        }
     }
 }

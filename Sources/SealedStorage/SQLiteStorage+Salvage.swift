@@ -13,6 +13,26 @@ public struct SalvageReport: Sendable, Equatable {
     public let lost: Int
 }
 
+/// The key of a store, as far as the storage needs it: the storage itself never opens a record.
+package struct RecordKey: Sendable {
+    /// Returns whether a record opens with the key.
+    package var opens: @Sendable (SealedRecord) -> Bool
+    /// Returns whether a saved mark was made with the key.
+    package var matches: @Sendable ([UInt8]) -> Bool
+    /// The saved value that identifies the key, or `nil` if it cannot be made.
+    package var mark: (name: String, value: [UInt8])?
+
+    /// Creates a key from what it opens and how it is marked.
+    package init(
+        opens: @escaping @Sendable (SealedRecord) -> Bool, matches: @escaping @Sendable ([UInt8]) -> Bool,
+        mark: (name: String, value: [UInt8])?
+    ) {
+        self.opens = opens
+        self.matches = matches
+        self.mark = mark
+    }
+}
+
 extension SQLiteStorage {
     /// The name of the file that ``salvage(with:)`` makes.
     public static let salvageName = "accounts.salvaged.sqlite"
@@ -28,15 +48,14 @@ extension SQLiteStorage {
     /// Copies what can be read of a damaged store into a new file beside it. The damaged one is not changed, and no file is ever
     /// overwritten. The new one is whole, or not there. All of it is in memory meanwhile.
     ///
-    /// - Parameter key: the store's key. With it, records that open are preferred to others of the same identifier, and the mark by
-    ///   which the key is known is made anew when it is lost.
+    /// - Parameter key: opens the records. With it, records that open are preferred to others of the same identifier, and a lost
+    ///   ``RecordKey/mark`` is written again.
     /// - Throws: ``StorageError`` when the file cannot be read at all, when nothing was found in it, or when there is a file of the
     ///   new one's name.
-    public func salvage(with key: SealingKey? = nil) throws -> SalvageReport {
+    package func salvage(opening key: RecordKey?) throws -> SalvageReport {
         let path = siblingPath(Self.salvageName)
         // A connection of its own: the usual one may refuse to open what is damaged.
         let source = try SQLiteConnection(path: place)
-        let seal = key.map(RecordSeal.init(key:))
         let columns = Self.readableColumns(source)
         var found: [String: SealedRecord] = [:]
         var lost = 0
@@ -49,14 +68,14 @@ extension SQLiteStorage {
                 continue
             }
             guard let record else { continue }
-            found[record.id] = Self.better(found[record.id], record, seal)
+            found[record.id] = Self.better(found[record.id], record, key)
         }
         guard !found.isEmpty else {
             throw StorageError(
                 .notAStore, place: place, reason: "no account can be read of it", hint: "restore a copy of the file")
         }
         let records = found.values.sorted { ($0.position, $0.id) < ($1.position, $1.id) }
-        let opening = seal.map { seal in records.count { seal.open($0) != nil } }
+        let opening = key.map { key in records.count { key.opens($0) } }
         var facts: [(name: String, value: [UInt8])] = []
         for row in Self.rows(of: "facts", source) {
             guard let values = try? source.run("SELECT name, value FROM facts WHERE rowid = ?", [.integer(row)]).first,
@@ -64,19 +83,16 @@ extension SQLiteStorage {
             else { continue }
             facts.append((name, value))
         }
-        if let seal, let opening, opening > 0 {
-            let check = facts.first { $0.name == Self.checkName }?.value
-            if check.map(seal.matches) != true, let new = try? seal.check() {
-                facts.removeAll { $0.name == Self.checkName }
-                facts.append((Self.checkName, new))
+        if let key, let opening, opening > 0, let mark = key.mark {
+            let saved = facts.first { $0.name == mark.name }?.value
+            if saved.map(key.matches) != true {
+                facts.removeAll { $0.name == mark.name }
+                facts.append(mark)
             }
         }
         try write(records, facts, to: path)
         return SalvageReport(path: path, records: records.count, opening: opening, lost: lost)
     }
-
-    /// The name of the value by which the key is known.
-    private static let checkName = "key-check"
 
     private func siblingPath(_ name: String) -> String {
         (place.lastIndex(of: "/").map { String(place[...$0]) } ?? "") + name
@@ -124,9 +140,9 @@ extension SQLiteStorage {
     }
 
     /// Of two records of one identifier the one that opens, else the newer one.
-    private static func better(_ one: SealedRecord?, _ other: SealedRecord, _ seal: RecordSeal?) -> SealedRecord {
+    private static func better(_ one: SealedRecord?, _ other: SealedRecord, _ key: RecordKey?) -> SealedRecord {
         guard let one else { return other }
-        if let seal, (seal.open(one) != nil) != (seal.open(other) != nil) { return seal.open(one) != nil ? one : other }
+        if let key, key.opens(one) != key.opens(other) { return key.opens(one) ? one : other }
         return one.revision >= other.revision ? one : other
     }
 

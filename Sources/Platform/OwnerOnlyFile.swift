@@ -1,4 +1,16 @@
-import Platform
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
 
 /// Small files, read and created with the system's own calls, so that modes are right from the first moment.
 package enum OwnerOnlyFile {
@@ -100,7 +112,7 @@ package enum OwnerOnlyFile {
     }
 
     /// The path without links; nil with `errno` when it leads nowhere.
-    static func resolved(_ path: String) -> String? {
+    package static func resolved(_ path: String) -> String? {
         guard let text = realpath(path, nil) else { return nil }
         defer { free(text) }
         return String(cString: text)
@@ -118,13 +130,13 @@ package enum OwnerOnlyFile {
         return fsync(file) == 0 ? nil : Failure(errno)
     }
 
-    static func directory(of path: String) -> String {
+    package static func directory(of path: String) -> String {
         let slash = path.lastIndex(of: "/")
         return slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
     }
 
     /// Makes a directory's entries durable.
-    static func syncDirectory(of path: String) {
+    package static func syncDirectory(of path: String) {
         let descriptor = open(directory(of: path), O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return }
         fsync(descriptor)

@@ -2,7 +2,7 @@ import Platform
 
 /// A lock on the folder that a file is in: no file is left behind for it, and it ends with the process.
 ///
-/// It is `flock`'s, because a folder cannot be opened for writing, as `fcntl` wants it for a lock like that of ``FileLock``.
+/// It is `flock`'s, because a folder cannot be opened for writing, as `fcntl` wants it for a lock like the one of the account storage.
 struct FolderLock {
     /// The folder; nil where the system has no lock for it, such as on some network file systems.
     private let folder: Int32?
@@ -19,7 +19,7 @@ struct FolderLock {
             OwnerOnlyFile.directory(of: OwnerOnlyFile.resolved(path) ?? path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard folder >= 0 else { return FolderLock(folder: nil) }
         do {
-            let lock = try await FileLock.wait(timeout: timeout, sleep: sleep) {
+            let lock = try await poll(timeout: timeout, sleep: sleep) {
                 if flock(folder, LOCK_EX | LOCK_NB) == 0 { return FolderLock(folder: folder) }
                 if errno == EWOULDBLOCK || errno == EINTR { return nil }
                 return FolderLock(folder: nil)

@@ -1,3 +1,4 @@
+import Platform
 import Synchronization
 
 /// Accounts for the life of the process: for tests, and for programs that must not write. Several stores may share one.

@@ -49,3 +49,8 @@ final class ServerHints: Sendable {
         return "\(scheme)://\(url.host(percentEncoded: true)?.lowercased() ?? ""):\(port)"
     }
 }
+
+extension URL {
+    /// Whether scheme, host and port are the same (RFC 6454 section 5).
+    func hasOrigin(of other: URL) -> Bool { ServerHints.origin(self) == ServerHints.origin(other) }
+}

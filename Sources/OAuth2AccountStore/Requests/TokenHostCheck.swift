@@ -1,24 +1,9 @@
-import Platform
 import HTTPExchange
 import OAuth2Protocol
+import Platform
+import ProviderSettings
 
 extension AccountType {
-    /// The hosts that this type's tokens may be sent to: those of ``resourceHosts``, of ``graphAPI`` and of ``resources``, and the
-    /// provider's own. A host with a port (`api.example:8443`) means this port alone, one without means every port.
-    ///
-    /// [RFC 9700 section 4.9.1](https://www.rfc-editor.org/rfc/rfc9700#section-4.9.1)
-    public var tokenHosts: [String] {
-        var hosts = resourceHosts
-        var urls = [graphAPI].compactMap { $0 } + resources.compactMap { URL(string: $0) } + endpoints.values
-        switch provider {
-        case .issuer(let text), .authority(let text): urls += [URL(string: text)].compactMap { $0 }
-        case .endpoints: break
-        }
-        hosts += urls.compactMap { $0.host(percentEncoded: true) }
-        var seen: Set<String> = []
-        return hosts.map { $0.lowercased() }.filter { seen.insert($0).inserted }.sorted()
-    }
-
     /// Refuses an address that this type's tokens may not be sent to.
     ///
     /// - Throws: ``AccountStoreError`` of the kind `settings`.
@@ -44,9 +29,4 @@ extension AccountType {
         AccountStoreError(
             .settings, what: "the request is not sent", reason: reason, remedy: .changeSettings, hint: hint)
     }
-}
-
-extension URL {
-    /// Whether scheme, host and port are the same (RFC 6454 section 5).
-    func hasOrigin(of other: URL) -> Bool { ServerHints.origin(self) == ServerHints.origin(other) }
 }

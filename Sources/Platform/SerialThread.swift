@@ -1,4 +1,11 @@
-import Platform
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 import Dispatch
 import Synchronization
 

@@ -51,9 +51,3 @@ final class AsyncSemaphore: Sendable {
     /// Gives the place to the one who has waited longest.
     func leave() { state.withLock { $0.takeNext() }?.resume() }
 }
-
-extension AccountStore {
-    /// How many refreshes a store has under way at a time. The others wait for their turn, first come, first served: when thousands
-    /// of accounts expire at once, neither the provider nor the system's file descriptors are overrun.
-    public static let maximumRefreshesInFlight = 64
-}

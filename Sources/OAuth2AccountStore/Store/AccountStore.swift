@@ -34,6 +34,9 @@ public actor AccountStore {
     private static let maximumLoaded = 1_000
     /// The refreshes under way, each shared by all who want that account's token.
     var flights: [Account.ID: Promise<RefreshOutcome>] = [:]
+    /// The maximum number of refreshes in progress at a time. The others wait for their turn, first come, first served: when thousands
+    /// of accounts expire at once, neither the provider nor the system's file descriptors are overrun.
+    public static let maximumRefreshesInFlight = 64
     nonisolated let refreshGate = AsyncSemaphore(limit: maximumRefreshesInFlight)
     /// The access tokens for other scopes and resources: refreshes under way, refusals, uses.
     var further = AccessTokenCache()

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// The kernel drops such a lock when the descriptor is closed, and so when the process dies; threads of one process exclude
 /// each other like processes do. The file stays empty.
-struct FileLock: Sendable {
+package struct FileLock: Sendable {
     let path: String
     let sleep: @Sendable (Duration) async throws -> Void
     /// Asks the system for the lock; gives 0 or the error number.
@@ -70,29 +70,12 @@ struct FileLock: Sendable {
 
     /// Waits without holding a thread: the kernel has no way to wake a task.
     func lock(_ name: String, timeout: Duration) async throws -> any StorageLock {
-        guard let lock = try await Self.wait(timeout: timeout, sleep: sleep, for: { try tryLock(name) }) else {
+        guard let lock = try await poll(timeout: timeout, sleep: sleep, { try tryLock(name) }) else {
             throw StorageError(
                 .busy, place: path, reason: "another process has held a lock for \(timeout)",
                 hint: "see which process uses the store, and try again")
         }
         return lock
-    }
-
-    /// Tries again and again, and sleeps in between; nil when it took too long.
-    static func wait<Lock>(
-        timeout: Duration, sleep: @Sendable (Duration) async throws -> Void,
-        isolation: isolated (any Actor)? = #isolation, for attempt: () throws -> Lock?
-    ) async throws -> Lock? {
-        var waited = Duration.zero
-        var pause = Duration.milliseconds(1)
-        while true {
-            try Task.checkCancellation()
-            if let lock = try attempt() { return lock }
-            guard waited < timeout else { return nil }
-            try await sleep(pause)
-            waited += pause
-            pause = min(pause * 2, .milliseconds(50))
-        }
     }
 
     /// The byte that stands for a name. Two names on one byte only wait for each other.
