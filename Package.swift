@@ -43,13 +43,17 @@ let package = Package(
         .target(name: "Platform"),
         .target(name: "HTTPExchange", dependencies: ["CCurl", "Platform"]),
         .target(name: "JOSE", dependencies: ["Platform", "COpenSSL", "StrictJSON"]),
+        .target(name: "LoopbackHTTP", dependencies: ["Platform", "HTTPExchange"]),
         .target(name: "OAuth2Protocol", dependencies: ["Platform", "HTTPExchange", "JOSE", "StrictJSON"]),
         .target(name: "SealedStorage", dependencies: ["CSQLite", "JOSE", "Platform"]),
         .target(name: "AccountKeys", dependencies: ["JOSE", "Platform", "SealedStorage", "StrictJSON"]),
         .target(name: "ProviderSettings", dependencies: ["HTTPExchange", "JOSE", "OAuth2Protocol", "Platform", "StrictJSON"]),
         .target(
             name: "OAuth2AccountStore",
-            dependencies: ["Platform", "AccountKeys", "ProviderSettings", "SealedStorage", "CSQLite", "HTTPExchange", "JOSE", "OAuth2Protocol", "StrictJSON"]),
+            dependencies: [
+                "AccountKeys", "HTTPExchange", "JOSE", "LoopbackHTTP", "OAuth2Protocol", "Platform", "ProviderSettings",
+                "SealedStorage", "StrictJSON",
+            ]),
         .target(
             name: "FleetStorage",
             dependencies: [
@@ -67,7 +71,7 @@ let package = Package(
             ]),
         .target(
             name: "LocalProvider",
-            dependencies: ["Platform", "HTTPExchange", "JOSE", "OAuth2AccountStore", "StrictJSON"]),
+            dependencies: ["Platform", "HTTPExchange", "JOSE", "LoopbackHTTP", "StrictJSON"]),
         .target(
             name: "FoundationTransport",
             dependencies: ["Platform", "HTTPExchange", "OAuth2Protocol", "OAuth2AccountStore"]),
@@ -97,14 +101,14 @@ let package = Package(
         .executableTarget(
             name: "benchmarks",
             dependencies: [
-                "CSQLite", "DirectorySearch", "HTTPExchange", "JOSE", "OAuth2Protocol", "OAuth2AccountStore",
-                "StrictJSON",
+                "CSQLite", "DirectorySearch", "HTTPExchange", "JOSE", "LoopbackHTTP", "OAuth2Protocol",
+                "OAuth2AccountStore", "StrictJSON",
             ], path: "Benchmarks", exclude: ["Peers"]),
 
         // Tests, what they share, and another process for the store's.
         .executableTarget(
             name: "store-process",
-            dependencies: ["HTTPExchange", "OAuth2Protocol", "OAuth2AccountStore", "FleetStorage"],
+            dependencies: ["HTTPExchange", "LoopbackHTTP", "OAuth2Protocol", "OAuth2AccountStore", "FleetStorage"],
             path: "Tests/StoreProcess"),
         .target(
             name: "TestSupport", dependencies: ["HTTPExchange", "StrictJSON"], path: "Tests/TestSupport",
@@ -112,6 +116,8 @@ let package = Package(
         .target(name: "StorageSuite", dependencies: ["OAuth2AccountStore"], path: "Tests/StorageSuite"),
         .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"]),
         .testTarget(name: "HTTPExchangeTests", dependencies: ["HTTPExchange", "StrictJSON", "TestSupport"]),
+        .testTarget(
+            name: "LoopbackHTTPTests", dependencies: ["HTTPExchange", "LoopbackHTTP", "StrictJSON", "TestSupport"]),
         .testTarget(name: "JOSETests", dependencies: ["JOSE", "StrictJSON", "TestSupport"]),
         .testTarget(
             name: "OAuth2ProtocolTests",
@@ -119,8 +125,8 @@ let package = Package(
         .testTarget(
             name: "OAuth2AccountStoreTests",
             dependencies: [
-                "CSQLite", "HTTPExchange", "JOSE", "OAuth2Protocol", "OAuth2AccountStore", "StorageSuite", "StrictJSON",
-                "TestSupport", "store-process",
+                "CSQLite", "HTTPExchange", "JOSE", "LoopbackHTTP", "OAuth2Protocol", "OAuth2AccountStore",
+                "StorageSuite", "StrictJSON", "TestSupport", "store-process",
             ],
             exclude: ["Databases"]),
         .testTarget(
@@ -129,13 +135,14 @@ let package = Package(
         .testTarget(
             name: "FoundationTransportTests",
             dependencies: [
-                "FoundationTransport", "HTTPExchange", "LocalProvider", "OAuth2AccountStore",
+                "FoundationTransport", "HTTPExchange", "LocalProvider", "LoopbackHTTP", "OAuth2AccountStore",
                 "OAuth2AccountStoreTesting",
             ]),
         .testTarget(
             name: "FleetStorageTests",
             dependencies: [
-                "HTTPExchange", "OAuth2Protocol", "OAuth2AccountStore", "FleetStorage", "StorageSuite", "store-process",
+                "HTTPExchange", "LoopbackHTTP", "OAuth2Protocol", "OAuth2AccountStore", "FleetStorage", "StorageSuite",
+                "store-process",
             ]),
         .testTarget(
             name: "DirectorySearchTests",
@@ -147,14 +154,15 @@ let package = Package(
             ]),
         .testTarget(
             name: "LocalProviderTests",
-            dependencies: ["HTTPExchange", "JOSE", "LocalProvider", "OAuth2AccountStore", "StrictJSON"]),
+            dependencies: ["HTTPExchange", "JOSE", "LocalProvider", "LoopbackHTTP", "StrictJSON"]),
         .testTarget(
             name: "ExampleTests",
             dependencies: ["HTTPExchange", "LocalProvider", "SendRequest", "SignInAndSearch", "WatchAccounts"]),
         .testTarget(
             name: "LodgeTests",
             dependencies: [
-                "lodge", "HTTPExchange", "LocalProvider", "OAuth2AccountStore", "StrictJSON", "TestSupport",
+                "lodge", "HTTPExchange", "LocalProvider", "LoopbackHTTP", "OAuth2AccountStore", "StrictJSON",
+                "TestSupport",
             ]),
     ],
     swiftLanguageModes: [.v6]
@@ -164,8 +172,8 @@ let package = Package(
 if Context.environment["LODGE_ONLY"] == "PostgreSQL" {
     let needed: Set = [
         "Platform",
-        "COpenSSL", "CCurl", "CSQLite", "CPostgreSQL", "StrictJSON", "HTTPExchange", "JOSE", "OAuth2Protocol",
-        "OAuth2AccountStore",
+        "COpenSSL", "CCurl", "CSQLite", "CPostgreSQL", "StrictJSON", "HTTPExchange", "JOSE", "LoopbackHTTP",
+        "OAuth2Protocol", "OAuth2AccountStore",
         "FleetStorage", "StorageSuite", "store-process", "FleetStorageTests",
     ]
     package.targets.removeAll { !needed.contains($0.name) }

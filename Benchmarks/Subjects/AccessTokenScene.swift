@@ -1,4 +1,5 @@
 import HTTPExchange
+import LoopbackHTTP
 import OAuth2Protocol
 import OAuth2AccountStore
 import Synchronization

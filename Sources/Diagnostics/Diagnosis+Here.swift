@@ -1,3 +1,4 @@
+import LoopbackHTTP
 import Platform
 import OAuth2Protocol
 

@@ -1,5 +1,6 @@
 #if PostgreSQL
     import Foundation
+    import LoopbackHTTP
     import OAuth2AccountStore
     import Synchronization
 

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPExchange
 import LocalProvider
+import LoopbackHTTP
 import OAuth2AccountStore
 import OAuth2AccountStoreTesting
 import Testing

@@ -1,7 +1,7 @@
 import Foundation
 import HTTPExchange
 import JOSE
-import OAuth2AccountStore
+import LoopbackHTTP
 import StrictJSON
 import Synchronization
 import Testing

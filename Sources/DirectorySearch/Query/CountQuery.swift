@@ -31,34 +31,3 @@ extension UserQuery {
         return query
     }
 }
-
-extension GraphDirectory {
-    /// How many people a query finds, without reading them: one request, whose answer is the number.
-    ///
-    /// - Throws: ``DirectoryError``; what the transport and the authorization throw; `CancellationError`.
-    public func count(of query: UserQuery) async throws -> Int {
-        if query.isAmongDeleted { return try await countOfFirstPage(query) }
-        let plan = try query.countPlan()
-        let connection = try await connect()
-        return try await connection.answer(
-            toLong: GraphConnection.Question(
-                address: "\(connection.base)/\(plan.target)", accept: plan.accept, isAdvanced: true,
-                permissions: plan.permissions), budget: connection.makeBudget()
-        ).number()
-    }
-}
-
-extension UserDirectory {
-    /// How many people a query finds, by the total that stands on the first page of one person.
-    ///
-    /// - Throws: ``DirectoryError``, of the kind `notSupported` where the directory does not say it.
-    public func count(of query: UserQuery) async throws -> Int { try await countOfFirstPage(query) }
-
-    func countOfFirstPage(_ query: UserQuery) async throws -> Int {
-        var pages = pages(matching: query.pageForTotal).makeAsyncIterator()
-        guard let count = try await pages.next()?.count else {
-            throw DirectoryError(.notSupported, message: "the answer does not say how many there are")
-        }
-        return count
-    }
-}

@@ -166,8 +166,3 @@ extension UserFilter {
     /// Whether this needs `ConsistencyLevel: eventual` and `$count=true`.
     var needsAdvancedQuery: Bool { (try? written())?.reasons.isEmpty == false }
 }
-
-extension String {
-    /// Whether there is nothing but white space.
-    var isBlank: Bool { unicodeScalars.allSatisfy(\.properties.isWhitespace) }
-}

@@ -112,4 +112,11 @@ public struct GraphConnection: Sendable {
             graphAPI: directoryBase, apiVersion: "", transport: transport, retry: retry, budget: budget,
             authorization: authorization)
     }
+
+    /// The same connection with all waits from this budget.
+    func sharing(_ budget: RetryBudget) -> GraphConnection {
+        var connection = self
+        connection.budget = budget
+        return connection
+    }
 }

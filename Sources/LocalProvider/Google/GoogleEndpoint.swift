@@ -1,6 +1,6 @@
 import Platform
 import HTTPExchange
-import OAuth2AccountStore
+import LoopbackHTTP
 import StrictJSON
 
 // The same people as the users of Google's Directory API, version 1, for reading only.

@@ -1,5 +1,5 @@
 import HTTPExchange
-import OAuth2AccountStore
+import LoopbackHTTP
 import StrictJSON
 
 // JSON batching: at most 20 requests, answered each on its own.

@@ -1,7 +1,7 @@
 import Platform
 import HTTPExchange
 import JOSE
-import OAuth2AccountStore
+import LoopbackHTTP
 import StrictJSON
 
 // Graph on the wire: faults first, then the token, the quota and the directory.

@@ -1,6 +1,6 @@
 import Platform
 import HTTPExchange
-import OAuth2AccountStore
+import LoopbackHTTP
 import StrictJSON
 
 /// The identifiers, the cost and the faults that an answer carries.

@@ -1,6 +1,6 @@
 import Platform
 import HTTPExchange
-import OAuth2AccountStore
+import LoopbackHTTP
 
 // The authorization endpoint. RFC 6749 section 4.1, RFC 7636, RFC 9207, OpenID Connect Core section 3.1.2.
 extension ProviderState {

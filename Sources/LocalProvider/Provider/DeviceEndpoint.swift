@@ -1,6 +1,6 @@
 import Platform
 import HTTPExchange
-import OAuth2AccountStore
+import LoopbackHTTP
 import StrictJSON
 
 /// A device that waits for a person with a browser.

@@ -1,6 +1,7 @@
 public import Platform
 public import JOSE
-import OAuth2AccountStore
+import LoopbackHTTP
+@_exported public import enum LoopbackHTTP.LoopbackError
 
 /// A small OAuth 2.0 and OpenID Connect provider with a Microsoft Graph directory, on this machine only.
 ///
@@ -68,7 +69,7 @@ public final class LoopbackProvider: Sendable {
 
     /// Opens the port and begins to answer. The signing key is made in the background at the first sign-in.
     ///
-    /// - Throws: `LoopbackError` when the port cannot be opened.
+    /// - Throws: ``LoopbackError`` if the port cannot be opened.
     public init(configuration: Configuration = .init()) async throws {
         let core = ProviderState(configuration)
         let listener = try LoopbackListener(port: configuration.port, limits: .server) { await core.answer($0) }

@@ -1,5 +1,5 @@
 import HTTPExchange
-import OAuth2AccountStore
+import LoopbackHTTP
 
 // What the directories of other protocols share.
 extension ProviderState {

@@ -1,6 +1,6 @@
 import Platform
 import HTTPExchange
-import OAuth2AccountStore
+import LoopbackHTTP
 
 // The pages that people see: plain HTML without scripts, readable at 320 pixels, light and dark.
 extension ProviderState {

@@ -1,7 +1,7 @@
 import Platform
 import HTTPExchange
 import JOSE
-import OAuth2AccountStore
+import LoopbackHTTP
 import StrictJSON
 
 // The token endpoint. RFC 6749 sections 3.2, 5 and 6, RFC 7636.

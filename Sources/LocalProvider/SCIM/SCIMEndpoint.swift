@@ -1,6 +1,6 @@
 import Platform
 import HTTPExchange
-import OAuth2AccountStore
+import LoopbackHTTP
 import StrictJSON
 
 // The same people by SCIM 2.0 (RFC 7644), for reading only.

@@ -1,3 +1,4 @@
+import LoopbackHTTP
 import Platform
 import HTTPExchange
 import OAuth2Protocol

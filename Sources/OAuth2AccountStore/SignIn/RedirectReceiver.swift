@@ -1,4 +1,5 @@
 import HTTPExchange
+import LoopbackHTTP
 import Synchronization
 
 /// Answers the browser that comes back from the provider.

@@ -1,3 +1,4 @@
+import LoopbackHTTP
 import Platform
 
 /// The pages that a sign-in ends on: static text, nothing from elsewhere, nothing that the request brought.

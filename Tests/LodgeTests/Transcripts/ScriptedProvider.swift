@@ -1,5 +1,6 @@
 import Foundation
 import HTTPExchange
+import LoopbackHTTP
 import OAuth2AccountStore
 import Synchronization
 

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPExchange
 import JOSE
+import LoopbackHTTP
 import OAuth2Protocol
 import Synchronization
 

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import OAuth2AccountStore
+@testable import LoopbackHTTP
 
 /// One case of loopback-requests.json.
 struct LoopbackCase: Sendable, CustomTestStringConvertible {

@@ -108,41 +108,18 @@ public struct GraphDirectory: UserDirectory {
     }
 }
 
-/// Where one person is, below the base.
-struct UserPath: Sendable {
-    /// The path, percent-encoded.
-    let text: String
-    private let name: String
-
-    /// The path of an identifier or a sign-in name.
+extension GraphDirectory {
+    /// How many people a query finds, without reading them: one request, whose answer is the number.
     ///
-    /// A sign-in name that begins with `$`, and a word that is an operation of its own, stand as a key in parentheses; a
-    /// segment would be taken for something else.
-    init(_ identifierOrName: String) throws(DirectoryError) {
-        try identifierOrName.checkIsName()
-        name = identifierOrName
-        let folded = identifierOrName.lowercased()
-        if folded.hasPrefix("$") || folded == "delta" || folded.hasPrefix("microsoft.graph.") {
-            text = "users" + ODataEscaping.pathKey(identifierOrName)
-        } else {
-            text = "users/" + ODataEscaping.pathSegment(identifierOrName)
-        }
-    }
-
-    /// The query for the people with this mail address; nil when it cannot be one.
-    func mailQuery(select: [String]) -> UserQuery? {
-        // Graph takes at most 120 characters in a default `eq`.
-        guard name.contains("@"), name.utf8.count <= 120 else { return nil }
-        return UserQuery(.property(.mail, equals: name), select: select, limit: 2)
-    }
-}
-
-extension String {
-    /// Refuses what names nobody and would change the path that it stands in.
-    func checkIsName() throws(DirectoryError) {
-        guard !isBlank else { throw DirectoryError(.emptySearch) }
-        guard self != ".", self != ".." else {
-            throw DirectoryError(.invalidQuery("\"\(self)\" is nobody's identifier"))
-        }
+    /// - Throws: ``DirectoryError``; what the transport and the authorization throw; `CancellationError`.
+    public func count(of query: UserQuery) async throws -> Int {
+        if query.isAmongDeleted { return try await countOfFirstPage(query) }
+        let plan = try query.countPlan()
+        let connection = try await connect()
+        return try await connection.answer(
+            toLong: GraphConnection.Question(
+                address: "\(connection.base)/\(plan.target)", accept: plan.accept, isAdvanced: true,
+                permissions: plan.permissions), budget: connection.makeBudget()
+        ).number()
     }
 }

@@ -64,13 +64,6 @@ extension GraphDirectory {
 }
 
 extension GraphConnection {
-    /// The same connection with all waits from this budget.
-    func sharing(_ budget: RetryBudget) -> GraphConnection {
-        var connection = self
-        connection.budget = budget
-        return connection
-    }
-
     /// The answers to the questions for a person and the parts, in the order of the parts.
     fileprivate func answers(
         _ path: UserPath, _ selection: Selection, _ parts: Set<UserDetail.PartName>, _ budget: RetryBudget

@@ -27,4 +27,15 @@ extension String {
         guard utf8.count > limit else { return self }
         return String(String.UnicodeScalarView(unicodeScalars.prefix(limit)))
     }
+
+    /// Whether there is nothing but white space.
+    var isBlank: Bool { unicodeScalars.allSatisfy(\.properties.isWhitespace) }
+
+    /// Refuses what names nobody and would change the path that it stands in.
+    func checkIsName() throws(DirectoryError) {
+        guard !isBlank else { throw DirectoryError(.emptySearch) }
+        guard self != ".", self != ".." else {
+            throw DirectoryError(.invalidQuery("\"\(self)\" is nobody's identifier"))
+        }
+    }
 }

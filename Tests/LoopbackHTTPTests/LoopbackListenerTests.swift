@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@testable import OAuth2AccountStore
+@testable import LoopbackHTTP
 
 private func echo(_ request: LoopbackRequest) -> LoopbackResponse {
     LoopbackResponse(status: 200, body: Data("\(request.method) \(request.target) ".utf8) + request.body)

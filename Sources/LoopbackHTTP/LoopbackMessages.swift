@@ -1,28 +1,28 @@
-public import Platform
-public import HTTPExchange
+import Platform
+import HTTPExchange
 
 /// A request that reached a ``LoopbackListener``.
 ///
 /// It is well formed and was meant for this listener: its `Host` is the bound address and port.
 /// Its descriptions name the method and the path, never the query, the fields or the body.
-public struct LoopbackRequest: Sendable, Equatable {
+package struct LoopbackRequest: Sendable, Equatable {
     /// The method.
-    public var method: HTTPMethod
+    package var method: HTTPMethod
     /// The request target as it was sent.
-    public var target: String
+    package var target: String
     /// The path as it was sent: percent-encoded, dot segments kept. At least `/`, or `*` for `OPTIONS *`.
-    public var path: String
+    package var path: String
     /// What follows the first `?`, percent-encoded, or nil without a `?`.
-    public var query: String?
+    package var query: String?
     /// The header fields.
-    public var fields: HTTPFields
+    package var fields: HTTPFields
     /// The content; empty without one.
-    public var body: Data
+    package var body: Data
     /// The `Host` field, in lower case.
-    public var host: String
+    package var host: String
 
     /// A request with these parts.
-    public init(
+    package init(
         method: HTTPMethod = .get, target: String, path: String, query: String? = nil, fields: HTTPFields = [:],
         body: Data = Data(), host: String
     ) {
@@ -38,11 +38,11 @@ public struct LoopbackRequest: Sendable, Equatable {
 
 extension LoopbackRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The method and the path.
-    public var description: String { "\(method) \(path)" }
+    package var description: String { "\(method) \(path)" }
     /// The same as ``description``.
-    public var debugDescription: String { description }
+    package var debugDescription: String { description }
     /// The method and the path.
-    public var customMirror: Mirror { Mirror(self, children: ["request": description]) }
+    package var customMirror: Mirror { Mirror(self, children: ["request": description]) }
 }
 
 /// The answer to a ``LoopbackRequest``.
@@ -50,20 +50,20 @@ extension LoopbackRequest: CustomStringConvertible, CustomDebugStringConvertible
 /// The listener adds what every answer must carry and this one does not: `Date`, `Cache-Control: no-store`,
 /// `Referrer-Policy: no-referrer`, `X-Content-Type-Options: nosniff`, a `Content-Security-Policy` and a `Content-Type`
 /// with a charset. It writes `Content-Length` and `Connection` itself.
-public struct LoopbackResponse: Sendable, Equatable {
+package struct LoopbackResponse: Sendable, Equatable {
     /// The status code, 200 to 599. Anything else is sent as 500.
-    public var status: Int
+    package var status: Int
     /// The header fields. A field with a line break in it is not sent.
-    public var fields: HTTPFields
+    package var fields: HTTPFields
     /// The content. Not sent in answer to HEAD, nor with 204 and 304.
-    public var body: Data
+    package var body: Data
     /// Ends the connection after this answer.
-    public var closesConnection = false
+    package var closesConnection = false
     /// A disturbance to play, for tests and demonstrations.
-    public var fault: InjectedLoopbackError?
+    package var fault: InjectedLoopbackError?
 
     /// An answer of this status.
-    public init(status: Int, fields: HTTPFields = [:], body: Data = Data(), fault: InjectedLoopbackError? = nil) {
+    package init(status: Int, fields: HTTPFields = [:], body: Data = Data(), fault: InjectedLoopbackError? = nil) {
         self.status = status
         self.fields = fields
         self.body = body
@@ -73,15 +73,15 @@ public struct LoopbackResponse: Sendable, Equatable {
 
 extension LoopbackResponse: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The status and the number of bytes.
-    public var description: String { "HTTP \(status), \(body.count) bytes" }
+    package var description: String { "HTTP \(status), \(body.count) bytes" }
     /// The same as ``description``.
-    public var debugDescription: String { description }
+    package var debugDescription: String { description }
     /// The status and the number of bytes.
-    public var customMirror: Mirror { Mirror(self, children: ["response": description]) }
+    package var customMirror: Mirror { Mirror(self, children: ["response": description]) }
 }
 
 /// A disturbance in an answer, for tests and demonstrations.
-public enum InjectedLoopbackError: Sendable, Equatable {
+package enum InjectedLoopbackError: Sendable, Equatable {
     /// Ends the connection without a byte of answer.
     case closeWithoutAnswer
     /// Sends the head and this many bytes of the content that the head promises, then ends the connection.

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import OAuth2AccountStore
+@testable import LoopbackHTTP
 
 private func listener(_ fault: InjectedLoopbackError) throws -> LoopbackListener {
     try LoopbackListener(limits: .server) { _ in

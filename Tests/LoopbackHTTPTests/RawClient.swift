@@ -1,6 +1,6 @@
 import Foundation
 
-@testable import OAuth2AccountStore
+@testable import LoopbackHTTP
 
 #if canImport(Darwin)
     import Darwin

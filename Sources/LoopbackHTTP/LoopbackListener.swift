@@ -10,11 +10,11 @@
 ///
 /// [RFC 8252 section 8.3](https://www.rfc-editor.org/rfc/rfc8252#section-8.3),
 /// [RFC 9112](https://www.rfc-editor.org/rfc/rfc9112)
-public final class LoopbackListener: Sendable {
+package final class LoopbackListener: Sendable {
     /// The port, the one that the system chose when 0 was asked for.
-    public let port: UInt16
+    package let port: UInt16
     /// The host that was asked for.
-    public let host: String
+    package let host: String
     private let mailbox: LoopbackQueue
 
     /// Opens the port and begins to answer.
@@ -26,7 +26,7 @@ public final class LoopbackListener: Sendable {
     ///   - handler: Gives the answer to a request. Its task is cancelled when the connection breaks, when
     ///     ``Limits/answerTime`` is over, and when the listener closes.
     /// - Throws: ``LoopbackError`` when the port cannot be opened.
-    public init(
+    package init(
         host: String = "127.0.0.1", port: UInt16 = 0, limits: Limits = .init(),
         handler: @escaping @Sendable (LoopbackRequest) async -> LoopbackResponse
     ) throws(LoopbackError) {
@@ -52,12 +52,12 @@ public final class LoopbackListener: Sendable {
     ///
     /// Answers that are being written are finished and handlers are cancelled, both within ``Limits/closingTime``; idle
     /// connections end at once. Calling it again does nothing.
-    public func close() { mailbox.close() }
+    package func close() { mailbox.close() }
 
     /// Stops listening and waits until the last answer under way is written, at most ``Limits/closingTime``.
     ///
     /// For a program that ends right after: the page in the browser is complete.
-    public func shutDown() async {
+    package func shutDown() async {
         mailbox.close()
         await mailbox.finished()
     }

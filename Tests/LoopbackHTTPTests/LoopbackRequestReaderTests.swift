@@ -2,7 +2,7 @@ import Foundation
 import HTTPExchange
 import Testing
 
-@testable import OAuth2AccountStore
+@testable import LoopbackHTTP
 
 private let limits: LoopbackListener.Limits = {
     var limits = LoopbackListener.Limits()

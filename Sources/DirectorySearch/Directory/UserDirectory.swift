@@ -67,6 +67,21 @@ extension UserDirectory {
     }
 }
 
+extension UserDirectory {
+    /// How many people a query finds, by the total that stands on the first page of one person.
+    ///
+    /// - Throws: ``DirectoryError``, of the kind `notSupported` where the directory does not say it.
+    public func count(of query: UserQuery) async throws -> Int { try await countOfFirstPage(query) }
+
+    func countOfFirstPage(_ query: UserQuery) async throws -> Int {
+        var pages = pages(matching: query.pageForTotal).makeAsyncIterator()
+        guard let count = try await pages.next()?.count else {
+            throw DirectoryError(.notSupported, message: "the answer does not say how many there are")
+        }
+        return count
+    }
+}
+
 /// Names that are all there already.
 private struct ListedNames: AsyncSequence, Sendable {
     typealias Element = String

@@ -1,0 +1,8 @@
+// A client imports OAuth2AccountStore and can name every type that its API shows.
+
+@_exported import AccountKeys
+@_exported import HTTPExchange
+@_exported import OAuth2Protocol
+@_exported import ProviderSettings
+@_exported import SealedStorage
+@_exported import StrictJSON
