@@ -47,7 +47,9 @@ let package = Package(
         .target(name: "OAuth2Protocol", dependencies: ["Platform", "HTTPExchange", "JOSE", "StrictJSON"]),
         .target(name: "SealedStorage", dependencies: ["CSQLite", "JOSE", "Platform"]),
         .target(name: "AccountKeys", dependencies: ["JOSE", "Platform", "SealedStorage", "StrictJSON"]),
-        .target(name: "ProviderSettings", dependencies: ["HTTPExchange", "JOSE", "OAuth2Protocol", "Platform", "StrictJSON"]),
+        .target(
+            name: "ProviderSettings",
+            dependencies: ["HTTPExchange", "JOSE", "OAuth2Protocol", "Platform", "StrictJSON"]),
         .target(
             name: "OAuth2AccountStore",
             dependencies: [
@@ -66,7 +68,8 @@ let package = Package(
         .target(
             name: "Diagnostics",
             dependencies: [
-                "AccountKeys", "HTTPExchange", "JOSE", "OAuth2AccountStore", "OAuth2Protocol", "Platform", "ProviderSettings",
+                "AccountKeys", "HTTPExchange", "JOSE", "OAuth2AccountStore", "OAuth2Protocol", "Platform",
+                "ProviderSettings",
                 "SealedStorage", "StrictJSON",
             ]),
         .target(
@@ -83,7 +86,8 @@ let package = Package(
         .executableTarget(
             name: "lodge",
             dependencies: [
-                "Platform", "CNCurses", "DirectorySearch", "HTTPExchange", "LocalProvider", "OAuth2Protocol",
+                "Platform", "CNCurses", "Diagnostics", "DirectorySearch", "HTTPExchange", "LocalProvider",
+                "OAuth2Protocol",
                 "OAuth2AccountStore",
                 "StrictJSON",
             ]),
@@ -125,6 +129,7 @@ let package = Package(
         .testTarget(
             name: "OAuth2AccountStoreTests",
             dependencies: [
+                "Diagnostics",
                 "CSQLite", "HTTPExchange", "JOSE", "LoopbackHTTP", "OAuth2Protocol", "OAuth2AccountStore",
                 "StorageSuite", "StrictJSON", "TestSupport", "store-process",
             ],

@@ -1,3 +1,4 @@
+import SealedStorage
 import JOSE
 
 /// Who keeps the 32-byte key that seals a store's records.
@@ -87,7 +88,7 @@ public struct MemoryKey: KeyCustody {
     /// A new key in the place of the one that a store of this folder would have.
     package init(inPlaceOf choice: KeyCustodyChoice, in directory: StoreLocation) throws {
         sealingKey = try SealingKey.random()
-        place = choice == .keyFile ? KeyFile(directory: directory).place : choice.words
+        place = choice == .keyFile ? KeyFile(directory: directory).place : choice.explanation
         self.choice = choice
     }
 

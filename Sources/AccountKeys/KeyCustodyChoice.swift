@@ -1,3 +1,5 @@
+import Platform
+
 /// The places where a store's key may be kept, by the words that people write.
 public enum KeyCustodyChoice: Sendable, Hashable {
     /// `key-file`: a file of mode 0600 beside the records. What a store uses unless told otherwise.
@@ -74,7 +76,7 @@ public enum KeyCustodyChoice: Sendable, Hashable {
     }
 
     /// What it is, for a sentence: "a key file".
-    var words: String {
+    package var explanation: String {
         switch self {
         case .keyFile: "a key file"
         case .secretService: "the Secret Service (secret-service)"

@@ -1,3 +1,4 @@
+import SealedStorage
 import Platform
 import JOSE
 

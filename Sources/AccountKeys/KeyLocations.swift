@@ -1,3 +1,4 @@
+import SealedStorage
 import Platform
 import JOSE
 
@@ -28,7 +29,7 @@ public struct KeyLocations: Sendable {
     /// Waits for time limits.
     public var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     /// What tests put in a place, by its word.
-    var replacements: [String: any KeyCustody] = [:]
+    package var replacements: [String: any KeyCustody] = [:]
 
     /// The places of the store in this directory.
     public init(
@@ -43,7 +44,7 @@ public struct KeyLocations: Sendable {
     private static let identityName = "key-identity"
 
     /// The custody of this choice for a storage. Under the storage's lock "key" where `makesIdentity`.
-    func custody(
+    package func custody(
         _ choice: KeyCustodyChoice, _ storage: any AccountStorage, makesIdentity: Bool = false
     ) async throws -> any KeyCustody {
         if let replacement = replacements[choice.word] { return replacement }
@@ -102,15 +103,20 @@ extension KeyLocations: CustomStringConvertible, CustomDebugStringConvertible, C
 /// What a storage remembers of its key's place: the one in use, and those where a copy may still be.
 ///
 /// It is one small value, so that the place in use and what is left over change in one step.
-struct KeyLocationRecord: Equatable {
-    var current: KeyCustodyChoice
-    var leftovers: [KeyCustodyChoice] = []
+package struct KeyLocationRecord: Equatable {
+    package var current: KeyCustodyChoice
+    package var leftovers: [KeyCustodyChoice]
+
+    package init(current: KeyCustodyChoice, leftovers: [KeyCustodyChoice] = []) {
+        self.current = current
+        self.leftovers = leftovers
+    }
 
     private static let name = "key-custody"
     private static let maximumByteCount = 1024
 
     /// What the storage remembers; nil for one that has never said: its key is in the key file.
-    static func read(_ storage: any AccountStorage) async throws -> KeyLocationRecord? {
+    package static func read(_ storage: any AccountStorage) async throws -> KeyLocationRecord? {
         guard let bytes = try await storage.value(name) else { return nil }
         let words = String(decoding: bytes.prefix(maximumByteCount), as: UTF8.self).split(separator: " ").map(
             String.init)
@@ -123,14 +129,14 @@ struct KeyLocationRecord: Equatable {
         return KeyLocationRecord(current: current, leftovers: Array(choices.dropFirst()))
     }
 
-    func save(_ storage: any AccountStorage) async throws {
+    package func save(_ storage: any AccountStorage) async throws {
         let text = ([current] + leftovers).map(\.word).joined(separator: " ")
         try await storage.setValue(Array(text.utf8), for: Self.name)
     }
 
-    mutating func add(leftover choice: KeyCustodyChoice) {
+    package mutating func add(leftover choice: KeyCustodyChoice) {
         if !leftovers.contains(where: { $0.word == choice.word }) { leftovers.append(choice) }
     }
 
-    mutating func drop(leftover choice: KeyCustodyChoice) { leftovers.removeAll { $0.word == choice.word } }
+    package mutating func drop(leftover choice: KeyCustodyChoice) { leftovers.removeAll { $0.word == choice.word } }
 }

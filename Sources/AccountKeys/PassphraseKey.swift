@@ -1,5 +1,6 @@
+import SealedStorage
 import JOSE
-import OAuth2Protocol
+import Platform
 
 /// Why a passphrase is asked for.
 public enum PassphrasePurpose: Sendable, Hashable {

@@ -1,7 +1,7 @@
 /// What can be wrong with the Secret Service, each with what to do.
-enum SecretServiceError {
+package enum SecretServiceError {
     static let place = "the key in the Secret Service"
-    static let elsewhere = "lodge config set key-custody key-file"
+    package static let elsewhere = "lodge config set key-custody key-file"
 
     private static func fault(_ reason: String, _ hint: String) -> KeyCustodyError {
         KeyCustodyError(place: place, reason: reason, hint: hint)

@@ -1,3 +1,4 @@
+import Platform
 import JOSE
 
 /// Talks to the Secret Service, on a thread of its own: every call waits for another process.

@@ -1,3 +1,4 @@
+import OAuth2AccountStore
 import Platform
 import HTTPExchange
 

@@ -1,3 +1,4 @@
+import OAuth2AccountStore
 import LoopbackHTTP
 import Platform
 import OAuth2Protocol

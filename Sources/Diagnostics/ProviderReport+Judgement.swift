@@ -1,3 +1,4 @@
+import OAuth2AccountStore
 import HTTPExchange
 import JOSE
 import OAuth2Protocol

@@ -3,7 +3,7 @@ import Synchronization
 /// Lets so many tasks through at a time, in the order in which they came.
 ///
 /// A waiting task holds no thread. Who was let through has to leave: ``enter()`` is followed by `defer { gate.leave() }`.
-final class AsyncSemaphore: Sendable {
+package final class AsyncSemaphore: Sendable {
     private struct State {
         var free: Int
         /// Those who wait, the first one at ``next``.
@@ -28,10 +28,10 @@ final class AsyncSemaphore: Sendable {
     }
     private let state: Mutex<State>
 
-    init(limit: Int) { state = Mutex(State(free: max(limit, 1))) }
+    package init(limit: Int) { state = Mutex(State(free: max(limit, 1))) }
 
     /// Waits for a place.
-    func enter() async {
+    package func enter() async {
         await withCheckedContinuation { continuation in
             let isFree = state.withLock { state in
                 guard state.free == 0 else {
@@ -46,8 +46,8 @@ final class AsyncSemaphore: Sendable {
     }
 
     /// How many wait.
-    var waitingCount: Int { state.withLock { $0.waiting.count - $0.next } }
+    package var waitingCount: Int { state.withLock { $0.waiting.count - $0.next } }
 
     /// Gives the place to the one who has waited longest.
-    func leave() { state.withLock { $0.takeNext() }?.resume() }
+    package func leave() { state.withLock { $0.takeNext() }?.resume() }
 }

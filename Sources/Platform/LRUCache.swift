@@ -1,5 +1,5 @@
 /// Values by key, of which only those used last are kept. Reading counts as use. Every operation takes the same short time.
-struct LRUCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+package struct LRUCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private struct Entry {
         let key: Key
         var value: Value
@@ -15,11 +15,11 @@ struct LRUCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private var oldest = -1
 
     /// Room for so many values, at least one.
-    init(capacity: Int) { self.capacity = max(capacity, 1) }
+    package init(capacity: Int) { self.capacity = max(capacity, 1) }
 
-    var count: Int { entries.count }
+    package var count: Int { entries.count }
 
-    subscript(key: Key) -> Value? {
+    package subscript(key: Key) -> Value? {
         mutating get {
             guard let found = index[key] else { return nil }
             use(found)
@@ -40,7 +40,7 @@ struct LRUCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    mutating func removeAll() { self = LRUCache(capacity: capacity) }
+    package mutating func removeAll() { self = LRUCache(capacity: capacity) }
 
     private mutating func use(_ found: Int) {
         guard found != newest else { return }

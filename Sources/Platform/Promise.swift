@@ -1,7 +1,7 @@
 import Synchronization
 
 /// A result that comes once and that any number of tasks wait for. Cancelling one of them leaves the others waiting.
-final class Promise<Value: Sendable>: Sendable {
+package final class Promise<Value: Sendable>: Sendable {
     private struct State {
         var result: Result<Value, any Error>?
         var next = 0
@@ -9,8 +9,11 @@ final class Promise<Value: Sendable>: Sendable {
     }
     private let state = Mutex(State())
 
+    /// Creates a promise without a result.
+    package init() {}
+
     /// Gives the result to everybody. Only the first one counts.
-    func finish(_ result: Result<Value, any Error>) {
+    package func finish(_ result: Result<Value, any Error>) {
         let waiting = state.withLock { state -> [CheckedContinuation<Value, any Error>] in
             guard state.result == nil else { return [] }
             state.result = result
@@ -23,7 +26,7 @@ final class Promise<Value: Sendable>: Sendable {
     /// Waits for the result.
     ///
     /// - Throws: `CancellationError` as soon as the waiting task is cancelled; what the result says.
-    func value() async throws -> Value {
+    package func value() async throws -> Value {
         let number = state.withLock { state in
             state.next += 1
             return state.next

@@ -45,7 +45,9 @@ public struct AccountType: Sendable, Equatable, Identifiable {
         case selfSignedTLSClientAuth = "self_signed_tls_client_auth"
 
         /// Whether it needs the client secret.
-        var needsSecret: Bool { ![.none, .privateKeyJWT, .tlsClientAuth, .selfSignedTLSClientAuth].contains(self) }
+        package var needsSecret: Bool {
+            ![.none, .privateKeyJWT, .tlsClientAuth, .selfSignedTLSClientAuth].contains(self)
+        }
         /// Whether it needs a certificate.
         var needsCertificate: Bool { self == .tlsClientAuth || self == .selfSignedTLSClientAuth }
     }

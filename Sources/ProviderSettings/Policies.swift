@@ -31,7 +31,7 @@ extension AccountType {
 
     /// Whether two issuers are the same. Each policy of a B2C tenant may have an issuer of its own on the tenant's host, and knows
     /// the same people.
-    func isSameIssuer(_ one: String?, _ other: String?) -> Bool {
+    package func isSameIssuer(_ one: String?, _ other: String?) -> Bool {
         if one == other { return true }
         guard !policies.isEmpty, let one = one.flatMap({ URL(string: $0) }),
             let other = other.flatMap({ URL(string: $0) })

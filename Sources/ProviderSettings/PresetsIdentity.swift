@@ -6,11 +6,12 @@ import StrictJSON
 /// ``AccountType/tokenClaims``.
 ///
 /// Such claims are the access token's word: they name an account here, and prove nothing to anybody else.
-enum IdentityMapping {
+package enum IdentityMapping {
     /// The claims of a userinfo answer. With no mapping it is OpenID Connect's; with one, the members it names, numbers as text.
     ///
     /// - Throws: ``OAuth2Error``, also when the answer has no subject, as when a provider answers an error with status 200 (Slack).
-    static func claims(_ response: HTTPResponse, subject: String?, type: AccountType) throws(OAuth2Error) -> JSONObject
+    package static func claims(_ response: HTTPResponse, subject: String?, type: AccountType) throws(OAuth2Error)
+        -> JSONObject
     {
         let object = try UserInfo.read(response, subject: type.userinfoClaims.isEmpty ? subject : nil)
         guard !type.userinfoClaims.isEmpty else { return object }
@@ -26,7 +27,7 @@ enum IdentityMapping {
     }
 
     /// The claims that a token answer itself has, and nil when it has no subject.
-    static func claims(_ answer: TokenResponse, type: AccountType) -> JSONObject? {
+    package static func claims(_ answer: TokenResponse, type: AccountType) -> JSONObject? {
         guard !type.tokenClaims.isEmpty else { return nil }
         let claims = claims(in: answer.additional, by: type.tokenClaims)
         return claims.text("sub") == nil ? nil : claims

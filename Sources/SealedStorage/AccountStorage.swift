@@ -121,7 +121,7 @@ public protocol AccountStorage: Sendable {
 
 extension AccountStorage {
     /// Whether there are no records.
-    func isEmpty() async throws -> Bool { try await records(ofType: nil, after: 0, limit: 1).isEmpty }
+    package func isEmpty() async throws -> Bool { try await records(ofType: nil, after: 0, limit: 1).isEmpty }
 
     /// All records of a type, or of every type, in order: for tests and small stores, because all are in memory at once.
     package func records(ofType type: String?) async throws -> [SealedRecord] {
@@ -137,12 +137,12 @@ extension AccountStorage {
 }
 
 /// How records are gone through.
-enum RecordPage {
+package enum RecordPage {
     /// How many records are read at a time.
-    static let size = 256
+    package static let size = 256
 
     /// Where the next page begins. Positions that do not go up are damage, and would be gone through for ever.
-    static func next(after last: Int64, _ end: Int64, place: String) throws(StorageError) -> Int64 {
+    package static func next(after last: Int64, _ end: Int64, place: String) throws(StorageError) -> Int64 {
         guard end > last else {
             throw StorageError(
                 .notAStore, place: place, reason: "the order of its records is damaged",

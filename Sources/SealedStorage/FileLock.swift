@@ -96,7 +96,7 @@ extension StorageError {
     }
 
     /// The fault that an error number means.
-    static func system(_ code: Int32, place: String, doing action: String) -> StorageError {
+    package static func system(_ code: Int32, place: String, doing action: String) -> StorageError {
         let reason = "\(action) failed: \(String(cString: strerror(code)))"
         switch code {
         case ENOSPC, EDQUOT, EFBIG:

@@ -355,7 +355,7 @@ public actor SQLiteStorage: AccountStorage {
 }
 
 extension SQLiteStorage: IdentityBackfill {
-    func unidentifiedRecords(ofType type: String, after position: Int64, limit: Int) throws -> [SealedRecord] {
+    package func unidentifiedRecords(ofType type: String, after position: Int64, limit: Int) throws -> [SealedRecord] {
         let connection = try opened()
         guard hasIdentities else { return [] }
         return try connection.run(
@@ -364,7 +364,7 @@ extension SQLiteStorage: IdentityBackfill {
         ).map(Self.record)
     }
 
-    func identify(_ records: [SealedRecord]) throws {
+    package func identify(_ records: [SealedRecord]) throws {
         let connection = try opened()
         guard hasIdentities else { return }
         try connection.transaction { () throws(StorageError) in
@@ -378,5 +378,5 @@ extension SQLiteStorage: IdentityBackfill {
 }
 
 extension SQLiteStorage: AtomicValueWrites {
-    func checkWritable(setting value: [UInt8], for name: String) throws { try reserve(setting: (name, value)) }
+    package func checkWritable(setting value: [UInt8], for name: String) throws { try reserve(setting: (name, value)) }
 }

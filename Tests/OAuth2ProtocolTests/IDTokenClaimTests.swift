@@ -1,3 +1,4 @@
+import Platform
 import StrictJSON
 import TestSupport
 import Testing

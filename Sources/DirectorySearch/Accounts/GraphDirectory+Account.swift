@@ -1,3 +1,4 @@
+import Platform
 import HTTPExchange
 import OAuth2Protocol
 import OAuth2AccountStore

@@ -1,3 +1,4 @@
+import Platform
 public import OAuth2AccountStore
 import StrictJSON
 

@@ -4,7 +4,7 @@ import OAuth2Protocol
 
 extension AccountStoreError {
     /// What any failure of a step means to the caller of the store.
-    static func wrapping(_ error: any Error, what: String) -> any Error {
+    package static func wrapping(_ error: any Error, what: String) -> any Error {
         switch error {
         case is CancellationError, is AccountStoreError: error
         case let error as SettingsError:

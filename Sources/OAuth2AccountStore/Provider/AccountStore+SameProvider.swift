@@ -8,7 +8,7 @@ extension AccountStore {
     }
 
     /// A type at one of its policies; nil: at the authority's own.
-    nonisolated func type(_ name: String, policy: String?) throws -> AccountType {
+    package nonisolated func type(_ name: String, policy: String?) throws -> AccountType {
         let type = try type(name)
         guard let policy else { return type }
         if let found = type.at(policy: policy) { return found }

@@ -3,9 +3,14 @@ import JOSE
 import OAuth2Protocol
 
 /// The client of a type, with its secret or key fetched from where the settings say.
-struct ClientCredentials {
+package struct ClientCredentials {
     let type: AccountType
     let environment: [String: String]
+
+    package init(type: AccountType, environment: [String: String]) {
+        self.type = type
+        self.environment = environment
+    }
 
     /// The largest file of a secret or a key, in bytes.
     private static let maximumSize = 64 * 1024
@@ -56,12 +61,12 @@ struct ClientCredentials {
     }
 
     /// The client secret; nil when the settings name none.
-    func secret() throws -> Secret? {
+    package func secret() throws -> Secret? {
         try type.clientSecret.map { try text($0, of: "clientSecret", "client secret") }
     }
 
     /// The client's private key with the algorithm that its `alg` names, else the usual one of its type.
-    func signingKey() throws -> SigningKey {
+    package func signingKey() throws -> SigningKey {
         guard let source = type.clientKey else {
             throw SettingsError(
                 file: "settings", key: "types.\(type.name).clientKey", expected: "a private key", found: "nothing")

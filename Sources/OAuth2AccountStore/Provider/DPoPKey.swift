@@ -1,3 +1,4 @@
+import Platform
 import JOSE
 import OAuth2Protocol
 import StrictJSON

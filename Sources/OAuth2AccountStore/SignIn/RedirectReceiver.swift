@@ -1,3 +1,4 @@
+import Platform
 import HTTPExchange
 import LoopbackHTTP
 import Synchronization

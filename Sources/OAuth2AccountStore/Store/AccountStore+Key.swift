@@ -72,7 +72,8 @@ struct KeyLoader {
         let current = record?.current ?? .keyFile
         if let asked = given == nil ? places.choice : given?.choice, asked.word != current.word {
             throw KeyCustodyError(
-                place: "the key of \(storage.place)", reason: "it is in \(current.words), not in \(asked.words)",
+                place: "the key of \(storage.place)",
+                reason: "it is in \(current.explanation), not in \(asked.explanation)",
                 hint: "to move it: lodge config set key-custody \(asked); or ask for \(current.word)")
         }
         if let given { return given }
@@ -115,7 +116,7 @@ extension AccountStore {
     /// - Throws: ``AccountStoreError``
     public func keyLeftovers() async throws -> [String] {
         try await failing("cannot read where the key is") {
-            try await KeyLocationRecord.read(storage)?.leftovers.map(\.words) ?? []
+            try await KeyLocationRecord.read(storage)?.leftovers.map(\.explanation) ?? []
         }
     }
 }

@@ -71,7 +71,7 @@ extension KeyMigration {
         guard choice.word != current.word else {
             return KeyMigration(origin: origin.place, place: origin.place, isMoved: false, leftovers: leftovers)
         }
-        let target = try await reaching(choice, "the key is still in \(current.words)") {
+        let target = try await reaching(choice, "the key is still in \(current.explanation)") {
             let target = try await places.custody(choice, storage, makesIdentity: true)
             try await copy(key, to: target, choice, &record, storage, places)
             return target
@@ -86,7 +86,7 @@ extension KeyMigration {
             left = try await tidy(&record, key, storage, places) { _ in true }
         } catch {
             // The key is moved whatever becomes of the old copy, which stays remembered.
-            left = ["a copy may be left in \(current.words)"]
+            left = ["a copy may be left in \(current.explanation)"]
         }
         return KeyMigration(origin: origin.place, place: target.place, isMoved: true, leftovers: left)
     }
@@ -125,7 +125,7 @@ extension KeyMigration {
             guard let copy = try await target.key(), equalInConstantTime(copy.bytes, key.bytes) else {
                 throw KeyCustodyError(
                     place: target.place, reason: "the key does not come back as it was put there",
-                    hint: "choose another place; the key is still in \(record.current.words)")
+                    hint: "choose another place; the key is still in \(record.current.explanation)")
             }
         } catch {
             // What may be there now is not in use.
@@ -142,7 +142,7 @@ extension KeyMigration {
         var reasons: [String] = []
         for leftover in record.leftovers where leftover.word != record.current.word {
             guard isWanted(leftover) else {
-                reasons.append("a copy may be in \(leftover.words)")
+                reasons.append("a copy may be in \(leftover.explanation)")
                 continue
             }
             do {

@@ -1,3 +1,4 @@
+import Platform
 import JOSE
 
 /// The redirect that ends the person's part of a sign-in.

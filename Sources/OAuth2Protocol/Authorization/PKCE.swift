@@ -1,3 +1,4 @@
+import Platform
 import JOSE
 
 /// A code verifier and its S256 challenge. A new one for every authorization request; "plain" does not exist here.

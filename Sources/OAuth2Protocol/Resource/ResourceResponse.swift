@@ -1,3 +1,4 @@
+import Platform
 import HTTPExchange
 
 /// What to do with an answer of a resource server.

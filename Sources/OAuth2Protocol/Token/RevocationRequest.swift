@@ -1,3 +1,4 @@
+import Platform
 import HTTPExchange
 
 /// Asks the provider to forget a token.

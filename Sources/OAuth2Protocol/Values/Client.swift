@@ -1,3 +1,5 @@
+import Platform
+
 /// How the client proves who it is at the token endpoint.
 ///
 /// [RFC 6749 section 2.3](https://www.rfc-editor.org/rfc/rfc6749#section-2.3)

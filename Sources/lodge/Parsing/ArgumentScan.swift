@@ -1,3 +1,4 @@
+import Platform
 import OAuth2AccountStore
 
 /// Goes through the words of a command line whose command is known.

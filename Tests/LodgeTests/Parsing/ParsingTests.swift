@@ -1,3 +1,4 @@
+import Platform
 import OAuth2AccountStore
 import Testing
 

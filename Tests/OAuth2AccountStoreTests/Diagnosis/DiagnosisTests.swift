@@ -7,6 +7,11 @@ import StrictJSON
 import Testing
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+@testable import Diagnostics
+import Platform
 
 @Suite(.timeLimit(.minutes(1)))
 struct DiagnosisTests {

@@ -5,6 +5,11 @@ import StrictJSON
 import Testing
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+@testable import Diagnostics
+import Platform
 
 /// Who stands between this machine and a provider, and what is looked at without settings.
 @Suite(.timeLimit(.minutes(1)))

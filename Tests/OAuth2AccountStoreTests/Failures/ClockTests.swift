@@ -5,6 +5,10 @@ import StrictJSON
 import Testing
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 /// A clock that is off, is set, or stands still costs nobody anything.
 @Suite(.timeLimit(.minutes(1)))

@@ -6,6 +6,10 @@ import StrictJSON
 import Synchronization
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 /// A provider with the true time, beside a machine whose clock the test sets. It dates its answers, refuses assertions and proofs
 /// that are more than a minute off, and its resource refuses tokens that have ended.

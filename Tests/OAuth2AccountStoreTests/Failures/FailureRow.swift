@@ -8,6 +8,10 @@ import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 /// A row of the table of failures: how it comes about, and what follows.
 struct FailureRow: Sendable, CustomTestStringConvertible {

@@ -6,6 +6,10 @@ import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 /// Every row of the table happens to a real store; then its error and its record are looked at.
 @Suite(.timeLimit(.minutes(2)))

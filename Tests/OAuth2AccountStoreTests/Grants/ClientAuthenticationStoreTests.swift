@@ -6,6 +6,10 @@ import StrictJSON
 import Testing
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 @Suite struct ClientAuthenticationStoreTests {
     static func keyText(_ key: JWK) throws -> String { JSONValue.object(try key.privateJSON()).text() }

@@ -6,6 +6,10 @@ import StrictJSON
 import Synchronization
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 /// A provider as a script: what it announces and how it answers is decided by the test. Time is the test's too.
 final class GrantProvider: HTTPTransport {

@@ -6,6 +6,10 @@ import StrictJSON
 import Testing
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 @Suite struct IdentityTests {
     private static let secret = String(repeating: "s", count: 40)

@@ -7,6 +7,10 @@ import Synchronization
 import Testing
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 @Suite struct SenderConstrainedTests {
     private static let bound: JSONObject = ["dpop": true, "scopes": ["read"], "resourceHosts": ["api.example"]]

@@ -6,6 +6,10 @@ import Synchronization
 import Testing
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 /// Files of accounts for a store that is in use: with further tokens, policies, other people and many accounts.
 @Suite(.timeLimit(.minutes(1)))

@@ -5,6 +5,10 @@ import StrictJSON
 import Testing
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 /// Accounts that came without a subject, and the first sign-in of the person they belong to.
 @Suite(.timeLimit(.minutes(1)))

@@ -3,6 +3,10 @@ import OAuth2Protocol
 import Synchronization
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 /// Ends a process at its so-maniest step: that step, before or after it has its effect, and everything after it fails.
 final class Fuse: Sendable {

@@ -6,6 +6,10 @@ import StrictJSON
 import Testing
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 /// The tutorials' rows about accounts: claims, home account, current and previous one.
 @Suite(.timeLimit(.minutes(1)))

@@ -6,6 +6,10 @@ import StrictJSON
 import Testing
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 /// MSAL's `acquireToken`: the tutorials' row about signing in with the person.
 @Suite(.timeLimit(.minutes(1)))

@@ -5,6 +5,10 @@ import StrictJSON
 import Testing
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 /// `refresh_in`: a renewal ahead of time that nobody waits for.
 @Suite(.timeLimit(.minutes(1)))

@@ -5,6 +5,10 @@ import StrictJSON
 import Synchronization
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 /// A provider whose tokens are for the scopes that are asked for, as far as the person has consented. Refresh tokens are good
 /// once; who uses one twice loses them all.

@@ -5,6 +5,10 @@ import StrictJSON
 import Testing
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 /// The tutorials' rows about shared-device mode and about signing out.
 @Suite(.timeLimit(.minutes(1)))

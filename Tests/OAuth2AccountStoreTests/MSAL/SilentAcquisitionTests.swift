@@ -6,6 +6,10 @@ import StrictJSON
 import Testing
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 /// MSAL's `acquireTokenSilent`: the tutorials' row about tokens without the person.
 @Suite(.timeLimit(.minutes(1)))

@@ -5,6 +5,10 @@ import OAuth2Protocol
 import Testing
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 /// Stores that cannot be used, or not wholly: each is an error that says so, and nothing is changed.
 @Suite(.serialized, .timeLimit(.minutes(1)))
@@ -203,7 +207,7 @@ struct BadStoreTests {
         let lines = try await look()
         #expect(lines.first == "account \(id)")
         #expect(
-            lines.last?.hasPrefix("error storage(OAuth2AccountStore.StorageError.Kind.readOnly)") == true, "\(lines)")
+            lines.last?.hasPrefix("error storage(SealedStorage.StorageError.Kind.readOnly)") == true, "\(lines)")
         #expect(server.counts.refreshes == 0)
         #expect(chmod(database, 0o600) == 0)
         // Without its lock and its journal, which cannot be made anew.
@@ -213,7 +217,7 @@ struct BadStoreTests {
         #expect(chmod(directory.store.path, 0o500) == 0)
         let others = try await look()
         #expect(others.first == "account \(id)")
-        #expect(others.last?.hasPrefix("error storage(OAuth2AccountStore.StorageError.Kind.") == true, "\(others)")
+        #expect(others.last?.hasPrefix("error storage(SealedStorage.StorageError.Kind.") == true, "\(others)")
         #expect(server.counts.refreshes == 0)
         #expect(chmod(directory.store.path, 0o700) == 0)
         #expect(try await look() == ["account \(id)", "token", "done"])
@@ -226,7 +230,7 @@ struct BadStoreTests {
         #expect(chmod(database, 0) == 0)
         let lines = try await look()
         #expect(
-            lines.count == 1 && lines[0].hasPrefix("error storage(OAuth2AccountStore.StorageError.Kind.noPermission)"),
+            lines.count == 1 && lines[0].hasPrefix("error storage(SealedStorage.StorageError.Kind.noPermission)"),
             "\(lines)")
         #expect(chmod(database, 0o600) == 0)
         #expect(chmod(directory.path, 0) == 0)
@@ -251,7 +255,7 @@ struct BadStoreTests {
         let process = try TestProcess(["change", directory.store.path, "\(server.port)", "150000"])
         let lines = await process.rest()
         #expect(
-            lines.count == 1 && lines[0].hasPrefix("error storage(OAuth2AccountStore.StorageError.Kind.full)"),
+            lines.count == 1 && lines[0].hasPrefix("error storage(SealedStorage.StorageError.Kind.full)"),
             "\(lines)")
         #expect(try await SQLiteStorage(directory: directory.store).record(id.rawValue) == before)
         #expect(try await open().accounts().count == 1)

@@ -4,6 +4,10 @@ import OAuth2Protocol
 import Testing
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 /// Files with bytes that nobody wrote: no crash, nothing wrong, nobody else's tokens, and what is whole stays usable.
 @Suite(.serialized, .timeLimit(.minutes(2)))

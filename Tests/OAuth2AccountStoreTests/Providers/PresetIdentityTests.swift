@@ -5,6 +5,10 @@ import StrictJSON
 import Testing
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 /// What providers without ID tokens say about who signed in. The shapes are those of their documentation and of the vectors
 /// PQ-010, PQ-011 and PQ-052.

@@ -6,6 +6,10 @@ import Synchronization
 import Testing
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 /// Answers by the request's address without its query; several answers of one address are given in turn, the last one again.
 private final class ProviderScript: HTTPTransport {

@@ -4,6 +4,10 @@ import StrictJSON
 import Testing
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 /// `Settings/providers` of this package, which is what the built-in presets are made from.
 enum PresetFiles {

@@ -5,6 +5,10 @@ import StrictJSON
 import Testing
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 @Suite struct SettingsEditTests {
     private static let type: JSONObject = ["issuer": "https://id.example", "clientId": "c"]

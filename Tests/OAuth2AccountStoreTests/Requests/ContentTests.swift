@@ -7,6 +7,10 @@ import Synchronization
 import Testing
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 @Suite struct RequestContentTests {
     private func url(_ text: String) throws -> URL { try #require(URL(string: text)) }

@@ -5,6 +5,10 @@ import StrictJSON
 import Testing
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 /// Requests in an account's name: what is sent again, what goes where, and what the caller is told.
 @Suite(.timeLimit(.minutes(5))) struct SignedRequestTests {

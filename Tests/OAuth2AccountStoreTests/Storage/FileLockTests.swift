@@ -2,6 +2,10 @@ import Foundation
 import Testing
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 /// Locks where a file system has none, and where somebody removes the file.
 @Suite(.timeLimit(.minutes(1)))

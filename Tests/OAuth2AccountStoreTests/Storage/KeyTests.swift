@@ -3,6 +3,10 @@ import JOSE
 import Testing
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 @Suite(.timeLimit(.minutes(1)))
 struct KeyTests {

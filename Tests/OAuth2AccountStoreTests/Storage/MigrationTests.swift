@@ -5,6 +5,10 @@ import OAuth2Protocol
 import Testing
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 /// A store that the first version made: `Databases/schema-1`, with three people of type `graph` and an account without a name.
 @Suite(.timeLimit(.minutes(1)))

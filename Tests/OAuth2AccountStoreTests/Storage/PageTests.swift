@@ -1,6 +1,10 @@
 import Testing
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 /// How a storage gives many records, and how few of them are kept in memory.
 @Suite(.timeLimit(.minutes(1)))

@@ -3,6 +3,10 @@ import OAuth2Protocol
 import Testing
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 /// Refreshes whose answer never arrives, and many at a time.
 @Suite(.timeLimit(.minutes(1)))

@@ -3,6 +3,10 @@ import StorageSuite
 import Testing
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 /// The storages that the same tests run against.
 enum StorageKind: CaseIterable {

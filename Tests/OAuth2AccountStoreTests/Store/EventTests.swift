@@ -3,6 +3,10 @@ import OAuth2Protocol
 import Testing
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 extension AccountEvent {
     /// The event in a word, with whom it is about.

@@ -5,6 +5,10 @@ import StrictJSON
 import Testing
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 /// What a failed refresh does to an account: nothing, unless the provider no longer takes the refresh token.
 @Suite(.timeLimit(.minutes(1)))

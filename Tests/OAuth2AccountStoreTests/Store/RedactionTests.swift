@@ -5,6 +5,10 @@ import OAuth2Protocol
 import Testing
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 /// Secrets do not print, whichever way a value is printed.
 @Suite(.timeLimit(.minutes(1)))

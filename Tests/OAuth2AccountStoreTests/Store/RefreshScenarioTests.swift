@@ -7,6 +7,10 @@ import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 /// The cases of refresh-and-store.json that are scenarios: each is held by a test with a name, or left out with the reason.
 @Suite(.timeLimit(.minutes(1)))

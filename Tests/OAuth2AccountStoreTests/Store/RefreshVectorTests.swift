@@ -6,6 +6,10 @@ import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 /// The published cases of what a refresh, or its failure, does to an account. Their scenarios of races, crashes, files and
 /// keyrings are tests of their own: TokenTests, ProcessTests, BadStoreTests, KeyTests.

@@ -4,6 +4,10 @@ import OAuth2Protocol
 import Testing
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 @Suite(.timeLimit(.minutes(1)))
 struct SignInTests {

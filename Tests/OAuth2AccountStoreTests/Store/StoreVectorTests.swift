@@ -7,6 +7,10 @@ import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 /// The published cases that the tests of the protocol leave out because the store does them. Each test takes the input of its
 /// case from the file.

@@ -5,6 +5,10 @@ import OAuth2Protocol
 import Testing
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 /// Fresh tokens: one refresh for everybody, saved before anyone sees it.
 @Suite(.timeLimit(.minutes(1)))

@@ -2,6 +2,10 @@ import Foundation
 import Testing
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 /// The program `store-process`, running beside the test. It is killed when the value goes.
 ///

@@ -1,6 +1,10 @@
 import Synchronization
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 /// A storage that fails when a test wants it to.
 final class FailingStorage: WrappedStorage {

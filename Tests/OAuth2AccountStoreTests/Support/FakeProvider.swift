@@ -6,6 +6,10 @@ import StrictJSON
 import Synchronization
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 /// A provider as a transport: discovery, keys, tokens that rotate and whose chain dies on reuse, user info, revocation.
 final class FakeProvider: HTTPTransport {

@@ -6,6 +6,10 @@ import Synchronization
 import Testing
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 /// A clock that a test sets.
 final class FakeClock: Sendable {

@@ -6,6 +6,10 @@ import OAuth2Protocol
 import Synchronization
 
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 /// A token endpoint on loopback for other processes: it rotates refresh tokens and ends the chain when one is used twice.
 final class TokenServer: Sendable {

@@ -1,4 +1,8 @@
 @testable import OAuth2AccountStore
+@testable import AccountKeys
+@testable import ProviderSettings
+@testable import SealedStorage
+import Platform
 
 /// A storage in memory of which a test changes some functions: those that it does not write go to the one inside.
 protocol WrappedStorage: AccountStorage {

@@ -1,3 +1,4 @@
+import Diagnostics
 import OAuth2AccountStore
 import StrictJSON
 

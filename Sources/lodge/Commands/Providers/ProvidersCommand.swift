@@ -1,3 +1,5 @@
+import Diagnostics
+import Platform
 import OAuth2Protocol
 import OAuth2AccountStore
 import StrictJSON
