@@ -48,7 +48,7 @@ public final class SignedInFixture: Sendable {
             ]
             let settings = JSONValue.object(["types": .object(["local": .object(type)])])
             let transport = transport ?? CurlTransport()
-            let store = try await AccountStore.inMemory(
+            let store = try await InMemoryStore.open(
                 settings: try Settings(bytes: settings.serialized(), source: "the scene"),
                 dependencies: .testing(transport: transport, clock: clock))
             let prepared = try await store.prepareSignIn(to: Self.typeName)

@@ -130,11 +130,12 @@ private struct UnavailableBrowser: Error, CustomStringConvertible {
     }
 }
 
-extension AccountStore {
-    /// A store that keeps its accounts in memory, with a key of its own.
+/// Opens stores without a file.
+public enum InMemoryStore {
+    /// Returns a store that keeps its accounts in memory, with its own key.
     ///
     /// - Throws: `AccountStoreError`
-    public static func inMemory(settings: Settings, dependencies: Dependencies) async throws -> AccountStore {
+    public static func open(settings: Settings, dependencies: Dependencies) async throws -> AccountStore {
         try await AccountStore(
             settings: settings, storage: MemoryStorage(), custody: try MemoryKey(), dependencies: dependencies,
             watchesOtherProcesses: false)

@@ -69,12 +69,12 @@ enum Lodge {
             case .run:
                 console.options = ConsoleOptions(invocation)
                 status = try await perform(invocation, world)
-                await world.stores.settle()
+                await world.stores.finishPendingRefreshes()
             }
             try console.flush()
             return status
         } catch {
-            await world.stores.settle()
+            await world.stores.finishPendingRefreshes()
             try? console.endPaging()
             return finish(error, console, invocation)
         }
@@ -100,7 +100,7 @@ enum Lodge {
             }
         default: return nil
         }
-        await world.stores.settle()
+        await world.stores.finishPendingRefreshes()
         do throws(OutputError) { try world.console.flush() } catch { return error.commandError?.status ?? .done }
         return .done
     }

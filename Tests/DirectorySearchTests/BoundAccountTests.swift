@@ -14,7 +14,7 @@ import Testing
             "authorizationEndpoint": "https://id.example/authorize", "tokenEndpoint": "https://id.example/token",
             "graphAPI": "https://graph.example/", "dpop": true}}}
             """
-        let store = try await AccountStore.inMemory(
+        let store = try await InMemoryStore.open(
             settings: try Settings(bytes: Array(settings.utf8), source: "test"),
             dependencies: .testing(transport: network))
         let issued = Mutex(0)

@@ -22,7 +22,7 @@ import Testing
 
     @Test func `a store in memory has nothing of another`() async throws {
         let scene = try await SignedInFixture()
-        let other = try await AccountStore.inMemory(
+        let other = try await InMemoryStore.open(
             settings: scene.store.settings, dependencies: .testing(transport: ScriptedTransport()))
         #expect(try await other.accounts().isEmpty)
         #expect(try await scene.store.accounts().count == 1)

@@ -1,7 +1,8 @@
-// The only file that needs all of Foundation: NotificationCenter with names and user info is not in its essentials. A program that does not
+// One of two files that need all of Foundation: NotificationCenter with names and user info is not in its essentials. A program that does not
 // listen to it is a third of the size without, and starts sooner.
 #if NotificationCenter
     import Foundation
+    import Synchronization
 
     /// The notifications of a store, as NXOAuth2 had them. The object is always the ``AccountStore``.
     ///
@@ -26,40 +27,60 @@
             Notification.Name("OAuth2AccountDidFailToGetAccessTokenNotification")
     }
 
-    extension AccountStore {
-        /// User info: the account concerned, an ``Account``.
-        public static let accountKey = "account"
-        /// User info: the account that was added, an ``Account``.
-        public static let newAccountKey = "newAccount"
-        /// User info: the name of the account's type, a `String`.
-        public static let accountTypeKey = "accountType"
-        /// User info: why it failed, an `Error`.
-        public static let errorKey = "error"
+    /// Posts events to NotificationCenter under their classic names.
+    final class NotificationPoster: Sendable {
+        private struct Sender { weak var object: (any AnyObject & Sendable)? }
+        private let sender = Mutex(Sender())
 
-        /// Posts an event to NotificationCenter under its classic name.
-        nonisolated func notify(_ event: AccountEvent) {
+        /// The object of the notifications. Without one, no notification is posted.
+        func setObject(_ object: any AnyObject & Sendable) { sender.withLock { $0.object = object } }
+
+        func post(_ event: AccountEvent) {
+            guard let object = sender.withLock({ $0.object }) else { return }
             let (name, info): (Notification.Name, [String: Any]) =
                 switch event {
                 case .added(let account):
-                    (.accountStoreAccountsDidChange, [Self.newAccountKey: account, Self.accountTypeKey: account.type])
-                case .removed(_, let type): (.accountStoreAccountsDidChange, [Self.accountTypeKey: type])
-                case .accessTokenChanged(let account): (.accountDidChangeAccessToken, [Self.accountKey: account])
-                case .accessTokenLost(let account): (.accountDidLoseAccessToken, [Self.accountKey: account])
-                case .userDataChanged(let account): (.accountDidChangeUserData, [Self.accountKey: account])
+                    (
+                        .accountStoreAccountsDidChange,
+                        [NotificationKey.newAccount: account, NotificationKey.accountType: account.type]
+                    )
+                case .removed(_, let type): (.accountStoreAccountsDidChange, [NotificationKey.accountType: type])
+                case .accessTokenChanged(let account):
+                    (.accountDidChangeAccessToken, [NotificationKey.account: account])
+                case .accessTokenLost(let account): (.accountDidLoseAccessToken, [NotificationKey.account: account])
+                case .userDataChanged(let account): (.accountDidChangeUserData, [NotificationKey.account: account])
                 case .profileChanged(let account):
-                    (.accountStoreAccountsDidChange, [Self.accountKey: account, Self.accountTypeKey: account.type])
+                    (
+                        .accountStoreAccountsDidChange,
+                        [NotificationKey.account: account, NotificationKey.accountType: account.type]
+                    )
                 case .signInFailed(let type, let error):
-                    (.accountStoreDidFailToRequestAccess, [Self.accountTypeKey: type, Self.errorKey: error])
+                    (
+                        .accountStoreDidFailToRequestAccess,
+                        [NotificationKey.accountType: type, NotificationKey.error: error]
+                    )
                 case .accessTokenFailed(let account, let error):
-                    (.accountDidFailToGetAccessToken, [Self.accountKey: account, Self.errorKey: error])
+                    (
+                        .accountDidFailToGetAccessToken,
+                        [NotificationKey.account: account, NotificationKey.error: error]
+                    )
                 case .manyChanges: (.accountStoreAccountsDidChange, [:])
                 }
-            NotificationCenter.default.post(name: name, object: self, userInfo: info)
+            NotificationCenter.default.post(name: name, object: object, userInfo: info)
         }
     }
 #else
-    extension AccountStore {
-        /// Built without the trait NotificationCenter: ``events()`` tells.
-        nonisolated func notify(_ event: AccountEvent) {}
+    /// Built without the trait NotificationCenter: only the stream of events reports changes.
+    final class NotificationPoster: Sendable {
+        func setObject(_ object: any AnyObject & Sendable) {}
+        func post(_ event: AccountEvent) {}
     }
 #endif
+
+/// The keys of a notification's user info.
+enum NotificationKey {
+    static let account = "account"
+    static let newAccount = "newAccount"
+    static let accountType = "accountType"
+    static let error = "error"
+}

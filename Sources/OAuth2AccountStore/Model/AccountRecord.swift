@@ -102,7 +102,7 @@ struct AccountRecord: Codable, Sendable, Equatable {
     /// The key that the tokens are bound to, a private JWK as text (RFC 9449).
     var senderKey: Secret?
     /// How tokens are had again without a refresh token.
-    var renewal: Renewal?
+    var renewal: ServiceGrant?
     /// The name that the user gave it.
     var nickname: String?
     /// Where it came from, when it was imported.
@@ -122,7 +122,7 @@ struct AccountRecord: Codable, Sendable, Equatable {
     var signedIn: Date?
 
     /// The client's own tokens: it asks for them again by itself.
-    struct Renewal: Codable, Sendable, Equatable {
+    struct ServiceGrant: Codable, Sendable, Equatable {
         /// The scope that was asked for; the granted one may be spelt otherwise.
         var scope: Scope
         /// Further parameters.

@@ -31,30 +31,6 @@ public struct ClockSkew: Sendable, Equatable {
     }
 }
 
-extension AccountStore {
-    /// How far this machine's clock is from that of a type's provider, as its last answer said; nil when it has not answered
-    /// since this store was opened, or does not tell the time. Sends nothing.
-    public func clockSkew(ofType name: String) async -> ClockSkew? {
-        guard let type = settings[name] else { return nil }
-        // A policy has a token endpoint of its own, which may be the only one that was asked.
-        for type in [type] + type.policies.keys.sorted().compactMap(type.at(policy:)) {
-            if let url = await providers.knownServer(for: type)?.tokenEndpoint,
-                let offset = providers.memory.knownOffset(of: url)
-            {
-                return ClockSkew(seconds: offset)
-            }
-        }
-        return nil
-    }
-
-    /// The time to judge the age of an account's tokens by: that of the wall clock, unless it was set back since these tokens
-    /// were seen first. What has passed by the clock that only goes forward has passed.
-    nonisolated func now(judging tokens: TokenSet, of id: Account.ID) -> Date {
-        providers.memory.ages.now(
-            judging: tokens, of: id, wall: dependencies.now(), uptime: dependencies.uptime())
-    }
-}
-
 /// When tokens were first seen, by the clock that only goes forward.
 ///
 /// Both clocks are asked and the one by which more has passed is believed: the wall clock may be set back, the other one may
@@ -72,7 +48,7 @@ final class MonotonicAge: Sendable {
     }
     private let seen = Mutex<[Account.ID: [Seen]]>([:])
 
-    func now(judging tokens: TokenSet, of id: Account.ID, wall: Date, uptime: Double) -> Date {
+    func now(forAgeOf tokens: TokenSet, account id: Account.ID, wall: Date, uptime: Double) -> Date {
         let age = wall.timeIntervalSince(tokens.received)
         return seen.withLock { seen in
             let known = seen[id] ?? []
@@ -106,7 +82,7 @@ extension ProviderClient {
     /// Whether a request was refused because what it was dated by was wrong, and the refusal itself told the right time:
     /// then the same request, built anew, is worth another try. Nothing was used up by it.
     func failedByClockSkew(_ response: HTTPResponse, from url: URL?, before: Double, boundTo key: Bool) -> Bool {
-        guard let url, key || signsAssertions, memory.correctsClock(response, from: url, before: before),
+        guard let url, key || signsAssertions, hints.correctsClock(response, from: url, before: before),
             let code = (try? JSONValue(parsing: response.body))?.object?["error"]?.string
         else { return false }
         return [ErrorCode.invalidClient, .invalidDPoPProof, .useDPoPNonce].contains(ErrorCode(rawValue: code))

@@ -149,7 +149,7 @@ extension OAuth2Error {
     private static let leastSecret = 8
 
     /// The same error with these secrets masked in the provider's words, which may repeat what was sent.
-    func hiding(_ secrets: [Secret?]) -> OAuth2Error {
+    func redacting(_ secrets: [Secret?]) -> OAuth2Error {
         guard case .provider(var error) = self else { return self }
         func hidden(_ text: String?, atLeast count: Int = 1) -> String? {
             secrets.reduce(text) { text, secret in

@@ -22,7 +22,7 @@ actor ProviderCache {
     /// The last time that keys were asked for, in seconds since 1970.
     private var lastAsked = 0.0
     /// What servers said of their clocks and nonces.
-    nonisolated let memory = ServerHints()
+    nonisolated let hints = ServerHints()
 
     init(dependencies: Dependencies) { self.dependencies = dependencies }
 
@@ -125,7 +125,7 @@ actor ProviderCache {
 
     private func send(_ request: HTTPRequest, _ type: AccountType) async throws -> HTTPResponse {
         let response = try await transport(for: type).send(request)
-        memory.note(response, from: request.url, now: dependencies.now())
+        hints.note(response, from: request.url, now: dependencies.now())
         return response
     }
 

@@ -11,15 +11,8 @@ struct ProviderClient: Sendable {
     /// The client, not yet prepared for a request.
     let client: Client
     let transport: any HTTPTransport
-    let memory: ServerHints
+    let hints: ServerHints
     let dependencies: Dependencies
-
-    /// What a token request brought.
-    struct Answer: Sendable {
-        var response: TokenResponse
-        /// When it came, by this machine's clock.
-        let received: Date
-    }
 
     /// The client with an assertion for one request, if it authenticates with a JWT.
     func preparedClient() throws -> Client {
@@ -45,13 +38,13 @@ struct ProviderClient: Sendable {
 
     /// The time by the clock of a server, in seconds since 1970; this machine's when the server did not say.
     func serverTime(of url: URL?) -> Double {
-        dependencies.now().timeIntervalSince1970 + (url.map { memory.offset(of: $0) } ?? 0)
+        dependencies.now().timeIntervalSince1970 + (url.map { hints.offset(of: $0) } ?? 0)
     }
 
     /// Sends a request as it is.
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         let response = try await transport.send(request)
-        memory.note(response, from: request.url, now: dependencies.now())
+        hints.note(response, from: request.url, now: dependencies.now())
         return response
     }
 
@@ -60,7 +53,7 @@ struct ProviderClient: Sendable {
     func send(
         boundTo key: SigningKey?, _ build: () throws -> HTTPRequest
     ) async throws -> HTTPResponse {
-        let endpoint = server.tokenEndpoint, before = endpoint.map(memory.offset) ?? 0
+        let endpoint = server.tokenEndpoint, before = endpoint.map(hints.offset) ?? 0
         var response = try await sendOnce(boundTo: key, build)
         if failedByClockSkew(response, from: endpoint, before: before, boundTo: key != nil) {
             response = try await sendOnce(boundTo: key, build)
@@ -75,7 +68,7 @@ struct ProviderClient: Sendable {
         var request = try build()
         if let key {
             request = try DPoP.signed(
-                request, key: key, nonce: memory.nonce(for: request.url), now: serverTime(of: request.url),
+                request, key: key, nonce: hints.nonce(for: request.url), now: serverTime(of: request.url),
                 allowsLoopbackHTTP: true, random: dependencies.random)
         }
         return try await send(request)
@@ -111,27 +104,24 @@ struct ProviderClient: Sendable {
     func tokens(
         for grant: TokenRequest.Grant, parameters: [String: String], resources: [String] = [],
         authorizationDetails: Bool = false, idToken: Bool = false, boundTo key: SigningKey?
-    ) async throws -> Answer {
+    ) async throws -> TokenResponse {
         let response = try await send(boundTo: key) {
             try tokenRequest(
                 grant, parameters: parameters, resources: resources, authorizationDetails: authorizationDetails)
         }
-        let received = dependencies.now()
         do throws(OAuth2Error) {
-            return Answer(
-                response: try TokenResponse.read(
-                    response, expecting: expectation(grant, idToken: idToken, boundTo: key), tolerance: type.tolerance),
-                received: received)
+            return try TokenResponse.read(
+                response, expecting: expectation(grant, idToken: idToken, boundTo: key), tolerance: type.tolerance)
         } catch {
-            throw hiding(error, grant)
+            throw redacting(error, grant)
         }
     }
 
     /// The error of an answer, without what was sent, which the provider's words may repeat.
-    func hiding(_ error: OAuth2Error, _ grant: TokenRequest.Grant) -> OAuth2Error {
+    func redacting(_ error: OAuth2Error, _ grant: TokenRequest.Grant) -> OAuth2Error {
         // No ID token where one was asked for: asking again brings none either.
         if case .invalidResponse("id_token_missing", _) = error { return .idToken(.missing) }
-        return error.hiding(grant.secrets + [client.secret])
+        return error.redacting(grant.secrets + [client.secret])
     }
 }
 
@@ -150,15 +140,18 @@ extension TokenRequest.Grant {
     }
 }
 
-extension AccountStore {
-    /// The provider of a type, found, and its client.
-    ///
-    /// - Throws: what discovery brings; `SettingsError` and `OAuth2Error` when the client cannot authenticate.
-    func connection(to type: AccountType) async throws -> ProviderClient {
-        let server = try await providers.server(for: type)
-        return ProviderClient(
-            type: type, server: server,
-            client: try ClientCredentials(type: type, environment: dependencies.environment).client(for: server),
-            transport: providers.transport(for: type), memory: providers.memory, dependencies: dependencies)
+extension ProviderClient {
+    /// Requests tokens for the client itself, at the sign-in and whenever the last ones expire.
+    func clientTokens(
+        _ grant: AccountRecord.ServiceGrant, resources: [String]? = nil, boundTo key: SigningKey?
+    ) async throws -> TokenResponse {
+        var response = try await tokens(
+            for: .clientCredentials(scope: grant.scope),
+            parameters: type.tokenParameters.merging(grant.parameters) { $1 }, resources: resources ?? type.resources,
+            authorizationDetails: true, boundTo: key)
+        // RFC 6749 section 4.4.3: there should be none. One that comes is one more secret to store, without a use.
+        response.refreshToken = nil
+        response.idToken = nil
+        return response
     }
 }

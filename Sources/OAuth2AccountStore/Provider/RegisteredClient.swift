@@ -31,46 +31,38 @@ extension RegisteredClient: CustomStringConvertible, CustomDebugStringConvertibl
     public var customMirror: Mirror { Mirror(self, children: ["client": description]) }
 }
 
-extension AccountStore {
-    /// Keeps what a registration gave, sealed like the accounts are; nil forgets it.
-    ///
-    /// - Throws: ``AccountStoreError`` when it cannot be saved; then the registration should be deleted at the provider, or
-    ///   its client identifier noted down.
-    public func keepRegistration(_ client: RegisteredClient?, ofType type: String) async throws {
-        try await failing("cannot keep the registration") {
-            guard let client else { return try await storage.setValue(nil, for: Self.registrationName(type)) }
-            var object: JSONObject = ["issuer": .string(client.issuer), "client_id": .string(client.clientID)]
-            if let access = client.access {
-                object.append("registration_client_uri", .string(access.url.absoluteString))
-                object.append("registration_access_token", .string(access.token.value))
-            }
-            let sealed = try seal.key.seal(
-                JSONValue.object(object).serialized(), authenticating: Self.registrationContext(type))
-            try await storage.setValue(sealed, for: Self.registrationName(type))
+extension RegisteredClient {
+    /// Saves a registration, sealed like the accounts; `nil` removes it.
+    static func save(_ client: RegisteredClient?, ofType type: String, _ repository: AccountRepository) async throws {
+        let storage = repository.storage
+        guard let client else { return try await storage.setValue(nil, for: Self.registrationName(type)) }
+        var object: JSONObject = ["issuer": .string(client.issuer), "client_id": .string(client.clientID)]
+        if let access = client.access {
+            object.append("registration_client_uri", .string(access.url.absoluteString))
+            object.append("registration_access_token", .string(access.token.value))
         }
+        let sealed = try repository.seal.key.seal(
+            JSONValue.object(object).serialized(), authenticating: Self.registrationContext(type))
+        try await storage.setValue(sealed, for: Self.registrationName(type))
     }
 
-    /// What the registration of a type's client gave; nil when it was not registered by this store.
-    ///
-    /// - Throws: ``AccountStoreError``, also when the record's seal is broken.
-    public func registration(ofType type: String) async throws -> RegisteredClient? {
-        try await failing("cannot read the registration") {
-            guard let sealed = try await storage.value(Self.registrationName(type)) else { return nil }
-            guard
-                let plain = try? seal.key.open(sealed, authenticating: Self.registrationContext(type)),
-                let object = (try? JSONValue(parsing: plain))?.object, let issuer = object.text("issuer"),
-                let clientID = object.text("client_id")
-            else {
-                throw AccountStoreError(
-                    .damagedRecord, what: "cannot read the registration",
-                    reason: "the record of type \(type) is damaged, or sealed with another key", remedy: .repairStore)
-            }
-            var access: ClientManagementRequest.Access?
-            if let url = object.text("registration_client_uri"), let token = object.text("registration_access_token") {
-                access = try ClientManagementRequest.Access(url: url, token: Secret(token), allowsLoopbackHTTP: true)
-            }
-            return RegisteredClient(issuer: issuer, clientID: clientID, access: access)
+    /// Reads the registration of a type; `nil` if this store did not register its client.
+    static func read(ofType type: String, _ repository: AccountRepository) async throws -> RegisteredClient? {
+        guard let sealed = try await repository.storage.value(Self.registrationName(type)) else { return nil }
+        guard
+            let plain = try? repository.seal.key.open(sealed, authenticating: Self.registrationContext(type)),
+            let object = (try? JSONValue(parsing: plain))?.object, let issuer = object.text("issuer"),
+            let clientID = object.text("client_id")
+        else {
+            throw AccountStoreError(
+                .damagedRecord, what: "cannot read the registration",
+                reason: "the record of type \(type) is damaged, or sealed with another key", remedy: .repairStore)
         }
+        var access: ClientManagementRequest.Access?
+        if let url = object.text("registration_client_uri"), let token = object.text("registration_access_token") {
+            access = try ClientManagementRequest.Access(url: url, token: Secret(token), allowsLoopbackHTTP: true)
+        }
+        return RegisteredClient(issuer: issuer, clientID: clientID, access: access)
     }
 
     private static func registrationName(_ type: String) -> String { "registration:\(type)" }

@@ -12,13 +12,13 @@ import Synchronization
 /// for try await chunk in try await transport.stream(HTTPRequest(.get, url)).body { … }
 /// ```
 public struct AccountTransport: HTTPTransport {
-    private let store: AccountStore
+    private let signer: RequestSigner
     private let id: Account.ID?
     private let scopes: Scope?
     private let resource: String?
 
-    init(store: AccountStore, id: Account.ID?, scopes: Scope?, resource: String?) {
-        self.store = store
+    init(signer: RequestSigner, id: Account.ID?, scopes: Scope?, resource: String?) {
+        self.signer = signer
         self.id = id
         self.scopes = scopes
         self.resource = resource
@@ -49,7 +49,7 @@ public struct AccountTransport: HTTPTransport {
     }
 
     private func exchange(_ request: HTTPRequest) -> AuthorizedRequest {
-        AuthorizedRequest(store: store, request: request, id: id, scopes: scopes, resource: resource)
+        AuthorizedRequest(signer: signer, request: request, id: id, scopes: scopes, resource: resource)
     }
 }
 
@@ -93,25 +93,5 @@ private final class AttemptProgress: Sendable {
             return state.end
         }
         if let end { handler?(end) }
-    }
-}
-
-extension AccountStore {
-    /// A transport that sends in an account's name; nil: in nobody's, unsigned.
-    ///
-    /// - Parameters:
-    ///   - scopes: what the token must be good for; nil: whatever was granted.
-    ///   - resource: the service that the token is for (RFC 8707); nil: those of the settings.
-    public nonisolated func transport(
-        for id: Account.ID?, scopes: Scope? = nil, resource: String? = nil
-    ) -> AccountTransport {
-        AccountTransport(store: self, id: id, scopes: scopes, resource: resource)
-    }
-}
-
-extension Account {
-    /// A transport that sends in this account's name. The same as ``AccountStore/transport(for:scopes:resource:)``.
-    public func transport(in store: AccountStore, scopes: Scope? = nil, resource: String? = nil) -> AccountTransport {
-        store.transport(for: id, scopes: scopes, resource: resource)
     }
 }

@@ -8,7 +8,7 @@ import OAuth2Protocol
 /// [RFC 6750 section 3.1](https://www.rfc-editor.org/rfc/rfc6750#section-3.1),
 /// [RFC 9449 sections 7 to 9](https://www.rfc-editor.org/rfc/rfc9449#section-7)
 struct AuthorizedRequest: Sendable {
-    let store: AccountStore
+    let signer: RequestSigner
     let request: HTTPRequest
     /// The account; nil: the request goes out as it is.
     let id: Account.ID?
@@ -29,19 +29,19 @@ struct AuthorizedRequest: Sendable {
     func run<Answer: Sendable>(
         _ send: (any HTTPTransport, HTTPRequest) async throws -> (head: HTTPResponse, answer: Answer)
     ) async throws -> Answer {
-        guard let id else { return try await send(store.providers.plainTransport, request).answer }
-        let memory = store.providers.memory
+        guard let id else { return try await send(signer.providers.plainTransport, request).answer }
+        let hints = signer.providers.hints
         var current = request
-        var wish = SilentTokenParameters(scope: scopes, resource: resource)
+        var parameters = SilentTokenParameters(scope: scopes, resource: resource)
         var repeats = Repeats()
         var redirects = 0
-        var signed = try await store.signed(current, id, wish, nil)
+        var signed = try await signer.signed(current, id, parameters, nil)
         while true {
-            let before = memory.offset(of: current.url)
-            let transport = store.providers.transport(for: signed.type)
+            let before = hints.offset(of: current.url)
+            let transport = signer.providers.transport(for: signed.type)
             let (head, answer) = try await send(transport, onTheWire(signed))
             let from = head.url ?? current.url
-            memory.note(head, from: from, now: store.dependencies.now())
+            hints.note(head, from: from, now: signer.dependencies.now())
             // What another origin says, after a redirect without the token, is not about the token.
             guard from.hasOrigin(of: current.url) else { return answer }
             // What can be read only once was read by now.
@@ -62,30 +62,30 @@ struct AuthorizedRequest: Sendable {
                     return try await send(transport, unsigned).answer
                 }
                 current = next
-                signed = try await store.signed(current, id, wish, nil)
+                signed = try await signer.signed(current, id, parameters, nil)
                 continue
             }
-            if isBound, !repeats.correctsClock, memory.correctsClock(head, from: current.url, before: before) {
+            if isBound, !repeats.correctsClock, hints.correctsClock(head, from: current.url, before: before) {
                 repeats.correctsClock = true
-                signed = try await store.signed(current, id, wish, nil)
+                signed = try await signer.signed(current, id, parameters, nil)
                 continue
             }
-            let canRefresh = await store.canRefresh(id)
+            let canRefresh = signer.canRefresh(id)
             switch ResourceResponse.decide(
                 head, tokenType: signed.token.type, hasRefreshToken: canRefresh,
                 isRetry: repeats.hasNonce && repeats.hasRenewed)
             {
             case .retryWithNonce where !repeats.hasNonce:
                 repeats.hasNonce = true
-                signed = try await store.signed(current, id, wish, nil)
+                signed = try await signer.signed(current, id, parameters, nil)
             case .refreshAndRetry where !repeats.hasRenewed:
                 repeats.hasRenewed = true
-                signed = try await store.signed(current, id, wish, signed.token.secret)
+                signed = try await signer.signed(current, id, parameters, signed.token.secret)
             case .needsSignIn(let challenge, _, _) where challenge.claims != nil && !repeats.hasRenewed && canRefresh:
                 repeats.hasRenewed = true
-                wish.claims = challenge.claims
-                signed = try await store.signed(current, id, wish, signed.token.secret)
-                wish.claims = nil
+                parameters.claims = challenge.claims
+                signed = try await signer.signed(current, id, parameters, signed.token.secret)
+                parameters.claims = nil
             case .needsSignIn(let challenge, let classes, let age):
                 throw AccountStoreError.signInNeeded(challenge, contextClasses: classes, maximumAge: age)
             default: return answer
@@ -94,7 +94,7 @@ struct AuthorizedRequest: Sendable {
     }
 
     /// A request with a proof does not follow redirects by itself: the proof would go along.
-    private func onTheWire(_ signed: AccountStore.Signed) -> HTTPRequest {
+    private func onTheWire(_ signed: SignedRequest) -> HTTPRequest {
         guard signed.token.type == "dpop" else { return signed.request }
         var request = signed.request
         request.redirects = .none

@@ -5,13 +5,15 @@ import Synchronization
 
 /// Answers the browser that comes back from the provider.
 final class RedirectReceiver: Sendable {
-    private let store: AccountStore
+    private let handle: @Sendable (_ redirect: String) async throws -> Account
     private let path: String
     private let result: Promise<Account>
     private let address = Mutex("")
 
-    init(store: AccountStore, path: String, result: Promise<Account>) {
-        self.store = store
+    init(
+        path: String, result: Promise<Account>, handle: @escaping @Sendable (_ redirect: String) async throws -> Account
+    ) {
+        self.handle = handle
         self.path = path
         self.result = result
     }
@@ -31,7 +33,7 @@ final class RedirectReceiver: Sendable {
             return response
         }
         do {
-            let account = try await store.handleRedirect(origin + request.target)
+            let account = try await handle(origin + request.target)
             result.finish(.success(account))
             return SignInPage.signedIn(account).response
         } catch let error as AccountStoreError where error.kind == .redirectRefused {

@@ -1,80 +1,80 @@
 import HTTPExchange
 import OAuth2Protocol
+import SealedStorage
 
-/// A refresh that the storage knows of before the provider does.
+/// The journal of refreshes: an entry is written before the request and removed after the save or a definite rejection.
 ///
-/// Between the moment in which a provider rotates a refresh token and the one in which its answer is saved, the process can be
-/// killed, or the connection can break: then only the provider has the token that is good. So before a refresh is sent, the
-/// storage keeps a mark that this refresh token was sent. Who finds the mark later tries the old token again, which many
-/// providers take for a while, and when it is refused, knows why.
+/// Between the moment in which a provider rotates a refresh token and the moment in which its response is saved, the process can be
+/// killed or the connection can break: then only the provider has the valid token. A later refresh that finds the entry sends the old
+/// token again, which many providers accept for a while, and if the provider rejects it, the store knows why.
 struct RefreshJournal: Sendable {
-    /// The name of the value in the storage.
-    let name: String
-    /// A digest of the tokens that the refresh is to replace. New tokens make another one, so an old mark means nothing.
-    let mark: [UInt8]
-    /// Whether the answer to an earlier refresh with the same token never arrived.
-    let isRepeated: Bool
+    let storage: any AccountStorage
+    let seal: RecordSeal
 
-    /// Why the person has to sign in after the provider refused the token, told that the answer may have been lost.
-    func reason(_ told: Account.SignInReason) -> Account.SignInReason {
-        told == .grantGone && isRepeated ? .answerLost : told
+    struct Entry: Sendable {
+        /// The name of the value in the storage.
+        let name: String
+        /// Whether the response to an earlier refresh with the same token never arrived.
+        let isRepeated: Bool
+
+        /// Returns the reason to sign in after the provider rejected the token: possibly a lost response.
+        func reason(_ rejection: Account.SignInReason) -> Account.SignInReason {
+            rejection == .grantGone && isRepeated ? .answerLost : rejection
+        }
     }
 
     static func name(_ id: Account.ID) -> String { "attempt:\(id)" }
 
-    /// Whether the provider surely gave no new tokens: it said so, or the request never reached it.
-    static func isRefusal(_ error: any Error) -> Bool {
-        func isRefusal(_ status: Int) -> Bool { status < 500 || status == 503 }
-        switch error {
-        case OAuth2Error.provider(let error): return isRefusal(error.status ?? 400)
-        case OAuth2Error.http(let status, _): return isRefusal(status)
-        case let error as HTTPTransportError:
-            return [.cannotResolveHost, .cannotConnect, .tls, .proxy, .plainHTTPRefused, .invalidRequest]
-                .contains(error.kind)
-        default: return false
-        }
-    }
-}
-
-extension AccountStore {
-    /// Finds out whether new tokens could be saved, and leaves the mark, in one transaction where the storage can. The account's
-    /// lock is held.
+    /// Checks that new tokens can be saved and writes the entry, in one transaction if the storage supports that. The caller holds
+    /// the account's lock.
     ///
-    /// - Returns: Nil when the tokens are renewed without a refresh token: then nothing can be lost.
-    func beginAttempt(_ record: AccountRecord) async throws -> RefreshJournal? {
+    /// - Returns: `nil` if the tokens are refreshed without a refresh token: then none can be lost.
+    func write(_ record: AccountRecord) async throws -> Entry? {
+        // A digest of the tokens that the refresh replaces. New tokens have another digest, so that an old entry means nothing.
         guard record.renewal == nil, let refreshToken = record.tokens.refreshToken,
-            let mark = seal.identities.digest(
+            let digest = seal.identities.digest(
                 purpose: "refresh-attempt-1",
                 Array("\(refreshToken.value.utf8.count):\(refreshToken.value)\(record.tokens.accessToken.value)".utf8))
         else {
             try await storage.checkWritable()
             return nil
         }
-        let name = RefreshJournal.name(record.id)
-        let isRepeated = try await storage.value(name) == mark
+        let name = Self.name(record.id)
+        let isRepeated = try await storage.value(name) == digest
         if isRepeated {
             try await storage.checkWritable()
         } else if let storage = storage as? any AtomicValueWrites {
-            try await storage.checkWritable(setting: mark, for: name)
+            try await storage.checkWritable(setting: digest, for: name)
         } else {
             try await storage.checkWritable()
-            try await storage.setValue(mark, for: name)
+            try await storage.setValue(digest, for: name)
         }
-        return RefreshJournal(name: name, mark: mark, isRepeated: isRepeated)
+        return Entry(name: name, isRepeated: isRepeated)
     }
 
-    /// Sends a refresh, and takes the mark back when it surely brought no new tokens. The mark of an earlier one stays.
-    func attempted<Result: Sendable>(
-        _ attempt: RefreshJournal?, _ send: () async throws -> Result
-    ) async throws -> Result {
+    /// Sends a refresh, and removes the entry if the refresh certainly returned no tokens. The entry of an earlier refresh remains.
+    func send<Value: Sendable>(_ entry: Entry?, _ send: () async throws -> Value) async throws -> Value {
         do {
             return try await send()
         } catch {
-            if let attempt, !attempt.isRepeated, RefreshJournal.isRefusal(error) {
-                // If that fails, the reason that is told one day is less exact, and nothing else is.
-                try? await storage.setValue(nil, for: attempt.name)
-            }
+            // If this write fails, a later reason to sign in is less exact, and nothing else is.
+            if let entry, !entry.isRepeated, Self.isDefiniteRejection(error) { try? await remove(entry.name) }
             throw error
+        }
+    }
+
+    func remove(_ name: String) async throws { try await storage.setValue(nil, for: name) }
+
+    /// Returns whether the provider certainly issued no tokens: it said so, or the request never reached it.
+    private static func isDefiniteRejection(_ error: any Error) -> Bool {
+        func isRejection(_ status: Int) -> Bool { status < 500 || status == 503 }
+        switch error {
+        case OAuth2Error.provider(let error): return isRejection(error.status ?? 400)
+        case OAuth2Error.http(let status, _): return isRejection(status)
+        case let error as HTTPTransportError:
+            return [.cannotResolveHost, .cannotConnect, .tls, .proxy, .plainHTTPRefused, .invalidRequest]
+                .contains(error.kind)
+        default: return false
         }
     }
 }

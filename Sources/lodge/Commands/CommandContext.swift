@@ -40,8 +40,8 @@ final class OpenStores {
 
     func add(_ store: AccountStore) { stores.append(store) }
 
-    func settle() async {
-        for store in stores { await store.settle() }
+    func finishPendingRefreshes() async {
+        for store in stores { await store.finishPendingRefreshes() }
     }
 }
 

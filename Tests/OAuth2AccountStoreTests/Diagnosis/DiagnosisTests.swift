@@ -175,7 +175,7 @@ struct DiagnosisTests {
     @Test func `an account of a policy that the settings no longer name is told`() async throws {
         let test = try await TestStore(types: [try type()])
         let ada = try await test.signIn()
-        _ = try await test.store.update(ada.id, .profile) { $0.policy = "edit" }
+        _ = try await test.store.repository.update(ada.id, .profile) { $0.policy = "edit" }
         let found = try finding(try await examine(test, usesNetwork: false), .accounts)
         #expect(found.state == .problem && found.failure?.kind == .settings && found.detail.contains("policies"))
     }

@@ -81,16 +81,16 @@ struct ClockTests {
                 access: Secret(name), refresh: nil, idToken: nil, scope: [], type: nil, received: start, lifetime: 3600)
         }
         for name in ["main", "further"] {
-            #expect(ages.now(judging: tokens(name), of: id, wall: start, uptime: 0) == start)
+            #expect(ages.now(forAgeOf: tokens(name), account: id, wall: start, uptime: 0) == start)
         }
         let back = start.addingTimeInterval(60)
         for name in ["main", "further", "main"] {
             #expect(
-                ages.now(judging: tokens(name), of: id, wall: back, uptime: 3500) == start.addingTimeInterval(3500))
+                ages.now(forAgeOf: tokens(name), account: id, wall: back, uptime: 3500) == start.addingTimeInterval(3500))
         }
         // It remembers no more of an account than it can have.
-        for number in 0..<50 { _ = ages.now(judging: tokens("t\(number)"), of: id, wall: start, uptime: 0) }
-        #expect(ages.now(judging: tokens("main"), of: id, wall: back, uptime: 3500) == back)
+        for number in 0..<50 { _ = ages.now(forAgeOf: tokens("t\(number)"), account: id, wall: start, uptime: 0) }
+        #expect(ages.now(forAgeOf: tokens("main"), account: id, wall: back, uptime: 3500) == back)
     }
 
     @Test(arguments: [true, false])

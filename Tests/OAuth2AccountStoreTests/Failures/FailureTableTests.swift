@@ -52,7 +52,7 @@ struct FailureTableTests {
 
         func sealed() async throws -> SealedRecord? { try await storage.record(account.id.rawValue) }
 
-        func record() async throws -> AccountRecord? { try await sealed().flatMap(store.seal.open) }
+        func record() async throws -> AccountRecord? { try await sealed().flatMap(store.repository.seal.open) }
     }
 
     private func fails(_ row: FailureRow, _ world: CommandEnvironment) async throws -> AccountStoreError? {

@@ -39,7 +39,7 @@ import Platform
         let account = try await store.signIn(to: "t", by: .clientCredentials)
         #expect(account.isClient && account.canRefresh && account.userName == "client" && account.subject == nil)
         #expect(try await store.accessToken(for: account.id).secret == Secret("at-1"))
-        #expect(try await store.read(account.id)?.record.tokens.refreshToken == nil)
+        #expect(try await store.repository.read(account.id)?.record.tokens.refreshToken == nil)
         provider.advance(4000)
         let tokens = try await withThrowingTaskGroup(of: Secret.self) { group in
             for _ in 0..<50 { group.addTask { try await store.accessToken(for: account.id).secret } }
@@ -101,7 +101,7 @@ import Platform
         let account = try await store.signIn(to: "t", by: method)
         let form = try #require(provider.requests(to: "/token").first).form
         #expect(form["username"] == "ada" && form["password"] == "lovelace-1815" && form["scope"] == "read")
-        let record = try #require(try await store.read(account.id)?.record)
+        let record = try #require(try await store.repository.read(account.id)?.record)
         #expect(!String(decoding: try JSONEncoder().encode(record), as: UTF8.self).contains("lovelace-1815"))
         var text = ""
         dump(method, to: &text)
@@ -144,7 +144,7 @@ import Platform
         let form = try #require(provider.requests(to: "/token").last).form
         #expect(form["subject_token"] == "at-1" && form["subject_token_type"] == TokenExchange.accessTokenType)
         #expect(form["resource"] == "https://api.example" && form["audience"] == "payroll")
-        #expect(try await store.read(account.id)?.record.tokens.accessToken == Secret("at-1"))
+        #expect(try await store.repository.read(account.id)?.record.tokens.accessToken == Secret("at-1"))
     }
 
     @Test func `Entra's on-behalf-of has its own parameter, and its claims challenge comes through`() async throws {

@@ -155,7 +155,7 @@ import Platform
         let provider = try GrantProvider()
         let store = try await provider.store()
         let account = try await provider.signIn(store)
-        let original = try await store.read(account.id)?.record.tokens.idToken
+        let original = try await store.repository.read(account.id)?.record.tokens.idToken
         provider.advance(4000)
         provider.answer(
             "/token",
@@ -164,7 +164,7 @@ import Platform
                 "id_token": try provider.idToken(claims, key: key),
             ]))
         let error = try await grantFailure { try await store.accessToken(for: account.id) }
-        return (error, try await store.read(account.id)?.record.tokens, original)
+        return (error, try await store.repository.read(account.id)?.record.tokens, original)
     }
 
     @Test func `a refreshed ID token of the same person takes the place of the former`() async throws {

@@ -191,7 +191,7 @@ import Platform
         let provider = try GrantProvider()
         let store = try await provider.store(Self.bound)
         let account = try await provider.signIn(store, answer: Self.answer)
-        let record = try #require(try await store.read(account.id)?.record)
+        let record = try #require(try await store.repository.read(account.id)?.record)
         let key = try #require(record.senderKey)
         #expect(key.value.contains("\"d\""))
         var text = "\(record) \(account)"

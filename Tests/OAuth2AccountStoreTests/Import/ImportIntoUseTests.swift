@@ -41,7 +41,7 @@ struct ImportIntoUseTests {
         let further = CachedAccessToken(
             key: CachedAccessToken.Key(scope: ["mail"]), asked: ["mail"],
             tokens: try #require(try await test.store.saved(ada.id)).tokens)
-        _ = try await test.store.update(ada.id, .tokens) {
+        _ = try await test.store.repository.update(ada.id, .tokens) {
             $0.further = [further]
             $0.grant = ["openid", "read", "mail"]
         }
@@ -77,7 +77,7 @@ struct ImportIntoUseTests {
         let test = try await store(["edit": "B2C_1_edit"])
         _ = try await take(text([account(1)]), test.store)
         let ada = try #require(try await test.store.accounts().first)
-        _ = try await test.store.update(ada.id, .profile) {
+        _ = try await test.store.repository.update(ada.id, .profile) {
             $0.policy = "edit"
             $0.grant = ["openid", "read", "mail"]
             $0.homeAccountID = "u.t"
@@ -168,7 +168,7 @@ struct ImportIntoUseTests {
         test.clock.advance(-30)
         #expect(try await test.store.saved(account.id)?.tokens.isFresh(at: test.clock.now, for: nil) == false)
         let report = try await test.store.signOut(account.id)
-        #expect(report.revocation == .done)
+        #expect(report.revocation == .succeeded)
         #expect(test.provider.revoked == ["RT-only"])
     }
 

@@ -39,7 +39,7 @@ struct ImportTests {
 
     private func record(_ test: TestStore, _ index: Int = 0) async throws -> AccountRecord {
         let records = try await test.store.storage.records(ofType: nil)
-        return try #require(records.indices.contains(index) ? test.store.seal.open(records[index]) : nil)
+        return try #require(records.indices.contains(index) ? test.store.repository.seal.open(records[index]) : nil)
     }
 
     @Test func `a cache of MSAL becomes an account that works, and nothing of it counts as validated`() async throws {
@@ -193,11 +193,11 @@ struct ImportTests {
         let storage = StumblingStorage()
         let test = try await world(storage: storage)
         _ = try await take(ImportSamples.msal(), test)
-        let before = try await storage.records(ofType: nil).map(test.store.seal.open)
+        let before = try await storage.records(ofType: nil).map(test.store.repository.seal.open)
         storage.stumble(atInsertion: 2)
         let error = try await failure { try await take(ImportSamples.archive, test) }
         #expect(error?.kind == .storage(.full))
-        #expect(try await storage.records(ofType: nil).map(test.store.seal.open) == before)
+        #expect(try await storage.records(ofType: nil).map(test.store.repository.seal.open) == before)
         #expect(words(try await take(ImportSamples.archive, test)) == ["added", "added", "left", "left"])
     }
 

@@ -130,7 +130,7 @@ struct AccountIdentityTests {
 
     private func insert(_ text: String, _ store: AccountStore) async throws {
         let context = Array("account-1:2:a1:1:t:1".utf8)
-        let sealed = try store.seal.key.seal(Array(text.utf8), authenticating: context)
+        let sealed = try store.repository.seal.key.seal(Array(text.utf8), authenticating: context)
         _ = try await store.storage.insert(SealedRecord(id: "a1", type: "t", revision: 1, sealed: sealed))
     }
 

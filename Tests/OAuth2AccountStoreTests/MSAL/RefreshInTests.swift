@@ -24,7 +24,7 @@ struct RefreshInTests {
         let (test, store, ada) = try await begin()
         test.provider.advance(1799)
         #expect(try await store.accessToken(for: ada.id).secret == Secret("at-1"))
-        await store.settle()
+        await store.finishPendingRefreshes()
         #expect(test.refreshes.isEmpty)
         test.provider.advance(1)
         let gate = Gate()
@@ -32,7 +32,7 @@ struct RefreshInTests {
         for _ in 0..<20 { #expect(try await store.accessToken(for: ada.id).secret == Secret("at-1")) }
         try await gate.arrival()
         gate.open()
-        await store.settle()
+        await store.finishPendingRefreshes()
         #expect(test.refreshes.count == 1)
         #expect(try await store.accessToken(for: ada.id).secret == Secret("at-2"))
         #expect(test.refreshes.count == 1)
@@ -49,13 +49,13 @@ struct RefreshInTests {
         let events = store.events()
         for _ in 0..<5 {
             #expect(try await store.accessToken(for: ada.id).secret == Secret("at-1"))
-            await store.settle()
+            await store.finishPendingRefreshes()
         }
         #expect(test.refreshes.count == 1)
         #expect(try await store.account(ada.id)?.signInNeeded == nil)
         test.provider.advance(300)
         #expect(try await store.accessToken(for: ada.id).secret == Secret("at-1"))
-        await store.settle()
+        await store.finishPendingRefreshes()
         #expect(test.refreshes.count == 2)
         // At its end the token has to be renewed, and the refusal counts.
         test.provider.advance(1500)

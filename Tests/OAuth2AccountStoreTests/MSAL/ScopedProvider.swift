@@ -148,6 +148,6 @@ final class ScopedProvider: Sendable {
 extension AccountStore {
     /// The record as it is saved.
     func saved(_ id: Account.ID) async throws -> AccountRecord? {
-        try await storage.record(id.rawValue).flatMap { seal.open($0) }
+        try await storage.record(id.rawValue).flatMap { repository.seal.open($0) }
     }
 }

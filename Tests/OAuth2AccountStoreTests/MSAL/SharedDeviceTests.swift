@@ -80,7 +80,7 @@ struct SharedDeviceTests {
         let opened = Log<URL>()
         let (test, store) = try await begin(opened: opened)
         let report = try await store.signOut(try await store.signIn(to: "t", by: .clientCredentials).id)
-        #expect(report.revocation == .done && report.browserSession == .skipped)
+        #expect(report.revocation == .succeeded && report.browserSession == .skipped)
         #expect(opened.all.isEmpty && test.tokenRequests.count == 1)
     }
 
@@ -93,7 +93,7 @@ struct SharedDeviceTests {
         _ = try await other.accessToken(for: ada.id)
         let events = other.events()
         let report = try await store.signOut(ada.id)
-        #expect(report.browserSession == .done)
+        #expect(report.browserSession == .succeeded)
         #expect(opened.all.map(\.path) == ["/logout"])
         var iterator = events.makeAsyncIterator()
         guard case .removed(let id, "t")? = await iterator.next() else {
@@ -112,7 +112,7 @@ struct SharedDeviceTests {
         #expect(first.endSessionURL != nil)
         #expect(opened.all.isEmpty)
         let second = try await store.signOut(try await test.signIn(store).id, endingBrowserSession: true)
-        #expect(second.browserSession == .done)
+        #expect(second.browserSession == .succeeded)
         #expect(opened.all == [second.endSessionURL])
     }
 

@@ -39,7 +39,7 @@ struct SealTests {
         let ada = try await test.signIn("ada")
         try await test.signIn("bob")
         let record = try #require(await storage.record(ada.id.rawValue))
-        let seal = test.store.seal
+        let seal = test.store.repository.seal
         #expect(seal.open(record) != nil)
         for index in record.sealed.indices {
             var changed = record

@@ -98,7 +98,7 @@ struct AccountTests {
         let ada = try await test.signIn()
         let report = try await test.store.signOut(ada.id)
         #expect(report.account.id == ada.id)
-        #expect(report.revocation == .done)
+        #expect(report.revocation == .succeeded)
         #expect(test.provider.revoked == ["RT-2", "AT-2"])
         let address = try #require(report.endSessionURL)
         #expect(address.absoluteString.hasPrefix("https://op.example.com/logout?"))
@@ -122,7 +122,7 @@ struct AccountTests {
         let record = AccountRecord(
             id: Account.ID(rawValue: "x"), type: "graph", clientID: "client",
             tokens: TokenSet(answer, asked: [], received: clock.now), created: clock.now)
-        _ = try await offline.store.insert(record)
+        _ = try await offline.store.repository.insert(record)
         let report = try await offline.store.signOut(record.id)
         guard case .failed = report.revocation else {
             Issue.record("\(report.revocation)")

@@ -131,7 +131,7 @@ struct FailureTests {
             let rotated = try TokenResponse.read(
                 .json(["access_token": "stale", "token_type": "bearer", "refresh_token": "RT-new", "expires_in": 5]))
             test.provider.change { $0.grants = ["RT-new": "ada"] }
-            _ = try await test.store.update(ada.id, .tokens) {
+            _ = try await test.store.repository.update(ada.id, .tokens) {
                 $0.tokens = $0.tokens.refreshed(by: rotated, received: test.clock.now.addingTimeInterval(-100))
             }
             return .refusal("invalid_grant")

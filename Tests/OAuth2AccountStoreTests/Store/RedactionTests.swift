@@ -55,7 +55,7 @@ struct RedactionTests {
         let prepared = try await store.prepareSignIn(to: "graph")
         let token = try await store.accessToken(for: account.id)
         #expect(token.authorization == "Bearer AT_s3cr3t_2YotnFZFEjr1zCsicMWpAA")
-        let loaded = try #require(await store.loaded[account.id])
+        let loaded = try #require(store.repository.cache[account.id])
         var iterator = events.makeAsyncIterator()
         let event = try #require(await iterator.next())
         for (name, value) in [

@@ -136,7 +136,7 @@ struct RefreshScenarioTests {
             try await storage.lock("account:\(ada.id.rawValue)", timeout: .zero)
         }
         let waiting = Task { try await second.token(ada.id) }
-        try await until { await second.store.flights.count == 1 }
+        try await until { await second.store.broker.refreshesInFlight.count == 1 }
         gate.open()
         #expect(try await refreshing.value == "AT-3")
         #expect(try await waiting.value == "AT-3")
@@ -278,10 +278,10 @@ struct RefreshScenarioTests {
             }
         }
         #expect(try remains().contains("accounts.sqlite"))
-        #expect(try await test.store.signOut(ada.id).revocation == .done)
+        #expect(try await test.store.signOut(ada.id).revocation == .succeeded)
         #expect(try remains() == [])
-        #expect(await test.store.loaded[ada.id] == nil)
-        #expect(await test.store.unsaved.isEmpty)
+        #expect(test.store.repository.cache[ada.id] == nil)
+        #expect(!test.store.history.hasPendingUpdates)
         #expect(try await test.store.accounts().map(\.id) == [bob.id])
         #expect(
             try Set(FileManager.default.contentsOfDirectory(atPath: directory.store.path)).isSubset(of: [

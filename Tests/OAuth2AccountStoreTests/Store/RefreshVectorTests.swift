@@ -69,7 +69,7 @@ struct RefreshVectorTests {
             id: Account.ID(rawValue: "a"), type: "graph", issuer: test.provider.issuer, clientID: "client",
             tokens: try tokens(.object(stored), clock: test.clock), created: test.clock.now)
         record.userData = Data("[1]".utf8)
-        _ = try await test.store.insert(record)
+        _ = try await test.store.repository.insert(record)
         let before = try await test.store.storage.record("a")
         test.clock.advance(3600)
         let http = try #require(vector.input["http"]?.object)

@@ -150,7 +150,7 @@ struct SignInTests {
         let second = try await test.store.prepareSignIn(to: "graph")
         test.clock.advance(1)
         for _ in 0..<99 { _ = try await test.store.prepareSignIn(to: "graph") }
-        #expect(test.store.pending.withLock { $0.count } == 100)
+        #expect(test.store.signIns.pending.withLock { $0.count } == 100)
         let error = try await failure { try await test.store.handleRedirect(test.provider.approve(first)) }
         #expect(error?.kind == .redirectRefused)
         _ = try await test.store.handleRedirect(test.provider.approve(second))
@@ -255,6 +255,6 @@ struct SignInTests {
         }
         #expect(error?.what == "cannot open the browser")
         #expect(error?.reason == "no display")
-        #expect(test.store.pending.withLock { $0.isEmpty })
+        #expect(test.store.signIns.pending.withLock { $0.isEmpty })
     }
 }

@@ -63,17 +63,17 @@ struct StoreVectorTests {
         #expect(vector.expect["verifier_retained"] == false)
         let test = try await TestStore()
         let prepared = try await test.store.prepareSignIn(to: "graph")
-        #expect(test.store.pending.withLock { $0.count } == 1)
+        #expect(test.store.signIns.pending.withLock { $0.count } == 1)
         _ = try await test.store.handleRedirect(test.provider.approve(prepared))
-        #expect(test.store.pending.withLock { $0.isEmpty })
+        #expect(test.store.signIns.pending.withLock { $0.isEmpty })
         // One that nobody comes back to goes with the next one, or with its late redirect.
         let left = try await test.store.prepareSignIn(to: "graph")
         test.clock.advance(1000)
         let next = try await test.store.prepareSignIn(to: "graph")
-        #expect(test.store.pending.withLock { Array($0.keys) } == [next.id])
+        #expect(test.store.signIns.pending.withLock { Array($0.keys) } == [next.id])
         test.clock.advance(1000)
         _ = try await failure { try await test.store.handleRedirect(test.provider.approve(next)) }
-        #expect(test.store.pending.withLock { $0.isEmpty })
+        #expect(test.store.signIns.pending.withLock { $0.isEmpty })
         #expect(try await failure { try await test.store.handleRedirect(test.provider.approve(left)) } != nil)
     }
 
@@ -277,7 +277,7 @@ struct StoreVectorTests {
             storage: SQLiteStorage(directory: directory.store), custody: KeyFile(directory: directory.store))
         let prepared = try await test.store.prepareSignIn(to: "graph")
         let verifier = try #require(
-            test.store.pending.withLock { $0[prepared.id]?.authorization.verifier.secret.value })
+            test.store.signIns.pending.withLock { $0[prepared.id]?.authorization.verifier.secret.value })
         let nonce = GrantProvider.query(prepared.url)["nonce"]
         let secrets = [access.string, refresh.string, code, verifier].compactMap { $0 }
         #expect(secrets.count == 4)

@@ -81,7 +81,7 @@ struct TokenTests {
         }
         let callers = (0..<100).map { _ in Task { try await failure { try await test.token(ada.id) } } }
         try await gate.arrival()
-        try await until { await test.store.flights.count == 1 }
+        try await until { await test.store.broker.refreshesInFlight.count == 1 }
         gate.open()
         for caller in callers {
             // Who came after the failure began a refresh of their own, which worked.
@@ -208,7 +208,7 @@ struct TokenTests {
         #expect(try await waiting.value?.kind == .accountRemoved)
         #expect(try await test.store.accounts().isEmpty)
         #expect(test.provider.revoked.first == "RT-3")
-        #expect(await test.store.unsaved.isEmpty)
+        #expect(!test.store.history.hasPendingUpdates)
         #expect(try await failure { try await test.token(ada.id) }?.kind == .unknownAccount)
     }
 
@@ -257,9 +257,9 @@ struct TokenTests {
                 tokens: TokenSet(
                     try TokenResponse.read(.json(["access_token": "t", "token_type": "bearer"])), asked: [],
                     received: test.clock.now), created: test.clock.now)
-            _ = try await test.store.insert(record)
+            _ = try await test.store.repository.insert(record)
         }
-        #expect(await test.store.loaded.count <= 1000)
+        #expect(test.store.repository.cache.count <= 1000)
         #expect(try await test.store.accounts().count == 1100)
         #expect(try await test.token(Account.ID(rawValue: "a0")) == "t")
     }

@@ -100,7 +100,7 @@ struct TestStore {
     /// The tokens as they are saved.
     func savedTokens(_ id: Account.ID) async throws -> TokenSet? {
         guard let sealed = try await store.storage.record(id.rawValue) else { return nil }
-        return store.seal.open(sealed)?.tokens
+        return store.repository.seal.open(sealed)?.tokens
     }
 
     func token(_ id: Account.ID, rejected: String? = nil) async throws -> String {

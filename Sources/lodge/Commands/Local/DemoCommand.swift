@@ -151,7 +151,7 @@ struct DemoCommand {
 
     private func word(_ part: SignOutReport.Part) -> String {
         switch part {
-        case .done: "done"
+        case .succeeded: "done"
         case .notOffered: "not offered"
         case .skipped: "not asked for"
         case .failed(let reason): "failed (\(reason))"

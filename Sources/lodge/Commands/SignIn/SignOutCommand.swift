@@ -45,7 +45,7 @@ struct SignOutCommand {
 
     private static func sentence(_ part: SignOutReport.Part) -> String {
         switch part {
-        case .done: "The provider has revoked the tokens."
+        case .succeeded: "The provider has revoked the tokens."
         case .notOffered: "The provider offers no revocation: the tokens live until they expire."
         case .skipped: "The provider was not asked: the tokens live until they expire."
         case .failed(let reason): "The tokens could not be revoked and must be assumed to live on: \(reason)."
@@ -54,7 +54,7 @@ struct SignOutCommand {
 
     private static func word(_ part: SignOutReport.Part) -> String {
         switch part {
-        case .done: "done"
+        case .succeeded: "done"
         case .notOffered: "not-offered"
         case .skipped: "skipped"
         case .failed: "failed"
@@ -63,7 +63,7 @@ struct SignOutCommand {
 
     private static func browserSession(_ part: SignOutReport.Part) -> (sentence: String, word: String) {
         switch part {
-        case .done: ("The browser was asked to end its session.", "asked")
+        case .succeeded: ("The browser was asked to end its session.", "asked")
         case .notOffered: ("The provider offers no way to end the browser's session.", "not-offered")
         case .skipped: ("The browser's session was left alone (--browser ends it).", "skipped")
         case .failed(let reason): ("The browser's session could not be ended: \(reason).", "failed")

@@ -32,7 +32,7 @@ struct ExecCommand {
         environment[Self.expiryVariable] = token.expiry.map(TimeText.rfc3339)
         try context.console.flush()
         // What the store has begun is finished before this program is no more.
-        await store.settle()
+        await store.finishPendingRefreshes()
         let failure = context.world.replaceProcess(words, environment)
         let reason = String(cString: strerror(failure))
         throw CommandError(

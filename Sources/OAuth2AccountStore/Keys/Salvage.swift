@@ -1,38 +1,6 @@
 import Platform
 import JOSE
 
-extension AccountStore {
-    /// Copies what can be read of a damaged store into a new file beside it, with the store's key where that can be had.
-    ///
-    /// The damaged file is not changed. It need not be possible to open it as a store.
-    ///
-    /// - Parameter places: leads to the key. Without it the records are copied as they are, and nobody can tell which of them open.
-    /// - Throws: ``AccountStoreError`` when nothing can be read, or the new file is there already.
-    public static func salvage(_ storage: SQLiteStorage, places: KeyLocations) async throws -> SalvageReport {
-        do {
-            let remembered = try? await KeyLocationRecord.read(storage)?.current
-            let custody = try? await places.custody(places.choice ?? remembered ?? .keyFile, storage)
-            let key = try? await custody?.key()
-            return try await storage.salvage(with: key)
-        } catch {
-            throw AccountStoreError.wrapping(error, what: "cannot copy anything out of the store")
-        }
-    }
-
-    /// Puts a file that ``salvage(_:places:)`` made in the place of the damaged one, which is kept beside it under another name,
-    /// with the journal that belongs to it. Programs that have the store open notice, and must be started again.
-    ///
-    /// - Returns: the path of the damaged file from now on.
-    /// - Throws: ``AccountStoreError``; the damaged file is then where it was.
-    public static func use(_ report: SalvageReport, inPlaceOf storage: SQLiteStorage) async throws -> String {
-        do {
-            return try FileReplacement.replace(storage.place, by: report.path)
-        } catch {
-            throw AccountStoreError.wrapping(error, what: "cannot put the new file in its place")
-        }
-    }
-}
-
 extension SQLiteStorage {
     /// Copies what can be read of a damaged store into a new file next to it. The damaged file is not changed, and no file is ever
     /// overwritten. The new file is complete, or it does not exist.
@@ -51,7 +19,7 @@ extension SQLiteStorage {
 }
 
 /// Files change their names here, apart from the store, whose own `rename` is another thing.
-private enum FileReplacement {
+enum FileReplacement {
     /// The damaged file gets a second name first, so that at no moment there is none: a store that is missing would be made anew.
     static func replace(_ place: String, by path: String) throws(StorageError) -> String {
         let stem = place.hasSuffix(".sqlite") ? String(place.dropLast(".sqlite".count)) : place

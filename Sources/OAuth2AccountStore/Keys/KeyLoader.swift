@@ -106,17 +106,3 @@ struct KeyLoader {
         _ = try? await KeyMigration.tidy(&record, key, storage, places) { $0 == .keyFile || $0 == .passphrase }
     }
 }
-
-extension AccountStore {
-    /// Which of the choices keeps the key; nil for a custody that only the program knows.
-    public nonisolated var keyChoice: KeyCustodyChoice? { custody.choice }
-
-    /// Where else a copy of the key may be, which a move could not remove, in words for people. Empty most of the time.
-    ///
-    /// - Throws: ``AccountStoreError``
-    public func keyLeftovers() async throws -> [String] {
-        try await failing("cannot read where the key is") {
-            try await KeyLocationRecord.read(storage)?.leftovers.map(\.explanation) ?? []
-        }
-    }
-}

@@ -1,31 +1,14 @@
-import Platform
 import OAuth2Protocol
+import Platform
+import ProviderSettings
 
-extension AccountStore {
-    /// The type of an account, at the policy that the account was signed in with.
-    nonisolated func type(of record: AccountRecord) throws -> AccountType {
-        try type(record.type, policy: record.policy)
-    }
-
-    /// A type at one of its policies; nil: at the authority's own.
-    package nonisolated func type(_ name: String, policy: String?) throws -> AccountType {
-        let type = try type(name)
-        guard let policy else { return type }
-        if let found = type.at(policy: policy) { return found }
-        let names = type.policies.keys.sorted()
-        throw AccountStoreError(
-            .settings, what: "no policy \(policy.debugDescription)",
-            reason: names.isEmpty
-                ? "the settings of \(name) name no policies" : "\(name) has \(names.joined(separator: ", "))",
-            remedy: .changeSettings,
-            hint: SpellingSuggestion.nearest(to: policy, in: names).map { "did you mean \($0)?" })
-    }
-
-    /// A refresh token goes only to the provider that gave it.
-    nonisolated func checkSameProvider(
-        _ record: AccountRecord, _ type: AccountType, _ server: AuthorizationServer
-    ) throws {
-        guard record.clientID == type.clientID, Self.isSameProvider(record, type, server) else {
+/// A refresh token goes only to the provider that issued it.
+enum RefreshTokenBinding {
+    /// Checks that the settings still name the client and the provider of the sign-in.
+    ///
+    /// - Throws: ``AccountStoreError`` of the kind `settings`.
+    static func check(_ record: AccountRecord, _ type: AccountType, _ server: AuthorizationServer) throws {
+        guard record.clientID == type.clientID, isSameProvider(record, type, server) else {
             throw AccountStoreError(
                 .settings, what: "the saved sign-in is not used",
                 reason:

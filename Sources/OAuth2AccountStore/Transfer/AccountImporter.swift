@@ -1,54 +1,21 @@
-import Platform
 import HTTPExchange
-import JOSE
 import OAuth2Protocol
+import Platform
+import ProviderSettings
+import SealedStorage
 import StrictJSON
 
-/// What an import did with each account of a file.
-public struct ImportReport: Sendable {
-    /// What became of an account.
-    public enum Outcome: Sendable, Equatable {
-        /// It is new.
-        case added(Account)
-        /// It was there and has the file's tokens now.
-        case updated(Account)
-        /// It was there with these tokens, or newer ones.
-        case unchanged(Account)
-        /// It was not taken, and why.
-        case left(reason: String)
-    }
+/// Imports the accounts of a file.
+struct AccountImporter: StoreCollaborator {
+    let context: StoreContext
+    let history: TokenHistory
+    let signIns: SignInCoordinator
+    let remover: AccountRemover
+    private var activeAccounts: ActiveAccounts { ActiveAccounts(repository: repository) }
 
-    /// One account of the file.
-    public struct Item: Sendable, Equatable {
-        /// Where it stands in the file.
-        public var place: String
-        /// Its name, when the file has one. Text of the file: make control characters visible before showing it.
-        public var name: String?
-        /// What became of it.
-        public var outcome: Outcome
-    }
-
-    /// The accounts, in the order of the file.
-    public internal(set) var items: [Item] = []
-
-    /// How many are in the store now that came from the file: added, updated or there before.
-    public var count: Int { items.count { if case .left = $0.outcome { false } else { true } } }
-}
-
-extension AccountStore {
-    /// Takes the accounts of a file: all that fit, or none when anything fails.
-    ///
-    /// Whom an account belongs to is as the file says: it gives the account its names, and is not verified.
-    /// ``Account/claims``, which are validated, stay empty until the person signs in. Only a token answer with an ID token is
-    /// validated, as ``add(_:toType:)`` does. Importing a file again changes nothing; newer tokens in the store are kept.
-    ///
-    /// - Parameters:
-    ///   - file: the file.
-    ///   - type: the account type to take them for; nil: that which the file names, or that of the same client.
-    /// - Throws: ``AccountStoreError``; then the store is as it was.
-    public func importAccounts(_ file: AccountFile, toType type: String? = nil) async throws -> ImportReport {
-        try await failing("cannot import the accounts") {
-            if let type { _ = try self.type(type) }
+    func importAccounts(_ file: AccountFile, toType type: String? = nil) async throws -> ImportReport {
+        try await AccountStoreError.wrappingErrors("cannot import the accounts") {
+            if let type { _ = try context.type(type) }
             if let answer = file.entries.first?.answer {
                 return try await importAnswer(answer, file, type ?? settings.defaultType)
             }
@@ -63,7 +30,7 @@ extension AccountStore {
                 for name in Set(file.entries.compactMap { try? target($0, type).get().name }).sorted() {
                     locks.append(try await storage.lock("type:\(name)", timeout: .seconds(120)))
                     var accounts = AccountMatcher()
-                    try await eachRecord(ofType: name) { sealed in
+                    try await repository.reader.eachRecord(ofType: name) { sealed in
                         if let record = seal.open(sealed) { accounts.add(record) }
                     }
                     known[name] = accounts
@@ -90,11 +57,11 @@ extension AccountStore {
     }
 
     private func importAnswer(_ object: JSONObject, _ file: AccountFile, _ type: String) async throws -> ImportReport {
-        let before = Set(try await accounts(ofType: type).map(\.id))
+        let before = Set(try await activeAccounts.accounts(ofType: type).map(\.id))
         let response = HTTPResponse(
             status: 200, fields: ["Content-Type": "application/json"],
             body: Data(JSONValue.object(object).serialized()))
-        let account = try await add(try TokenResponse.read(response), toType: type)
+        let account = try await signIns.add(try TokenResponse.read(response), toType: type)
         let outcome: ImportReport.Outcome = before.contains(account.id) ? .updated(account) : .added(account)
         return ImportReport(items: [
             .init(place: file.entries.first?.place ?? "", name: account.userName, outcome: outcome)
@@ -109,7 +76,7 @@ extension AccountStore {
         let found: AccountType
         if let name = wanted ?? entry.type {
             guard let type = settings[name] else {
-                return refused("the settings have no account type \(name.debugDescription); name one with --type")
+                return refused("the settings have no account type \(name.debugDescription); choose an account type")
             }
             found = type
         } else if let client = entry.clientID {
@@ -148,7 +115,7 @@ extension AccountStore {
         let now = dependencies.now()
         let mark = ImportOrigin(key: entry.key, digest: entry.digest)
         let tokens = entry.tokens.dated(now)
-        if let id = accounts.account(of: entry, mark), let found = try await read(id) {
+        if let id = accounts.account(of: entry, mark), let found = try await repository.read(id) {
             let known = found.record
             if known.imported?.digest == mark.digest || known.tokens.holds(entry.tokens) {
                 return .unchanged(Account(record: known, position: found.position))
@@ -157,7 +124,7 @@ extension AccountStore {
             if entry.hasTime, known.tokens.received > tokens.received, known.signInNeeded == nil {
                 return .unchanged(Account(record: known, position: found.position))
             }
-            let saved = try await update(id, .profile) { record in
+            let saved = try await repository.update(id, .profile) { record in
                 record.tokens = tokens
                 record.signInNeeded = nil
                 // They were validated with other tokens, and nobody knows yet whose these are.
@@ -167,16 +134,16 @@ extension AccountStore {
                 record.signedIn = now
                 fill(&record, entry, mark, type)
             }
-            guard let saved else { throw unknown(id) }
-            undo.append { [self] in
-                _ = try await update(id, .profile) { if $0.tokens == tokens { $0 = known } }
+            guard let saved else { throw AccountStoreError.unknownAccount(id) }
+            undo.append {
+                _ = try await repository.update(id, .profile) { if $0.tokens == tokens { $0 = known } }
             }
-            unsaved[id] = nil
+            history.setPendingUpdate(nil, id)
             accounts.remove(known)
             accounts.add(saved.record)
             return .updated(Account(record: saved.record, position: saved.position))
         }
-        if deviceMode == .shared, let person = accounts.anybody {
+        if settings.deviceMode == .shared, let person = accounts.anybody {
             return .left(reason: "this is a shared device, and \(person) is signed in to \(type.name)")
         }
         var record = AccountRecord(
@@ -184,13 +151,13 @@ extension AccountStore {
             subject: nil, clientID: type.clientID,
             tokens: tokens, created: entry.created ?? now)
         fill(&record, entry, mark, type)
-        let account = try await insert(record)
-        undo.append { [self] in try await remove(account.id) }
+        let account = try await repository.insert(record)
+        undo.append { try await remover.remove(account.id) }
         accounts.add(record)
         return .added(account)
     }
 
-    private nonisolated func fill(
+    private func fill(
         _ record: inout AccountRecord, _ entry: AccountFile.Entry, _ mark: ImportOrigin, _ type: AccountType
     ) {
         record.imported = mark

@@ -3,7 +3,7 @@ import Platform
 import HTTPExchange
 import OAuth2Protocol
 
-extension AccountStore {
+extension SignInCoordinator {
     /// Sends the browser to the provider and waits until it comes back to a listener on this machine.
     func signInByBrowser(
         _ type: String, _ show: SignInMethod.Show?, _ options: SignInOptions
@@ -16,7 +16,9 @@ extension AccountStore {
                 hint: "set redirectUri to http://127.0.0.1/callback, and register it with the provider")
         }
         let result = Promise<Account>()
-        let receiver = RedirectReceiver(store: self, path: redirect.path.isEmpty ? "/" : redirect.path, result: result)
+        let receiver = RedirectReceiver(path: redirect.path.isEmpty ? "/" : redirect.path, result: result) {
+            try await self.handleRedirect($0)
+        }
         let listener: LoopbackListener
         do throws(LoopbackError) {
             let host = redirect.host.filter { $0 != "[" && $0 != "]" }
@@ -33,7 +35,7 @@ extension AccountStore {
             let prepared = try await prepareSignIn(to: type, options: options, redirectURI: address)
             defer { cancel(prepared) }
             outcome = .success(
-                try await wait(for: result, showing: prepared, by: show, options.timeout ?? Self.standardTimeout))
+                try await wait(for: result, showing: prepared, by: show, options.timeout ?? Self.defaultTimeout))
         } catch {
             outcome = .failure(AccountStoreError.wrapping(error, what: "cannot begin the sign-in"))
         }
@@ -42,7 +44,7 @@ extension AccountStore {
     }
 
     /// Shows the address and waits for the account, the deadline or the cancellation, whichever is first.
-    private nonisolated func wait(
+    private func wait(
         for result: Promise<Account>, showing prepared: PreparedSignIn, by show: SignInMethod.Show?,
         _ timeout: Duration
     ) async throws -> Account {

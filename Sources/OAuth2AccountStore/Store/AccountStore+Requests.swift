@@ -1,6 +1,6 @@
-import Platform
 import HTTPExchange
 import OAuth2Protocol
+import Platform
 
 extension AccountStore {
     /// A request in an account's name: with its access token, renewed when need be, as a Bearer token or with a DPoP proof.
@@ -21,7 +21,9 @@ extension AccountStore {
         rejected: Secret? = nil
     ) async throws -> HTTPRequest {
         guard let id else { return request }
-        return try await signed(request, id, SilentTokenParameters(scope: scopes, resource: resource), rejected).request
+        return try await signer.signed(
+            request, id, SilentTokenParameters(scope: scopes, resource: resource), rejected
+        ).request
     }
 
     /// Sends a request in an account's name.
@@ -48,49 +50,16 @@ extension AccountStore {
         try await transport(for: id, scopes: scopes, resource: resource).send(request)
     }
 
-    /// A request with its token, and what is needed to judge the answer.
-    struct Signed: Sendable {
-        let request: HTTPRequest
-        let token: AccessToken
-        let type: AccountType
+    /// A transport that sends in an account's name; nil: in nobody's, unsigned.
+    ///
+    /// - Parameters:
+    ///   - scopes: what the token must be good for; nil: whatever was granted.
+    ///   - resource: the service that the token is for (RFC 8707); nil: those of the settings.
+    public nonisolated func transport(
+        for id: Account.ID?, scopes: Scope? = nil, resource: String? = nil
+    ) -> AccountTransport {
+        AccountTransport(signer: signer, id: id, scopes: scopes, resource: resource)
     }
-
-    func signed(
-        _ request: HTTPRequest, _ id: Account.ID, _ wish: SilentTokenParameters, _ rejected: Secret?
-    ) async throws -> Signed {
-        try await failing("cannot sign the request") {
-            // Looked at before a token is got: what may not be sent needs none.
-            var found = loaded[id]?.record
-            if found == nil { found = try await read(id)?.record }
-            guard let before = found else { throw unknown(id) }
-            try self.type(of: before).checkTokenHost(of: request.url)
-            let token = try await accessToken(
-                for: id, scopes: wish.scope, resource: wish.resource, claims: wish.claims, rejected: rejected)
-            guard let record = loaded[id]?.record ?? found else { throw unknown(id) }
-            let type = try self.type(of: record)
-            guard token.type == "dpop" else {
-                let signed = try ResourceRequest.authorized(
-                    request, accessToken: token.secret, allowsLoopbackHTTP: true)
-                return Signed(request: signed, token: token, type: type)
-            }
-            let memory = providers.memory
-            guard let key = record.senderKey.flatMap(DPoPKey.key) else { throw Self.senderKeyMissing(id) }
-            let signed = try DPoP.signed(
-                request, key: key, accessToken: token.secret, nonce: memory.nonce(for: request.url),
-                now: dependencies.now().timeIntervalSince1970 + memory.offset(of: request.url),
-                allowsLoopbackHTTP: true, random: dependencies.random)
-            return Signed(request: signed, token: token, type: type)
-        }
-    }
-
-    static func senderKeyMissing(_ id: Account.ID) -> AccountStoreError {
-        AccountStoreError(
-            .damagedRecord, what: "cannot use account \(id)", reason: "the key that its tokens are bound to is missing",
-            remedy: .signInAgain)
-    }
-
-    /// Whether a token of the account can be renewed, as far as it is known in memory.
-    func canRefresh(_ id: Account.ID) -> Bool { loaded[id]?.record.canRefresh ?? true }
 }
 
 extension Account {
@@ -113,5 +82,12 @@ extension Account {
         _ request: HTTPRequest, in store: AccountStore, scopes: Scope? = nil, resource: String? = nil
     ) async throws -> HTTPRequest {
         try await store.sign(request, for: id, scopes: scopes, resource: resource)
+    }
+}
+
+extension Account {
+    /// A transport that sends in this account's name. The same as ``AccountStore/transport(for:scopes:resource:)``.
+    public func transport(in store: AccountStore, scopes: Scope? = nil, resource: String? = nil) -> AccountTransport {
+        store.transport(for: id, scopes: scopes, resource: resource)
     }
 }

@@ -1,7 +1,7 @@
 import Platform
 import OAuth2Protocol
 
-extension AccountStore {
+extension SignInCoordinator {
     /// Signs a person, or the client itself, in and gives the account.
     ///
     /// With the browser, it is sent to the provider and comes back to a listener on this machine: on the port of the type's
@@ -11,7 +11,7 @@ extension AccountStore {
     ///
     /// - Throws: ``AccountStoreError``: `denied`, `timedOut`, `settings` and what the provider or the network bring.
     ///   `CancellationError` when the task is cancelled.
-    public func signIn(
+    func signIn(
         to type: String, by method: SignInMethod = .browser, options: SignInOptions = .init()
     ) async throws -> Account {
         switch method.kind {
@@ -48,7 +48,7 @@ extension AccountStore {
         _ type: String, _ options: SignInOptions, _ body: (ProviderClient) async throws -> Account
     ) async throws -> Account {
         do {
-            let connection = try await connection(to: self.type(type, policy: options.policy))
+            let connection = try await client(of: context.type(type, policy: options.policy))
             // Nobody is to sign in for nothing.
             try await storage.checkWritable()
             return try await body(connection)
@@ -56,7 +56,7 @@ extension AccountStore {
             throw error.error
         } catch {
             let failure = AccountStoreError.wrapping(error, what: "cannot sign in")
-            if !(failure is CancellationError) { tell(.signInFailed(type: type, failure)) }
+            if !(failure is CancellationError) { publisher.publish(.signInFailed(type: type, failure)) }
             throw failure
         }
     }
@@ -67,25 +67,27 @@ extension AccountStore {
     ) async throws -> Account {
         let key = try connection.newSenderKey()
         let type = connection.type
-        let answer = try await connection.tokens(
+        let response = try await connection.tokens(
             for: grant, parameters: type.signInParameters.merging(wishes.directParameters) { $1 },
             resources: type.resources, authorizationDetails: true, boundTo: key)
         // Whether an ID token comes with these grants is the provider's choice; one that comes is checked.
-        return try await keep(direct: answer, wishes, connection, key)
+        return try await save(direct: response, wishes, connection, key)
     }
 
     /// Saves the account of an answer for which no browser was asked.
-    func keep(
-        direct answer: ProviderClient.Answer, _ wishes: AuthorizationParameters, consented: Scope? = nil,
+    func save(
+        direct response: TokenResponse, _ wishes: AuthorizationParameters, consented: Scope? = nil,
         _ connection: ProviderClient, _ key: SigningKey?
     ) async throws -> Account {
-        let identity = try await identity(answer, connection) { validation in
+        let received = dependencies.now()
+        let identity = try await registrar.verifier.identity(response, connection) { validation in
             validation.allowsUnaskedNonce = true
             validation.maximumAge = wishes.request.maximumAge
             validation.requiredContextClasses = wishes.requiredContextClasses
         }
-        return try await keep(
-            answer, asked: wishes.scope, consented: consented, identity, connection, senderKey: key)
+        return try await registrar.save(
+            response, received: received, asked: wishes.scope, consented: consented, identity, connection,
+            senderKey: key)
     }
 
     /// The scope tokens that concern a person: a client has neither name nor refresh token.
@@ -95,36 +97,21 @@ extension AccountStore {
 
     private func signInClient(_ connection: ProviderClient, _ options: SignInOptions) async throws -> Account {
         let wishes = try AuthorizationParameters(options, connection.type)
-        let renewal = AccountRecord.Renewal(
+        let renewal = AccountRecord.ServiceGrant(
             scope: options.scope ?? Scope(wishes.scope.tokens.filter { !Self.personalScope.contains($0) }),
             parameters: options.parameters)
         let key = try connection.newSenderKey()
-        let answer = try await clientTokens(connection, renewal, boundTo: key)
-        return try await keep(
-            answer, asked: renewal.scope, Identity(), connection, senderKey: key, renewal: renewal)
-    }
-
-    /// Tokens for the client itself, at the sign-in and whenever the last ones are used up.
-    func clientTokens(
-        _ connection: ProviderClient, _ renewal: AccountRecord.Renewal, resources: [String]? = nil,
-        boundTo key: SigningKey?
-    ) async throws -> ProviderClient.Answer {
-        let type = connection.type
-        var answer = try await connection.tokens(
-            for: .clientCredentials(scope: renewal.scope),
-            parameters: type.tokenParameters.merging(renewal.parameters) { $1 }, resources: resources ?? type.resources,
-            authorizationDetails: true, boundTo: key)
-        // Section 4.4.3: there should be none; one that comes would be one more secret to keep, for nothing.
-        answer.response.refreshToken = nil
-        answer.response.idToken = nil
-        return answer
+        let response = try await connection.clientTokens(renewal, boundTo: key)
+        return try await registrar.save(
+            response, received: dependencies.now(), asked: renewal.scope, Identity(), connection, senderKey: key,
+            renewal: renewal)
     }
 
     /// Whether the provider of a type offers signing in on another device. Asks it, unless that was done a while ago.
     ///
     /// - Throws: ``AccountStoreError``
-    public func offersDeviceSignIn(type: String) async throws -> Bool {
-        try await failing("cannot find the provider's endpoints") {
+    func offersDeviceSignIn(type: String) async throws -> Bool {
+        try await AccountStoreError.wrappingErrors("cannot find the provider's endpoints") {
             try await providers.server(for: self.type(type)).deviceAuthorizationEndpoint != nil
         }
     }

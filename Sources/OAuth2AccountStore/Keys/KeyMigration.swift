@@ -12,41 +12,8 @@ public struct KeyMigration: Sendable, Equatable {
     public var leftovers: [String]
 }
 
-extension AccountStore {
-    /// Moves the key of a store to another place. Stores that are open go on: they have the key.
-    ///
-    /// The key is copied, read back and compared; then the storage remembers the new place, in one durable step; then the copy at
-    /// the old place is removed. Interrupted anywhere, the store opens: the place that it remembers has the key. A copy that is left
-    /// over is remembered too, and removed by the next move or opening. Two moves wait for each other. A store that has no key yet
-    /// gets one, in the new place.
-    ///
-    /// - Parameters:
-    ///   - places: leads to the place in use and to the new one. Its choice does not count.
-    /// - Throws: ``AccountStoreError``; the key is then where it was.
-    public static func moveKey(
-        to choice: KeyCustodyChoice, storage: any AccountStorage, places: KeyLocations
-    ) async throws -> KeyMigration {
-        do {
-            return try await KeyMigration.run(to: choice, storage, places)
-        } catch {
-            throw AccountStoreError.wrapping(error, what: "cannot move the key")
-        }
-    }
-
-    /// The word for the place of a storage's key: "key-file", "secret-service".
-    ///
-    /// - Throws: ``AccountStoreError``
-    public static func keyCustody(of storage: any AccountStorage) async throws -> KeyCustodyChoice {
-        do {
-            return try await KeyLocationRecord.read(storage)?.current ?? .keyFile
-        } catch {
-            throw AccountStoreError.wrapping(error, what: "cannot read where the key is")
-        }
-    }
-}
-
 extension KeyMigration {
-    fileprivate static func run(
+    static func run(
         to choice: KeyCustodyChoice, _ storage: any AccountStorage, _ places: KeyLocations
     ) async throws -> KeyMigration {
         let lock = try await storage.lock(KeyLoader.lockName, timeout: KeyLoader.lockTimeout)

@@ -1,7 +1,7 @@
 import Platform
 import OAuth2Protocol
 
-extension AccountStore {
+extension SignInCoordinator {
     /// Signs in with what the person copies from a browser anywhere.
     func signInByPaste(
         _ type: String, _ read: @Sendable (URL) async throws -> String, _ options: SignInOptions
@@ -45,7 +45,7 @@ extension AccountStore {
             return try await finish(sign, Secret(code))
         } catch {
             let failure = AccountStoreError.wrapping(error, what: "cannot sign in")
-            if let type = sign?.connection.type.name { tell(.signInFailed(type: type, failure)) }
+            if let type = sign?.connection.type.name { publisher.publish(.signInFailed(type: type, failure)) }
             throw failure
         }
     }

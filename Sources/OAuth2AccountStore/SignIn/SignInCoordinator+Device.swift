@@ -3,7 +3,7 @@ import HTTPExchange
 import OAuth2Protocol
 import StrictJSON
 
-extension AccountStore {
+extension SignInCoordinator {
     /// Signs in on another device: shows the person a code, and asks the provider until it is entered (RFC 8628).
     func signInByDevice(
         _ connection: ProviderClient, _ show: @Sendable (DeviceCodePrompt) async throws -> Void,
@@ -32,8 +32,8 @@ extension AccountStore {
         } catch {
             throw CallbackError(error: error)
         }
-        let answer = try await deviceSignIn.tokens()
-        return try await keep(direct: answer, wishes, consented: wishes.consent, connection, key)
+        let response = try await deviceSignIn.tokens()
+        return try await save(direct: response, wishes, consented: wishes.consent, connection, key)
     }
 }
 
@@ -47,7 +47,7 @@ private struct DeviceSignIn {
     let deadline: Double?
 
     /// Asks until the provider has decided.
-    func tokens() async throws -> ProviderClient.Answer {
+    func tokens() async throws -> TokenResponse {
         let dependencies = connection.dependencies
         var polling = DevicePolling(
             authorization, now: dependencies.uptime(), expecting: expectation, tolerance: connection.type.tolerance)
@@ -59,13 +59,13 @@ private struct DeviceSignIn {
             case .poll(let time): try await wait(until: time)
             case .pollWithNonce: break  // The nonce is remembered, and goes into the next proof.
             case .tokens(let response):
-                return ProviderClient.Answer(response: response, received: dependencies.now())
+                return response
             case .denied:
                 throw AccountStoreError(
                     .denied, what: "cannot sign in", reason: "the sign-in was refused on the other device",
                     remedy: .nothing, provider: ProviderError(code: .accessDenied))
             case .expired: throw trouble ?? timedOut("the code has expired", "begin again for a new code")
-            case .failed(let error): throw connection.hiding(error, .deviceCode(authorization.deviceCode))
+            case .failed(let error): throw connection.redacting(error, .deviceCode(authorization.deviceCode))
             }
             let event: DevicePolling.Event
             (event, trouble) = try await poll()

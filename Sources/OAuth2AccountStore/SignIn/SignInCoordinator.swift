@@ -1,14 +1,30 @@
-import Platform
 import HTTPExchange
 import JOSE
 import OAuth2Protocol
+import Platform
+import ProviderSettings
 import StrictJSON
+import Synchronization
 
-extension AccountStore {
+/// Runs sign-ins of every kind, and holds those that wait for a redirect. A redirect arrives on any thread and must find its sign-in
+/// without an await: hence a class with a lock.
+final class SignInCoordinator: StoreCollaborator {
+    let context: StoreContext
+    let registrar: AccountRegistrar
+    let publisher: ChangePublisher
+    /// The sign-ins that wait for a redirect, by their state.
+    let pending = Mutex<[String: PendingSignIn]>([:])
+
+    init(registrar: AccountRegistrar, publisher: ChangePublisher) {
+        context = registrar.context
+        self.registrar = registrar
+        self.publisher = publisher
+    }
+
     /// The most sign-ins that wait at a time; the oldest gives way.
     private static let maximumPending = 100
     /// How long the person has with the browser, unless told.
-    static let standardTimeout = Duration.seconds(300)
+    static let defaultTimeout = Duration.seconds(300)
 
     /// Prepares a sign-in: send the person to the address, and give the redirect to ``handleRedirect(_:)``. No user interface
     /// takes part. Many sign-ins may wait at a time, of one type too.
@@ -18,15 +34,15 @@ extension AccountStore {
     ///   - options: what to ask for, and how.
     ///   - redirectURI: where the redirect arrives, when it differs from the type's in its port.
     /// - Throws: ``AccountStoreError``
-    public func prepareSignIn(
+    func prepareSignIn(
         to type: String, options: SignInOptions = .init(), redirectURI: RedirectURI? = nil
     ) async throws -> PreparedSignIn {
-        try await failing("cannot begin the sign-in") {
-            let connection = try await connection(to: self.type(type, policy: options.policy))
+        try await AccountStoreError.wrappingErrors("cannot begin the sign-in") {
+            let connection = try await client(of: context.type(type, policy: options.policy))
             // Nobody is to sign in for nothing.
             try await storage.checkWritable()
             var wishes = try AuthorizationParameters(options, connection.type)
-            try await expectSignedInPerson(in: &wishes, connection.type)
+            try await registrar.expectSignedInPerson(in: &wishes, connection.type)
             let senderKey = try connection.newSenderKey()
             // The code too is bound to the key (RFC 9449 section 10).
             wishes.request.dpopKeyThumbprint = senderKey?.key.thumbprint()
@@ -36,7 +52,7 @@ extension AccountStore {
             let sign = PendingSignIn(
                 connection: connection, authorization: authorization.pending, senderKey: senderKey,
                 contextClasses: wishes.requiredContextClasses, scope: wishes.scope,
-                expires: now.addingTimeInterval((options.timeout ?? Self.standardTimeout) / .seconds(1)))
+                expires: now.addingTimeInterval((options.timeout ?? Self.defaultTimeout) / .seconds(1)))
             pending.withLock { pending in
                 pending = pending.filter { $0.value.expires > now }
                 if pending.count >= Self.maximumPending,
@@ -53,12 +69,12 @@ extension AccountStore {
     }
 
     /// Forgets a prepared sign-in. Its redirect is refused from now on.
-    public nonisolated func cancel(_ signIn: PreparedSignIn) {
+    func cancel(_ signIn: PreparedSignIn) {
         pending.withLock { _ = $0.removeValue(forKey: signIn.id) }
     }
 
     /// Whether an address is the redirect of a sign-in that waits. Quick, and takes nothing.
-    public nonisolated func isRedirect(_ url: URL) -> Bool {
+    func isRedirect(_ url: URL) -> Bool {
         let text = url.absoluteString
         return pending.withLock { $0.values.contains { $0.authorization.redirectURI.matches(text) } }
     }
@@ -67,7 +83,7 @@ extension AccountStore {
     /// account. The same person signing in again updates their account in its place.
     ///
     /// - Throws: ``AccountStoreError``. After `redirectRefused` the sign-in goes on waiting; after anything else it is over.
-    public func handleRedirect(_ url: URL) async throws -> Account {
+    func handleRedirect(_ url: URL) async throws -> Account {
         try await handleRedirect(url.absoluteString)
     }
 
@@ -80,14 +96,14 @@ extension AccountStore {
             return try await finish(sign, try answer.get())
         } catch {
             let failure = AccountStoreError.wrapping(error, what: "cannot sign in")
-            if let typeName { tell(.signInFailed(type: typeName, failure)) }
+            if let typeName { publisher.publish(.signInFailed(type: typeName, failure)) }
             throw failure
         }
     }
 
     /// Takes the sign-in out of those that wait, if the redirect is its answer: the code, or the provider's refusal. A redirect
     /// that is not its answer leaves it waiting.
-    private nonisolated func take(_ address: String) throws -> (PendingSignIn, Result<Secret, OAuth2Error>) {
+    private func take(_ address: String) throws -> (PendingSignIn, Result<Secret, OAuth2Error>) {
         let response = try AuthorizationResponse(redirect: address)
         let now = dependencies.now()
         return try pending.withLock { pending in
@@ -117,33 +133,36 @@ extension AccountStore {
     func finish(_ sign: PendingSignIn, _ code: Secret) async throws -> Account {
         let connection = sign.connection, type = connection.type
         let consented = sign.authorization.scope
-        var answer = try await connection.tokens(
+        var response = try await connection.tokens(
             for: .authorizationCode(code, sign.authorization), parameters: type.signInParameters,
             resources: type.resources, idToken: consented.contains("openid"), boundTo: sign.senderKey)
-        answer.response = try await connection.longLived(answer.response)
-        let identity = try await identity(answer, connection) { validation in
+        let received = dependencies.now()
+        response = try await connection.longLived(response)
+        let identity = try await registrar.verifier.identity(response, connection) { validation in
             validation.nonce = sign.authorization.nonce
             validation.code = code
             validation.maximumAge = sign.authorization.maximumAge
             validation.requiredContextClasses = sign.contextClasses
         }
-        return try await keep(
-            answer, asked: sign.scope, consented: consented, identity, connection, senderKey: sign.senderKey)
+        return try await registrar.save(
+            response, received: received, asked: sign.scope, consented: consented, identity, connection,
+            senderKey: sign.senderKey)
     }
 
     /// Adds an account from a token answer that one already has, as the token endpoint gave it.
     ///
     /// - Throws: ``AccountStoreError``, also when there is an ID token that is not this provider's for this client.
-    public func add(_ answer: TokenResponse, toType type: String) async throws -> Account {
-        try await failing("cannot add the account") {
-            let connection = try await connection(to: self.type(type))
-            let answer = ProviderClient.Answer(response: answer, received: dependencies.now())
-            let identity = try await identity(answer, connection) { validation in
+    func add(_ response: TokenResponse, toType type: String) async throws -> Account {
+        try await AccountStoreError.wrappingErrors("cannot add the account") {
+            let connection = try await client(of: self.type(type))
+            let received = dependencies.now()
+            let identity = try await registrar.verifier.identity(response, connection) { validation in
                 validation.allowsUnaskedNonce = true
                 // It may be old: it only says who it is, and the provider's answers decide about the rest.
                 validation.clockSkew = .greatestFiniteMagnitude
             }
-            return try await keep(answer, asked: answer.response.scope ?? connection.type.scope, identity, connection)
+            return try await registrar.save(
+                response, received: received, asked: response.scope ?? connection.type.scope, identity, connection)
         }
     }
 }

@@ -1,0 +1,28 @@
+import OAuth2Protocol
+import StrictJSON
+
+/// Who signed in, as far as it is known.
+struct Identity {
+    var issuer: String?
+    var subject: String?
+    var claims: JSONObject?
+
+    init(claims: JSONObject? = nil) { self.claims = claims }
+
+    init(_ token: IDToken) {
+        issuer = token.issuer
+        subject = token.subject
+        claims = token.claims
+    }
+
+    func text(_ names: String...) -> String? {
+        for name in names {
+            if let text = claims?[name]?.string, !text.isEmpty { return text }
+        }
+        return nil
+    }
+
+    /// The name that the person signs in with: Entra's, then the standard claims.
+    var userName: String? { text("preferred_username", "email", "upn") }
+    var displayName: String? { text("name") }
+}

@@ -1,0 +1,92 @@
+import Platform
+import SealedStorage
+import Synchronization
+
+/// An account's record as it was last read or saved.
+struct CachedRecord: Sendable {
+    var record: AccountRecord
+    var revision: Int64
+    var position: Int64
+
+    var account: Account { Account(record: record, position: position) }
+}
+
+/// The most recently used records, so that a fresh token needs no disk.
+final class RecordCache: Sendable {
+    private static let capacity = 1_000
+    private let records = Mutex(LRUCache<Account.ID, CachedRecord>(capacity: capacity))
+
+    subscript(id: Account.ID) -> CachedRecord? { records.withLock { $0[id] } }
+
+    var count: Int { records.withLock { $0.count } }
+
+    /// Stores a record, unless the cache has a newer revision: a late reader never restores an older record.
+    func remember(_ new: CachedRecord) {
+        records.withLock { records in
+            if let cached = records[new.record.id], cached.revision > new.revision { return }
+            records[new.record.id] = new
+        }
+    }
+
+    func remove(_ id: Account.ID) { records.withLock { $0[id] = nil } }
+
+    func removeAll() { records.withLock { $0.removeAll() } }
+}
+
+/// Reads and opens the records of a storage.
+struct AccountReader: Sendable {
+    let storage: any AccountStorage
+    let seal: RecordSeal
+    let cache: RecordCache
+
+    /// Reads a record and caches it; `nil` if there is none.
+    ///
+    /// - Throws: ``AccountStoreError`` if the record is damaged; `StorageError`.
+    func read(_ id: Account.ID) async throws -> CachedRecord? {
+        guard let sealed = try await storage.record(id.rawValue) else {
+            cache.remove(id)
+            return nil
+        }
+        guard let record = seal.open(sealed) else {
+            throw AccountStoreError(
+                .damagedRecord, what: "cannot read account \(id)",
+                reason: "its record is damaged or sealed with another key",
+                remedy: .signInAgain,
+                hint: "the record is left as it is; sign in again to make a new one")
+        }
+        let read = CachedRecord(record: record, revision: sealed.revision, position: sealed.position)
+        cache.remember(read)
+        return read
+    }
+
+    /// Passes each sealed record to `body`, in order. Only a page of them is in memory at a time.
+    func eachRecord(ofType type: String?, _ body: (SealedRecord) throws -> Void) async throws {
+        var last: Int64 = 0
+        while true {
+            try Task.checkCancellation()
+            let page = try await storage.records(ofType: type, after: last, limit: RecordPage.size)
+            guard let end = page.last?.position else { return }
+            last = try RecordPage.next(after: last, end, place: storage.place)
+            for record in page { try body(record) }
+        }
+    }
+
+    /// Returns a page of accounts and the position of its last record, or `nil` at the end. Damaged records are skipped.
+    func page(ofType type: String?, after position: Int64) async throws -> (accounts: [Account], end: Int64?) {
+        let page = try await storage.records(ofType: type, after: position, limit: RecordPage.size)
+        guard let end = page.last?.position else { return ([], nil) }
+        let accounts = page.compactMap { sealed in
+            seal.open(sealed).map { Account(record: $0, position: sealed.position) }
+        }
+        return (accounts, try RecordPage.next(after: position, end, place: storage.place))
+    }
+
+    /// Returns the records that do not open.
+    func damagedRecords() async throws -> [(id: Account.ID, type: String)] {
+        var damaged: [(id: Account.ID, type: String)] = []
+        try await eachRecord(ofType: nil) { sealed in
+            if seal.open(sealed) == nil { damaged.append((Account.ID(rawValue: sealed.id), sealed.type)) }
+        }
+        return damaged
+    }
+}

@@ -1,0 +1,69 @@
+import Platform
+import SealedStorage
+
+/// The active account of each type, and the one that was active before it.
+struct ActiveAccounts: Sendable {
+    let repository: AccountRepository
+    private var storage: any AccountStorage { repository.storage }
+
+    /// Returns all accounts, or those of one type, in a stable order. Damaged records are skipped.
+    func accounts(ofType type: String?) async throws -> [Account] {
+        var accounts: [Account] = []
+        try await repository.reader.eachRecord(ofType: type) { sealed in
+            if let record = repository.seal.open(sealed) {
+                accounts.append(Account(record: record, position: sealed.position))
+            }
+        }
+        return accounts
+    }
+
+    func current(ofType type: String) async throws -> Account? {
+        if let account = try await account(named: Self.current(type), ofType: type) { return account }
+        guard let last = try await storage.lastRecord(ofType: type) else { return nil }
+        if let record = repository.seal.open(last) { return Account(record: record, position: last.position) }
+        // The newest one is damaged: return the newest of the others.
+        return try await accounts(ofType: type).last
+    }
+
+    func previous(ofType type: String) async throws -> Account? {
+        guard let account = try await account(named: Self.previous(type), ofType: type) else { return nil }
+        // After the removal of its successor it can be the current one again.
+        return try await isCurrent(account) ? nil : account
+    }
+
+    /// Returns whether an account is its type's current one. If the record of the current one is damaged, none is.
+    func isCurrent(_ account: Account) async throws -> Bool {
+        do {
+            return try await current(ofType: account.type)?.id == account.id
+        } catch let error as AccountStoreError where error.kind == .damagedRecord {
+            return false
+        }
+    }
+
+    func setCurrent(_ account: Account) async throws {
+        let lock = try await storage.lock("type:\(account.type)", timeout: .seconds(120))
+        defer { lock.release() }
+        try await setCurrentLocked(account)
+    }
+
+    /// The same for a caller that holds the type's lock.
+    func setCurrentLocked(_ account: Account) async throws {
+        let name = Self.current(account.type)
+        let id = Array(account.id.rawValue.utf8)
+        let former = try await storage.value(name)
+        guard former != id else { return }
+        // Save "previous" first, so that a crash between the two writes keeps the current account.
+        if let former { try await storage.setValue(former, for: Self.previous(account.type)) }
+        try await storage.setValue(id, for: name)
+    }
+
+    private func account(named name: String, ofType type: String) async throws -> Account? {
+        guard let bytes = try await storage.value(name), let id = String(validating: bytes, as: UTF8.self),
+            let account = try await repository.read(Account.ID(rawValue: id))?.account, account.type == type
+        else { return nil }
+        return account
+    }
+
+    private static func current(_ type: String) -> String { "current:\(type)" }
+    private static func previous(_ type: String) -> String { "previous:\(type)" }
+}

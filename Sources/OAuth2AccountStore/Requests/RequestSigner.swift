@@ -1,0 +1,48 @@
+import HTTPExchange
+import OAuth2Protocol
+import Platform
+import ProviderSettings
+
+/// A request with its token, and what is needed to judge the response.
+struct SignedRequest: Sendable {
+    let request: HTTPRequest
+    let token: AccessToken
+    let type: AccountType
+}
+
+/// Adds an account's access token, and its DPoP proof, to requests.
+struct RequestSigner: StoreCollaborator {
+    let context: StoreContext
+    let broker: TokenBroker
+
+    func signed(
+        _ request: HTTPRequest, _ id: Account.ID, _ parameters: SilentTokenParameters, _ rejected: Secret?
+    ) async throws -> SignedRequest {
+        try await AccountStoreError.wrappingErrors("cannot sign the request") {
+            // Looked at before a token is got: what may not be sent needs none.
+            var found = repository.cache[id]?.record
+            if found == nil { found = try await repository.read(id)?.record }
+            guard let before = found else { throw AccountStoreError.unknownAccount(id) }
+            try self.type(of: before).checkTokenHost(of: request.url)
+            let token = try await broker.accessToken(
+                for: id, parameters, FreshnessRequirement(validity: nil, rejected: rejected))
+            guard let record = repository.cache[id]?.record ?? found else { throw AccountStoreError.unknownAccount(id) }
+            let type = try self.type(of: record)
+            guard token.type == "dpop" else {
+                let signed = try ResourceRequest.authorized(
+                    request, accessToken: token.secret, allowsLoopbackHTTP: true)
+                return SignedRequest(request: signed, token: token, type: type)
+            }
+            let hints = providers.hints
+            guard let key = record.senderKey.flatMap(DPoPKey.key) else { throw AccountStoreError.dpopKeyMissing(id) }
+            let signed = try DPoP.signed(
+                request, key: key, accessToken: token.secret, nonce: hints.nonce(for: request.url),
+                now: dependencies.now().timeIntervalSince1970 + hints.offset(of: request.url),
+                allowsLoopbackHTTP: true, random: dependencies.random)
+            return SignedRequest(request: signed, token: token, type: type)
+        }
+    }
+
+    /// Returns whether a token of the account can be refreshed, as far as it is known in memory.
+    func canRefresh(_ id: Account.ID) -> Bool { repository.cache[id]?.record.canRefresh ?? true }
+}

@@ -1,0 +1,63 @@
+import OAuth2Protocol
+import Platform
+
+/// Removes accounts, with or without a sign-out at the provider.
+struct AccountRemover: StoreCollaborator {
+    let context: StoreContext
+    let history: TokenHistory
+    let revoker: TokenRevoker
+
+    /// Removes an account from the storage. Does nothing if there is none.
+    func remove(_ id: Account.ID) async throws {
+        try await AccountStoreError.wrappingErrors("cannot remove the account") {
+            let isRemoved = try await repository.remove(id)
+            history.setPendingUpdate(nil, id)
+            if isRemoved { try? await storage.setValue(nil, for: RefreshJournal.name(id)) }
+        }
+    }
+
+    /// Removes an account, revokes its tokens and ends the browser session.
+    func signOut(_ id: Account.ID, revoking: Bool, endingBrowserSession: Bool?) async throws -> SignOutReport {
+        guard
+            let read = try await AccountStoreError.wrappingErrors("cannot sign out", { try await repository.read(id) })
+        else { throw AccountStoreError.unknownAccount(id) }
+        let record = read.record
+        // Newer tokens that could not be saved are the ones that the provider has to forget.
+        let tokens = history.pendingUpdate(id)?.tokens ?? record.tokens
+        try await remove(id)
+        let account = Account(record: record, position: read.position)
+        // The client's own account has no session in any browser.
+        let ends = endingBrowserSession ?? (revoking && settings.deviceMode == .shared && record.renewal == nil)
+        guard revoking || ends else {
+            return SignOutReport(
+                account: account, revocation: .skipped, browserSession: .skipped, endSessionURL: nil)
+        }
+        do {
+            let type = try type(of: record)
+            let connection = try await client(of: type)
+            // Its tokens are told to no other provider, though one has the type's name now.
+            try RefreshTokenBinding.check(record, type, connection.server)
+            let url = EndSessionRequest.url(
+                server: connection.server, client: connection.client, idToken: tokens.idToken)
+            return SignOutReport(
+                account: account,
+                revocation: revoking ? await revoker.revoke(tokens, and: record.further ?? [], connection) : .skipped,
+                browserSession: ends ? await endSession(url) : .skipped, endSessionURL: url)
+        } catch {
+            let failed = SignOutReport.Part.failed(AccountStoreError.reason(of: error))
+            return SignOutReport(
+                account: account, revocation: revoking ? failed : .skipped, browserSession: ends ? failed : .skipped,
+                endSessionURL: nil)
+        }
+    }
+
+    private func endSession(_ url: URL?) async -> SignOutReport.Part {
+        guard let url else { return .notOffered }
+        do {
+            try await dependencies.openBrowser(url)
+            return .succeeded
+        } catch {
+            return .failed(AccountStoreError.reason(of: error))
+        }
+    }
+}

@@ -1,0 +1,97 @@
+import HTTPExchange
+import JOSE
+import OAuth2Protocol
+import Platform
+import ProviderSettings
+import StrictJSON
+
+/// Finds out who signed in: from the ID token, from the token response and from userinfo.
+struct IdentityVerifier: StoreCollaborator {
+    let context: StoreContext
+
+    /// Who signed in, by the ID token of an answer; nobody known when there is none.
+    ///
+    /// - Parameter checks: what else the ID token is held to.
+    func identity(
+        _ response: TokenResponse, _ connection: ProviderClient,
+        checks: (inout IDTokenValidation) -> Void = { _ in }
+    ) async throws -> Identity {
+        guard let idToken = response.idToken else { return Identity() }
+        var validation = connection.idTokenValidation()
+        validation.accessToken = response.accessToken
+        checks(&validation)
+        return Identity(try await validate(idToken, validation, connection))
+    }
+
+    private func validate(
+        _ idToken: Secret, _ validation: IDTokenValidation, _ connection: ProviderClient
+    ) async throws -> IDToken {
+        let secret = try connection.verifyingSecret()
+        do throws(IDTokenError) {
+            let keys: JWKSet
+            do {
+                keys = try await self.keys(for: idToken, secret, connection)
+            } catch {
+                // Of two failures the one about the token is told; without keys there is only this one.
+                guard (try? JWT(parsing: idToken.value)) != nil else { throw .malformed }
+                throw .keyNotFound
+            }
+            return try validation.validateByEitherClock(idToken, keys: keys, clientSecret: secret, connection)
+        } catch {
+            guard error.suggestsNewKeys else { throw error }
+            // The provider may have new keys (OpenID Connect Core 1.0 section 10.1.1).
+            let keys = try await self.keys(for: idToken, secret, connection, afterUnknownKey: true)
+            return try validation.validateByEitherClock(idToken, keys: keys, clientSecret: secret, connection)
+        }
+    }
+
+    /// The keys that a JWT may be signed with: the provider's, or none when it is the client's own secret.
+    private func keys(
+        for token: Secret, _ secret: Secret?, _ connection: ProviderClient, afterUnknownKey: Bool = false
+    ) async throws -> JWKSet {
+        if secret != nil, (try? JWT(parsing: token.value))?.algorithm?.isSymmetric == true { return JWKSet() }
+        return try await providers.keys(
+            of: connection.server, type: connection.type, afterUnknownKey: afterUnknownKey)
+    }
+
+    /// Asks the provider for the names that the ID token does not have. Without them the sign-in is as good.
+    func complete(
+        _ identity: inout Identity, _ response: TokenResponse, _ connection: ProviderClient,
+        _ senderKey: SigningKey?
+    ) async {
+        if identity.subject == nil, let claims = IdentityMapping.claims(response, type: connection.type) {
+            identity.subject = claims.text("sub")
+            identity.claims = claims
+        }
+        guard let request = UserInfo.request(server: connection.server, accessToken: response.accessToken),
+            let userInfo = try? await connection.resource(request, response.accessToken, boundTo: senderKey),
+            let claims = try? await self.userInfo(userInfo, identity.subject, connection)
+        else { return }
+        if identity.subject == nil { identity.subject = claims["sub"]?.string }
+        var merged = identity.claims ?? JSONObject()
+        for member in claims.members where merged[member.name]?.isNull ?? true { merged[member.name] = member.value }
+        identity.claims = merged
+    }
+
+    /// The claims of a userinfo answer, plain or signed. Where the client registered for signed ones, no other is believed.
+    private func userInfo(
+        _ response: HTTPResponse, _ subject: String?, _ connection: ProviderClient
+    ) async throws -> JSONObject {
+        let registered = connection.type.userinfoSigningAlgorithm
+        let contentType = response.fields["Content-Type"]?.lowercased() ?? ""
+        guard registered != nil || contentType.hasPrefix("application/jwt") else {
+            return try IdentityMapping.claims(response, subject: subject, type: connection.type)
+        }
+        guard let subject else {
+            throw OAuth2Error.invalidResponse(
+                member: "sub", reason: "the userinfo answer is signed, and there is no ID token to compare it with")
+        }
+        var validation = connection.idTokenValidation()
+        if let registered { validation.algorithms = [registered] }
+        let secret = try connection.verifyingSecret()
+        let token = Secret(String(decoding: response.body.prefix(JWT.maximumByteCount), as: UTF8.self))
+        let keys = try await keys(for: token, secret, connection)
+        return try UserInfo.readSigned(
+            response, subject: subject, validation: validation, keys: keys, clientSecret: secret)
+    }
+}

@@ -1,0 +1,42 @@
+import OAuth2Protocol
+import Platform
+
+/// The outcome of a refresh, shared by all waiting callers.
+enum RefreshOutcome: Sendable {
+    /// Tokens that the provider has just issued. Another refresh returns no better ones.
+    case refreshed(TokenSet)
+    /// Tokens that were in the storage.
+    case found(TokenSet)
+    /// No new tokens because of a transient error. These have not expired yet.
+    case kept(TokenSet, because: any Error)
+
+    static let failure = "cannot get a fresh access token"
+}
+
+/// What a caller requires of a token.
+struct FreshnessRequirement: Sendable {
+    /// The minimum validity in seconds.
+    let validity: Double?
+    /// A token that a resource rejected.
+    let rejected: Secret?
+    /// Whether this is an early refresh, which no caller waits for.
+    var isEarly = false
+
+    /// - Parameter renewable: whether the token can be refreshed; `nil`: if it has a refresh token.
+    func accepts(_ tokens: TokenSet, at now: Date, renewable: Bool? = nil) -> Bool {
+        tokens.accessToken != rejected && tokens.isFresh(at: now, for: validity, renewable: renewable)
+            && !(isEarly && tokens.isDueEarly(at: now))
+    }
+
+    /// Returns whether a token is acceptable although its refresh failed.
+    func acceptsAfterFailure(_ tokens: TokenSet, at now: Date) -> Bool {
+        tokens.accessToken != rejected && validity == nil && tokens.isFresh(at: now, for: 0)
+    }
+}
+
+extension AccessToken {
+    init(_ tokens: TokenSet) {
+        self.init(
+            secret: tokens.accessToken, expiry: tokens.expiry, scope: tokens.scope, type: tokens.type ?? "bearer")
+    }
+}

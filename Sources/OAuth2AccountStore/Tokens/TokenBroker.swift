@@ -1,0 +1,153 @@
+import OAuth2Protocol
+import Platform
+import StrictJSON
+
+/// Returns access tokens and decides when a refresh starts: all callers that need the same token share one.
+actor TokenBroker: StoreCollaborator {
+    nonisolated let context: StoreContext
+    private nonisolated let refresher: TokenRefresher
+    private nonisolated let publisher: ChangePublisher
+    private nonisolated let semaphore: AsyncSemaphore
+    private nonisolated var history: TokenHistory { refresher.history }
+    /// The refreshes in progress, each shared by all callers that need its token.
+    private(set) var refreshesInFlight: [TokenKey: Promise<RefreshOutcome>] = [:]
+
+    init(refresher: TokenRefresher, publisher: ChangePublisher, maximumRefreshes: Int) {
+        context = refresher.context
+        self.refresher = refresher
+        self.publisher = publisher
+        semaphore = AsyncSemaphore(limit: maximumRefreshes)
+    }
+
+    /// Returns a valid access token, refreshing it if necessary.
+    func accessToken(
+        for id: Account.ID, _ requested: SilentTokenParameters, _ requirement: FreshnessRequirement
+    ) async throws -> AccessToken {
+        if let claims = requested.claims, (try? JSONValue(parsing: claims))?.object == nil {
+            throw AccountStoreError(
+                .settings, what: RefreshOutcome.failure, reason: "the claims are no JSON object",
+                remedy: .changeSettings,
+                hint: "give them as they came, decoded from base64url, such as {\"access_token\": {…}}")
+        }
+        while true {
+            var parameters = requested
+            if !requested.isMain {
+                let record = try await record(id)
+                let coverage = ScopeCoverage(try type(record.type))
+                parameters = coverage.plain(requested)
+                if parameters.claims == nil, coverage.isForMain(parameters, of: record) {
+                    let token = try await accessToken(for: id, .main, requirement)
+                    // The token of a refresh can cover less.
+                    if coverage.missing(parameters.scope ?? [], in: token.scope).isEmpty { return token }
+                }
+            }
+            let key = TokenKey(account: id, parameters: parameters)
+            // No await from here to the dictionary: of all callers one starts the refresh.
+            if let token = try cachedToken(key, requirement) { return token }
+            let refresh = refreshesInFlight[key] ?? start(key, requirement)
+            if let tokens = try accepted(try await refresh.value(), requirement, id) {
+                if !parameters.isMain, let name = repository.cache[id]?.record.type, let type = try? type(name) {
+                    history.noteUse(of: ScopeCoverage(type).key(parameters), account: id)
+                }
+                return AccessToken(tokens)
+            }
+        }
+    }
+
+    /// Waits until no refresh is in progress.
+    func finishPendingRefreshes() async {
+        while let refresh = refreshesInFlight.values.first { _ = try? await refresh.value() }
+    }
+
+    private func record(_ id: Account.ID) async throws -> AccountRecord {
+        if let cached = repository.cache[id] { return cached.record }
+        let read = try await AccountStoreError.wrappingErrors(RefreshOutcome.failure) { try await repository.read(id) }
+        guard let read else { throw AccountStoreError.unknownAccount(id) }
+        return read.record
+    }
+
+    /// Returns the token for a key if the cache has a valid one. Throws the denial if the provider denied it recently.
+    private func cachedToken(_ key: TokenKey, _ requirement: FreshnessRequirement) throws -> AccessToken? {
+        let id = key.account
+        guard key.parameters.claims == nil, let record = repository.cache[id]?.record else { return nil }
+        if key.parameters.isMain {
+            let tokens = record.tokens
+            guard record.signInNeeded == nil, requirement.accepts(tokens, at: now(forAgeOf: tokens, account: id)) else {
+                return nil
+            }
+            startEarlyRefresh(id, record)
+            return AccessToken(tokens)
+        }
+        if record.signInNeeded == nil,
+            case let (tokens, cacheKey?)? = ScopeCoverage(try type(record.type)).tokens(for: key.parameters, in: record),
+            requirement.accepts(tokens, at: now(forAgeOf: tokens, account: id), renewable: record.canRefresh)
+        {
+            history.noteUse(of: cacheKey, account: id)
+            return AccessToken(tokens)
+        }
+        if let denial = history.denial(of: key, signedIn: record.signedIn, now: dependencies.now()) { throw denial }
+        return nil
+    }
+
+    /// Returns the tokens of a refresh if they meet the requirement; `nil` if another refresh is necessary.
+    private func accepted(
+        _ outcome: RefreshOutcome, _ requirement: FreshnessRequirement, _ id: Account.ID
+    ) throws -> TokenSet? {
+        switch outcome {
+        case .refreshed(let tokens): return tokens
+        case .found(let tokens):
+            return requirement.accepts(tokens, at: now(forAgeOf: tokens, account: id)) ? tokens : nil
+        case .kept(let tokens, let error):
+            guard requirement.acceptsAfterFailure(tokens, at: now(forAgeOf: tokens, account: id)) else { throw error }
+            return tokens
+        }
+    }
+
+    private func start(_ key: TokenKey, _ requirement: FreshnessRequirement) -> Promise<RefreshOutcome> {
+        let promise = Promise<RefreshOutcome>()
+        refreshesInFlight[key] = promise
+        // Unstructured: cancelling the caller that happened to start it ends only that caller's wait.
+        Task {
+            await semaphore.enter()
+            defer { semaphore.leave() }
+            let result: Result<RefreshOutcome, any Error>
+            do {
+                let outcome = try await refresher.refresh(key, requirement)
+                if case .kept(let tokens, let error) = outcome {
+                    didFail(key.account, requirement)
+                    if !requirement.acceptsAfterFailure(tokens, at: now(forAgeOf: tokens, account: key.account)) {
+                        publishFailure(key.account, error)
+                    }
+                }
+                result = .success(outcome)
+            } catch {
+                let failure = AccountStoreError.wrapping(error, what: RefreshOutcome.failure)
+                didFail(key.account, requirement)
+                if key.parameters.isMain, !requirement.isEarly { publishFailure(key.account, failure) }
+                result = .failure(failure)
+            }
+            refreshesInFlight[key] = nil
+            promise.finish(result)
+        }
+        return promise
+    }
+
+    private func didFail(_ id: Account.ID, _ requirement: FreshnessRequirement) {
+        if requirement.isEarly { history.delayEarlyRefresh(id, now: dependencies.now()) }
+    }
+
+    private func publishFailure(_ id: Account.ID, _ error: any Error) {
+        guard let cached = repository.cache[id] else { return }
+        publisher.publish(.accessTokenFailed(cached.account, error))
+    }
+
+    /// Starts an early refresh if the provider wants one, and does not wait for it.
+    private func startEarlyRefresh(_ id: Account.ID, _ record: AccountRecord) {
+        guard record.tokens.refreshIn != nil else { return }
+        let now = dependencies.now(), key = TokenKey(account: id, parameters: .main)
+        guard record.tokens.isDueEarly(at: now), record.canRefresh, refreshesInFlight[key] == nil,
+            history.allowsEarlyRefresh(id, now: now)
+        else { return }
+        _ = start(key, FreshnessRequirement(validity: nil, rejected: nil, isEarly: true))
+    }
+}

@@ -1,0 +1,57 @@
+import OAuth2Protocol
+import Platform
+
+/// Revokes tokens at their provider (RFC 7009).
+struct TokenRevoker: Sendable {
+    let dependencies: Dependencies
+
+    /// The refresh token first: most providers then forget the access token too.
+    func revoke(
+        _ tokens: TokenSet, and further: [CachedAccessToken] = [], _ connection: ProviderClient
+    ) async -> SignOutReport.Part {
+        var outcome = SignOutReport.Part.notOffered
+        var requests: [(Secret, RevocationRequest.Hint)] = []
+        if let refreshToken = tokens.refreshToken { requests.append((refreshToken, .refreshToken)) }
+        let now = dependencies.now()
+        for token in [tokens] + further.map(\.tokens) where token.expiry.map({ $0 > now }) ?? true || token == tokens {
+            // Of what another program kept there may be the refresh token alone.
+            if !token.accessToken.value.isEmpty { requests.append((token.accessToken, .accessToken)) }
+        }
+        for (token, hint) in requests {
+            do {
+                guard try await revoke(token, hint, tokens, connection) else { return .notOffered }
+                outcome = .succeeded
+            } catch {
+                // The access token dies by itself; what counts is the refresh token.
+                if hint == .refreshToken || outcome != .succeeded {
+                    outcome = .failed(AccountStoreError.reason(of: error))
+                }
+                break
+            }
+        }
+        return outcome
+    }
+
+    /// Asks the provider to forget one token; false when it does not offer that.
+    private func revoke(
+        _ token: Secret, _ hint: RevocationRequest.Hint, _ tokens: TokenSet, _ connection: ProviderClient
+    ) async throws -> Bool {
+        let server = connection.server
+        guard
+            let request = try RevocationRequest(
+                token, hint: hint, server: server, client: try connection.preparedClient())
+        else { return false }
+        let response = try await connection.send(request.request)
+        do throws(OAuth2Error) {
+            try RevocationRequest.read(response)
+        } catch {
+            // glewlwyd and a few others let a public client revoke only with its access token in the Authorization field.
+            guard [400, 401, 403].contains(response.status), connection.client.authentication == .none,
+                let request = try RevocationRequest(
+                    token, hint: hint, server: server, client: connection.client, bearer: tokens.accessToken)
+            else { throw error }
+            try RevocationRequest.read(try await connection.send(request.request))
+        }
+        return true
+    }
+}
