@@ -83,13 +83,15 @@ let package = Package(
             dependencies: [
                 "Platform", "HTTPExchange", "LocalProvider", "OAuth2Protocol", "OAuth2AccountStore", "StrictJSON",
             ]),
+        .target(name: "CommandLineKit", dependencies: ["Platform", "StrictJSON"]),
+        .target(
+            name: "TerminalBrowser",
+            dependencies: ["CNCurses", "CommandLineKit", "DirectorySearch", "OAuth2AccountStore", "Platform"]),
         .executableTarget(
             name: "lodge",
             dependencies: [
-                "Platform", "CNCurses", "Diagnostics", "DirectorySearch", "HTTPExchange", "LocalProvider",
-                "OAuth2Protocol",
-                "OAuth2AccountStore",
-                "StrictJSON",
+                "CommandLineKit", "Diagnostics", "DirectorySearch", "HTTPExchange", "LocalProvider", "OAuth2Protocol",
+                "OAuth2AccountStore", "Platform", "StrictJSON", "TerminalBrowser",
             ]),
 
         // Small complete programs, each run by a test.
@@ -164,10 +166,17 @@ let package = Package(
             name: "ExampleTests",
             dependencies: ["HTTPExchange", "LocalProvider", "SendRequest", "SignInAndSearch", "WatchAccounts"]),
         .testTarget(
+            name: "CommandLineKitTests", dependencies: ["CommandLineKit", "Platform", "StrictJSON"]),
+        .testTarget(
+            name: "TerminalBrowserTests",
+            dependencies: [
+                "CommandLineKit", "DirectorySearch", "OAuth2AccountStore", "StrictJSON", "TerminalBrowser",
+            ]),
+        .testTarget(
             name: "LodgeTests",
             dependencies: [
-                "lodge", "HTTPExchange", "LocalProvider", "LoopbackHTTP", "OAuth2AccountStore", "StrictJSON",
-                "TestSupport",
+                "CommandLineKit", "lodge", "HTTPExchange", "LocalProvider", "LoopbackHTTP", "OAuth2AccountStore",
+                "StrictJSON", "TerminalBrowser", "TestSupport",
             ]),
     ],
     swiftLanguageModes: [.v6]

@@ -1,3 +1,5 @@
+import Platform
+
 #if canImport(Security)
     import Foundation
     import JOSE

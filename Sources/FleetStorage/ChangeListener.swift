@@ -1,3 +1,5 @@
+import Platform
+
 #if PostgreSQL
     import OAuth2AccountStore
     import Synchronization

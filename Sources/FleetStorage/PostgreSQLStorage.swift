@@ -1,3 +1,5 @@
+import Platform
+
 #if PostgreSQL
     import JOSE
     import OAuth2AccountStore

@@ -1,12 +1,4 @@
 #if !(os(iOS) || os(tvOS) || os(watchOS) || os(visionOS))
-    #if canImport(Glibc)
-        import Glibc
-    #elseif canImport(Musl)
-        import Musl
-    #else
-        import Darwin
-    #endif
-
     /// Starts other programs: a browser, a pager, what the desktop has for copying. Their words are arguments of their own; no shell reads them.
     package enum ChildProcess {
         /// Starts a program, which is looked for in `PATH`.

@@ -1,3 +1,4 @@
+import CommandLineKit
 import Platform
 import Dispatch
 
@@ -10,7 +11,7 @@ enum Lodge {
     @MainActor
     static func main() async {
         let environment = ProcessInfo.processInfo.environment
-        let console = Console.process(environment: environment)
+        let console = Console.process("lodge", environment: environment)
         // A limit on the size of files is an error that a write reports, not a reason to die.
         signal(SIGXFSZ, SIG_IGN)
         forbidCoreFiles()
@@ -140,8 +141,8 @@ enum Lodge {
                 hint: "lodge search ada --output vcard")
         }
         throw CommandError(
-            .usage, "\(name) has no format \(format.name)",
-            reason: "it has \(OptionSpec.list(formats.map(\.name)))", hint: "lodge help formats")
+            .usage, "\(name) has no format \(format.rawValue)",
+            reason: "it has \(OptionSpec.list(formats.map(\.rawValue)))", hint: "lodge help formats")
     }
 
     @MainActor

@@ -1,5 +1,6 @@
 import Platform
 public import OAuth2AccountStore
+import Platform
 import StrictJSON
 
 /// The people of an account's offline copy. Nothing is sent.

@@ -1,3 +1,5 @@
+import CommandLineKit
+import TerminalBrowser
 import OAuth2AccountStore
 
 /// `browse`
@@ -25,13 +27,17 @@ struct BrowseCommand {
         if let given {
             terminal = try await given(inbox)
         } else {
-            terminal = try await CursesTerminal.open(
-                into: inbox, environment: context.world.environment, usesColour: console.usesColour)
+            do {
+                terminal = try await CursesTerminal.open(
+                    into: inbox, environment: context.world.environment, usesColour: console.usesColour)
+            } catch let error as TerminalError {
+                throw CommandError(error)
+            }
         }
         let model = BrowseModel(
             text: context.invocation.arguments("TEXT").joined(separator: " "), types: accounts.types,
-            showsPictures: terminal.showsPictures,
-            isOffline: context.invocation.flag("offline"))
+            showsPictures: terminal.showsPictures, isOffline: context.invocation.flag("offline"),
+            incompleteNote: "Not complete: lodge sync goes on with it.")
         let session = BrowseSession(model, terminal, inbox, context, accounts)
         do {
             try await session.run()

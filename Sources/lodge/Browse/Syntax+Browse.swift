@@ -1,3 +1,6 @@
+import CommandLineKit
+import TerminalBrowser
+
 // The browser in the terminal.
 
 let browseSpec = CommandSpec(

@@ -2,6 +2,7 @@ import Foundation
 import StrictJSON
 import Testing
 
+@testable import CommandLineKit
 @testable import lodge
 
 @MainActor @Suite struct TransferTests {

@@ -4,6 +4,8 @@ import OAuth2AccountStore
 import Synchronization
 import Testing
 
+@testable import CommandLineKit
+@testable import TerminalBrowser
 @testable import lodge
 
 /// The parts of a run of the browser.

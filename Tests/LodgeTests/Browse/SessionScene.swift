@@ -1,6 +1,8 @@
 import LocalProvider
 import Synchronization
 
+@testable import CommandLineKit
+@testable import TerminalBrowser
 @testable import lodge
 
 /// A terminal of values: what it shows can be waited for, and keys pressed.

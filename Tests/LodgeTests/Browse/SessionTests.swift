@@ -2,6 +2,8 @@ import Foundation
 import LocalProvider
 import Testing
 
+@testable import CommandLineKit
+@testable import TerminalBrowser
 @testable import lodge
 
 /// `browse` as a whole, in a terminal of values, beside a local provider.

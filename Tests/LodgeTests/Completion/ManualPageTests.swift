@@ -1,5 +1,6 @@
 import Testing
 
+@testable import CommandLineKit
 @testable import lodge
 
 @Suite struct ManualPageTests {
@@ -26,17 +27,19 @@ import Testing
             #expect(program.contains("- <doc:lodge-\(command.name)>\n"))
             for option in command.allOptions {
                 #expect(page.contains("--\(option.name)"))
-                if let variable = option.environment { #expect(page.contains("`\(variable)`")) }
+                if let variable = commandSyntax.variable(of: option) { #expect(page.contains("`\(variable)`")) }
             }
             for example in command.examples { #expect(page.contains("\n$ \(example)\n")) }
         }
-        for page in HelpPage.allCases { #expect(pages[page.documentName + ".md"]?.contains("# \(page.title)") == true) }
+        for page in commandSyntax.reference.pages {
+            #expect(pages[page.documentName("lodge") + ".md"]?.contains("# \(page.title)") == true)
+        }
     }
 
     @Test func `what Markdown would take for its own is written as text`() throws {
         let command = CommandSpec(
             "x", "Do *it* <b> [a](b) `c`.", examples: ["lodge x"], options: [.flag("f", "a|b_c")])
-        let syntax = CommandSyntax(root: CommandSpec("lodge", "Try.", subcommands: [command]))
+        let syntax = CommandSyntax(root: CommandSpec("lodge", "Try.", subcommands: [command]), globalOptions: [])
         let page = ReferencePage(syntax: syntax, chain: [syntax.root, command]).text
         #expect(page.contains(#"Do \*it\* \<b\> \[a\](b) \`c\`."#) && page.contains(#"a\|b\_c"#))
     }
@@ -44,7 +47,7 @@ import Testing
     @Test func `what the macros would take for their own is written as text`() throws {
         let command = CommandSpec(
             "x", "Do \\n 'it'.", discussion: ".hidden `a` ~ ^ –", examples: ["'quoted' --a-b"])
-        let syntax = CommandSyntax(root: CommandSpec("lodge", "Try.", subcommands: [command]))
+        let syntax = CommandSyntax(root: CommandSpec("lodge", "Try.", subcommands: [command]), globalOptions: [])
         let page = ManualPage(syntax: syntax, chain: [syntax.root, command]).text
         #expect(page.contains("do \\en \\(aqit\\(aq"))
         #expect(page.contains("\n\\&.hidden \\(gaa\\(ga \\(ti \\(ha \\[u2013]\n"))

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import CommandLineKit
 @testable import lodge
 
 /// What the declaration of the commands promises, command by command and option by option.
@@ -100,7 +101,7 @@ import Testing
     }
 
     @Test func `every help fits 80 columns and 45 lines, every page too`() {
-        var topics = HelpPage.allCases.map(HelpTopic.page) + [.command([])]
+        var topics = commandSyntax.reference.pages.map { HelpTopic.page($0.name) } + [.command([])]
         func collect(_ command: CommandSpec, _ path: [String]) {
             for next in command.subcommands {
                 topics.append(.command(path + [next.name]))
@@ -133,7 +134,7 @@ import Testing
     @Test(arguments: commands) func `each option has a variable, which a typed one beats`(leaf: Leaf) throws {
         guard leaf.path != ["help"] else { return }
         for option in commandSyntax.options(for: leaf.chain) {
-            guard let variable = option.environment else {
+            guard let variable = commandSyntax.variable(of: option) else {
                 #expect(
                     commandSyntax.optionsWithoutDerivedVariable.typed.contains { $0.option.name == option.name },
                     "\(option.name)")

@@ -4,6 +4,7 @@ import OAuth2AccountStore
 import StrictJSON
 import Testing
 
+@testable import CommandLineKit
 @testable import lodge
 
 /// What `doctor` says where there is little to go by.

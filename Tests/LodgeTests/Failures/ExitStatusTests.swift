@@ -4,6 +4,7 @@ import StrictJSON
 import TestSupport
 import Testing
 
+@testable import CommandLineKit
 @testable import lodge
 
 /// The last step of the table of failures: from the store's error to the exit status and the hint.

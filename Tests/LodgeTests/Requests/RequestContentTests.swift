@@ -3,6 +3,7 @@ import HTTPExchange
 import Synchronization
 import Testing
 
+@testable import CommandLineKit
 @testable import lodge
 
 @Suite @MainActor struct RequestContentTests {

@@ -3,6 +3,8 @@ import HTTPExchange
 import OAuth2AccountStore
 import Testing
 
+@testable import CommandLineKit
+@testable import TerminalBrowser
 @testable import lodge
 
 @Suite @MainActor struct RequestTests {

@@ -3,6 +3,7 @@ import LocalProvider
 import StrictJSON
 import Testing
 
+@testable import CommandLineKit
 @testable import lodge
 
 /// The options about accounts that the tutorials of Microsoft's library have words for.

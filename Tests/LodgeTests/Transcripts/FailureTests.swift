@@ -3,6 +3,7 @@ import LocalProvider
 import StrictJSON
 import Testing
 
+@testable import CommandLineKit
 @testable import lodge
 
 @MainActor @Suite struct FailureTests {

@@ -2,6 +2,7 @@ import Foundation
 import StrictJSON
 import Testing
 
+@testable import CommandLineKit
 @testable import lodge
 
 /// Every command in every format: the answer is what the format says, or the format is refused.

@@ -3,6 +3,7 @@ import LocalProvider
 import StrictJSON
 import Testing
 
+@testable import CommandLineKit
 @testable import lodge
 
 /// Whose token `git-credential` gives, where there is more than one account.

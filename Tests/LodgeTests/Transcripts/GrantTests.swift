@@ -8,6 +8,7 @@ import StrictJSON
 import Synchronization
 import Testing
 
+@testable import CommandLineKit
 @testable import lodge
 
 @MainActor @Suite struct GrantTests {
@@ -218,6 +219,6 @@ import Testing
 
     @Test func `a line break in the claims does not end the line`() {
         let error = CommandError(reporting: DirectoryError(.signInNeeded(claims: "{\"a\":\"\\n\\u001b[2J\"}")))
-        #expect(error.lines.allSatisfy { !$0.contains("\n") && !$0.contains("\u{1B}") })
+        #expect(error.lines(program: "lodge").allSatisfy { !$0.contains("\n") && !$0.contains("\u{1B}") })
     }
 }

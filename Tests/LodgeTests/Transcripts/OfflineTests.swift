@@ -7,6 +7,7 @@ import Synchronization
 import Testing
 
 @testable import DirectorySearch
+@testable import CommandLineKit
 @testable import lodge
 
 /// `sync`, `query`, and what `status`, `sign-out` and `accounts remove` do about the offline copy.

@@ -4,6 +4,7 @@ import OAuth2AccountStore
 import StrictJSON
 import Testing
 
+@testable import CommandLineKit
 @testable import lodge
 
 /// Options that no story of the other transcripts needs.
@@ -157,8 +158,8 @@ import Testing
         #expect(await terminal.run("search", "--help").output == help.output)
         #expect(await terminal.run("-h", "search", "--limit", "wrong").output == help.output)
         #expect(await terminal.run().output == (await terminal.run("--help")).output)
-        for page in HelpPage.allCases {
-            #expect(await terminal.run("help", page.rawValue).output.hasPrefix(page.summary + "\n"))
+        for page in commandSyntax.reference.pages {
+            #expect(await terminal.run("help", page.name).output.hasPrefix(page.summary + "\n"))
         }
         let wrong = await terminal.run("help", "exit-status")
         #expect(wrong.status == 2 && wrong.errors.contains("did you mean lodge help exit-statuses?"))

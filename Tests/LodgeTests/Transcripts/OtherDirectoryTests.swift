@@ -3,6 +3,7 @@ import LocalProvider
 import StrictJSON
 import Testing
 
+@testable import CommandLineKit
 @testable import lodge
 
 /// `search`, `show`, `lookup` and `me` where the account type has a directory of another kind.

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import CommandLineKit
 @testable import lodge
 
 /// Servers that know names and passwords only, and what a provider says about a token.

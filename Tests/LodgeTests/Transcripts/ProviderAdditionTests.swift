@@ -5,6 +5,7 @@ import OAuth2AccountStore
 import StrictJSON
 import Testing
 
+@testable import CommandLineKit
 @testable import lodge
 
 @MainActor @Suite struct ProviderAdditionTests {

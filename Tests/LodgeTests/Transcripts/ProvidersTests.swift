@@ -4,6 +4,7 @@ import OAuth2AccountStore
 import StrictJSON
 import Testing
 
+@testable import CommandLineKit
 @testable import lodge
 
 @MainActor @Suite struct ProvidersTests {

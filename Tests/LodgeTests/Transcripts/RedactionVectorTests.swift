@@ -4,6 +4,7 @@ import StrictJSON
 import TestSupport
 import Testing
 
+@testable import CommandLineKit
 @testable import lodge
 
 /// The published cases of where secrets must not appear that are about the command.

@@ -2,6 +2,7 @@ import Foundation
 import OAuth2AccountStore
 import Testing
 
+@testable import CommandLineKit
 @testable import lodge
 
 /// `header`, `exec`, `git-credential`, `completion`: what scripts and shells use.

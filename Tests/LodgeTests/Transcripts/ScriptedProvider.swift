@@ -4,6 +4,7 @@ import LoopbackHTTP
 import OAuth2AccountStore
 import Synchronization
 
+@testable import CommandLineKit
 @testable import lodge
 
 /// A provider whose answers the test decides: metadata, registration and its management.

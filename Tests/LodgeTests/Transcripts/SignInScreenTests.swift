@@ -4,6 +4,7 @@ import LocalProvider
 import Synchronization
 import Testing
 
+@testable import CommandLineKit
 @testable import lodge
 
 /// What a sign-in tells the person.
@@ -57,7 +58,7 @@ import Testing
         let terminal = try await Terminal()
         terminal.qrCode = { _ in throw QRCode.Fault.noLibrary }
         let answer = await terminal.run("sign-in", "--qr")
-        #expect(answer.status == 0 && answer.errors.contains("Install \(QRCode.package)"), "\(answer.errors)")
+        #expect(answer.status == 0 && answer.errors.contains("Install \(QRCode.packageName)"), "\(answer.errors)")
         terminal.qrCode = { _ in throw QRCode.Fault.tooLong }
         let long = await terminal.run("sign-in", "--qr")
         #expect(long.status == 0 && long.errors.contains("too long"), "\(long.errors)")

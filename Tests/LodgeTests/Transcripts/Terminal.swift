@@ -4,6 +4,8 @@ import LocalProvider
 import Synchronization
 import Testing
 
+@testable import CommandLineKit
+@testable import TerminalBrowser
 @testable import lodge
 
 /// The program with its words in and its output, error output and status out, in this process, beside a local provider.
@@ -84,7 +86,7 @@ final class Terminal {
     func run(words: [String], input: String = "") async -> Transcript {
         let output = CapturedOutput()
         let errors = CapturedOutput()
-        let console = Console(output: output, errorOutput: errors, environment: environment)
+        let console = Console(program: "lodge", output: output, errorOutput: errors, environment: environment)
         var world = CommandEnvironment(console: console, environment: environment)
         world.readInput = { _ in Array(input.utf8) }
         world.inputLines = { LineReader(text: input) }

@@ -2,6 +2,7 @@ import Foundation
 import LocalProvider
 import Testing
 
+@testable import CommandLineKit
 @testable import lodge
 
 /// What `--photo FILE` does to whatever stands at that place.

@@ -1,0 +1,153 @@
+/// A word that a shell may offer, and what it is for.
+package struct Candidate: Sendable, Equatable {
+    package var word: String
+    package var help = ""
+
+    /// Creates a value from its parts.
+    package init(
+        word: String, help: String = ""
+    ) {
+        self.word = word
+        self.help = help
+    }
+}
+
+/// What a shell may offer for a word that is being typed, from the declarations of the commands.
+package struct Completion: Sendable, Equatable {
+    /// Where the words come from.
+    package enum Source: Sendable, Equatable {
+        /// These words.
+        case words([Candidate])
+        /// Whatever the kind names: files, or what only the store or the settings know.
+        case kind(CompletionKind)
+    }
+
+    /// What stands before the offered words in the same word: `--output=`.
+    package var prefix = ""
+    package var source: Source
+
+    /// Nothing to offer.
+    package static let nothing = Completion(source: .words([]))
+
+    /// What may stand where `current` is typed, after these words.
+    package init(after words: [String], of current: String, in syntax: CommandSyntax) {
+        let line = CompletedLine(words, syntax)
+        if let option = line.open {
+            self = Self(valueOf: option)
+            return
+        }
+        if !line.optionsEnded, current.hasPrefix("-") {
+            if let equals = current.firstIndex(of: "="), current.hasPrefix("--") {
+                let name = current[..<equals].dropFirst(2)
+                self = line.options.first { $0.takesValue && $0.name == name }.map(Self.init(valueOf:)) ?? .nothing
+                prefix = String(current[...equals])
+                return
+            }
+            let left = line.options.filter { $0.isRepeated || !line.given.contains($0.name) }
+            source = .words(left.map { Candidate(word: "--" + $0.name, help: $0.help) })
+            return
+        }
+        self = Self(argumentOf: line, in: syntax)
+    }
+
+    /// What stands before the name of a file in a word such as `@photo.jpg` or `--part=file=@photo.jpg`; nil where the word names none.
+    package func beginningOfFile(in current: String) -> String? {
+        let value = current.dropFirst(prefix.count)
+        var start = value.startIndex
+        if source == .kind(.part) {
+            guard let equals = value.firstIndex(of: "=") else { return nil }
+            start = value.index(after: equals)
+        }
+        guard value[start...].hasPrefix("@") else { return nil }
+        let begun = String(current[...start])
+        // What would break the line is not repeated.
+        return begun == TerminalText.visible(begun) ? begun : nil
+    }
+
+    private init(source: Source) { self.source = source }
+
+    private init(valueOf option: OptionSpec) {
+        switch (option.completion, option.value) {
+        case (.none, .choice(let words)): self.init(.words(words))
+        case (let kind, _): self.init(kind)
+        }
+    }
+
+    private init(_ kind: CompletionKind) {
+        if case .words(let words) = kind {
+            source = .words(words.map { Candidate(word: $0) })
+        } else {
+            source = .kind(kind)
+        }
+    }
+
+    private init(argumentOf line: CompletedLine, in syntax: CommandSyntax) {
+        func names(_ command: CommandSpec?) -> [Candidate] {
+            (command?.subcommands ?? []).map { Candidate(word: $0.name, help: $0.summary) }
+        }
+        let command = line.chain.last ?? syntax.root
+        if line.chain.map(\.name).dropFirst() == ["help"] {
+            let below = syntax.chain(to: line.arguments)?.last
+            let pages = syntax.reference.pages.map { Candidate(word: $0.name, help: $0.summary) }
+            self.init(source: .words(names(below) + (line.arguments.isEmpty ? pages : [])))
+        } else if !command.subcommands.isEmpty {
+            self.init(source: .words(line.arguments.isEmpty ? names(command) : []))
+        } else {
+            let last = command.arguments.last.flatMap { $0.isVariadic ? $0 : nil }
+            let place = line.arguments.count
+            self.init((place < command.arguments.count ? command.arguments[place] : last)?.completion ?? .none)
+        }
+    }
+}
+
+/// What is known of a command line of which a beginning was typed.
+private struct CompletedLine {
+    var chain: [CommandSpec]
+    var arguments: [String] = []
+    /// The names of the options that were typed.
+    var given: Set<String> = []
+    /// The option whose value comes next.
+    var open: OptionSpec?
+    var optionsEnded = false
+    let syntax: CommandSyntax
+
+    var options: [OptionSpec] { syntax.options(for: chain) }
+
+    init(_ words: [String], _ syntax: CommandSyntax) {
+        self.syntax = syntax
+        chain = [syntax.root]
+        for word in words { read(word) }
+    }
+
+    private mutating func read(_ word: String) {
+        if open != nil {
+            open = nil
+        } else if !optionsEnded, word == "--" {
+            optionsEnded = true
+        } else if !optionsEnded, ArgumentScan.isOption(word) {
+            readOption(word)
+        } else if !optionsEnded, arguments.isEmpty, let next = chain.last?.subcommand(word) {
+            chain.append(next)
+        } else {
+            arguments.append(word)
+        }
+    }
+
+    private mutating func readOption(_ word: String) {
+        if word.hasPrefix("--") {
+            let name = word.dropFirst(2).prefix { $0 != "=" }
+            guard let option = options.first(where: { $0.name == name }) else { return }
+            given.insert(option.name)
+            if option.takesValue, !word.contains("=") { open = option }
+            return
+        }
+        for (place, letter) in word.dropFirst().enumerated() {
+            guard let option = options.first(where: { $0.short == letter }) else { return }
+            given.insert(option.name)
+            guard option.takesValue else { continue }
+            // What follows the letter in the same word is its value.
+            if place == word.count - 2 { open = option }
+            return
+        }
+    }
+}

@@ -1,0 +1,46 @@
+/// The view of one thing: a label and its value a line.
+///
+/// On a terminal the values are aligned and a list stands one below the other. In a pipe each line is the label, a tab and
+/// the value, and every value of a list has its label.
+package struct Detail: Sendable, Equatable {
+    /// A label and what it says.
+    package struct Entry: Sendable, Equatable {
+        /// The label: `Mail`.
+        package var label: String
+        /// The values. Without one the entry is not shown.
+        package var values: [String]
+    }
+
+    /// What is shown, in order.
+    package private(set) var entries: [Entry] = []
+
+    /// Nothing yet.
+    package init() {}
+
+    /// Adds a value. Nothing is added for a value that is absent or empty.
+    package mutating func add(_ label: String, _ value: String?) {
+        if let value, !value.isEmpty { entries.append(Entry(label: label, values: [value])) }
+    }
+
+    /// Adds a list of values. Nothing is added for an empty list.
+    package mutating func add(_ label: String, _ values: [String]) {
+        if !values.isEmpty { entries.append(Entry(label: label, values: values)) }
+    }
+
+    /// Writes the view. Text is made visible here.
+    @MainActor package func write(to console: Console) throws(OutputError) {
+        let labels = entries.map { TerminalText.visible($0.label) }
+        let column = (labels.map(TerminalText.width).max() ?? 0) + 3
+        for (label, entry) in zip(labels, entries) {
+            for (place, value) in entry.values.map(TerminalText.visible).enumerated() {
+                guard console.terminal.outputIsTerminal else {
+                    try console.writeLine((console.usesColour ? Style.bold(label) : label) + "\t" + value)
+                    continue
+                }
+                let shown = place == 0 ? label + ":" : ""
+                let space = String(repeating: " ", count: column - TerminalText.width(shown))
+                try console.writeLine((console.usesColour && place == 0 ? Style.bold(shown) : shown) + space + value)
+            }
+        }
+    }
+}

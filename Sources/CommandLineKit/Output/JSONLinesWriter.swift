@@ -1,0 +1,23 @@
+import StrictJSON
+
+/// Writes one JSON value a line.
+@MainActor package final class JSONLinesWriter: RecordWriter {
+    private let console: Console
+
+    /// Lines on this console.
+    package init(on console: Console) { self.console = console }
+
+    /// Writes the record on a line of its own.
+    package func write(_ record: some OutputRecord) throws(OutputError) {
+        try console.write { output in
+            record.writeLine(to: &output)
+            output.append(0x0A)
+        }
+    }
+
+    /// Shows the lines so far.
+    package func flush() throws(OutputError) { try console.flush() }
+
+    /// Shows what is left.
+    package func finish() throws(OutputError) { try console.flush() }
+}

@@ -1,0 +1,45 @@
+import StrictJSON
+
+/// Writes one JSON array, an element at a time, so that memory does not grow with the number of elements.
+@MainActor package final class JSONArrayWriter: RecordWriter {
+    private let console: Console
+    private var isEmpty = true
+    private var hasEnded = false
+
+    /// An array on this console.
+    package init(on console: Console) { self.console = console }
+
+    /// Writes the record as an element.
+    package func write(_ record: some OutputRecord) throws(OutputError) { try write(record.json) }
+
+    /// Writes an element.
+    package func write(_ element: JSONValue) throws(OutputError) {
+        assert(!hasEnded, "an element after the end of its array")
+        var bytes = Array((isEmpty ? "[\n  " : ",\n  ").utf8)
+        isEmpty = false
+        element.write(to: &bytes, .indented, indent: 1)
+        try console.write(bytes: bytes)
+    }
+
+    /// Shows the elements so far.
+    package func flush() throws(OutputError) { try console.flush() }
+
+    /// Ends the array. Called also when the elements end early with an error, so that what was written can be read.
+    /// Another call does nothing.
+    package func finish() throws(OutputError) {
+        guard !hasEnded else { return }
+        hasEnded = true
+        try console.write(isEmpty ? "[]\n" : "\n]\n")
+        try console.flush()
+    }
+}
+
+extension Console {
+    /// Writes one JSON value, indented, and a line break.
+    package func write(_ value: JSONValue) throws(OutputError) {
+        var bytes: [UInt8] = []
+        value.write(to: &bytes, .indented)
+        bytes.append(0x0A)
+        try write(bytes: bytes)
+    }
+}

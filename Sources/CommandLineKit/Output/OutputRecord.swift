@@ -1,0 +1,65 @@
+import StrictJSON
+
+/// One thing that can be shown in every format. A format asks for the view that it needs and no other is made.
+package protocol OutputRecord {
+    /// The cells of a row, as many as the table has columns.
+    var cells: [String] { get }
+    /// The labels and values of the view of this thing alone.
+    var detail: Detail { get }
+    /// The thing as JSON.
+    var json: JSONValue { get }
+    /// The thing as a vCard; nil for what is no person.
+    var vCard: VCard? { get }
+    /// Appends the thing as JSON on one line.
+    func writeLine(to output: inout [UInt8])
+}
+
+extension OutputRecord {
+    /// No cells, for a thing that is only shown alone.
+    package var cells: [String] { [] }
+    /// No labels, for a thing that is only shown in lists.
+    package var detail: Detail { Detail() }
+    /// None.
+    package var vCard: VCard? { nil }
+    /// The JSON, written.
+    package func writeLine(to output: inout [UInt8]) { json.write(to: &output) }
+}
+
+/// Writes records one by one, without keeping them.
+@MainActor package protocol RecordWriter: AnyObject {
+    /// Writes a record.
+    func write(_ record: some OutputRecord) throws(OutputError)
+    /// Shows what was written so far: after a page of answers, while the next one is fetched.
+    func flush() throws(OutputError)
+    /// Ends the list. Called also when it ends early with an error, so that what was written can be read.
+    func finish() throws(OutputError)
+}
+
+extension OutputFormat {
+    /// Starts a list with these columns.
+    @MainActor package func list(_ columns: [TableColumn], _ console: Console) -> any RecordWriter {
+        switch self {
+        case .table: TableWriter(columns, on: console, mayPage: true)
+        case .json: JSONArrayWriter(on: console)
+        case .jsonLines: JSONLinesWriter(on: console)
+        case .csv: DelimitedWriter(.comma, columns, on: console)
+        case .tsv: DelimitedWriter(.tab, columns, on: console)
+        case .vCard: VCardWriter(on: console)
+        }
+    }
+
+    /// Shows one thing.
+    @MainActor package func show(_ record: some OutputRecord, _ console: Console) throws(OutputError) {
+        switch self {
+        case .table:
+            try console.beginPaging()
+            try record.detail.write(to: console)
+            try console.endPaging()
+        case .json: try console.write(record.json)
+        case .jsonLines: try JSONLinesWriter(on: console).write(record)
+        case .csv: try DelimitedWriter(.comma, nil, on: console).write(record)
+        case .tsv: try DelimitedWriter(.tab, nil, on: console).write(record)
+        case .vCard: try VCardWriter(on: console).write(record)
+        }
+    }
+}

@@ -1,0 +1,80 @@
+import Platform
+
+/// Why the answer could not be written.
+package enum OutputError: Error, Sendable, Equatable {
+    /// The reader went away (`| head`). The program ends quietly.
+    case closed
+    /// The system's error number: a full disk, a closed descriptor.
+    case failed(Int32)
+
+    /// The error to show; nil when the program ends quietly.
+    package var commandError: CommandError? {
+        guard case .failed(let number) = self else { return nil }
+        return CommandError(.failed, "cannot write the answer", reason: String(cString: strerror(number)))
+    }
+}
+
+/// Where bytes go.
+///
+/// On the main actor, because writing waits while a pipe is full, and only the main thread may wait.
+@MainActor package protocol OutputSink: AnyObject {
+    /// Writes all the bytes.
+    func write(_ bytes: [UInt8]) throws(OutputError)
+}
+
+/// Keeps what is written, for tests.
+@MainActor package final class CapturedOutput: OutputSink {
+    /// What was written.
+    package private(set) var bytes: [UInt8] = []
+    /// The error that writing ends with, once set.
+    package var failure: OutputError?
+
+    /// Nothing written yet.
+    package init() {}
+
+    /// Keeps the bytes.
+    package func write(_ bytes: [UInt8]) throws(OutputError) {
+        if let failure { throw failure }
+        self.bytes += bytes
+    }
+
+    /// What was written, as text.
+    package var text: String { String(decoding: bytes, as: UTF8.self) }
+}
+
+/// Writes to a file descriptor that stays open.
+@MainActor package final class DescriptorOutput: OutputSink {
+    private let descriptor: Int32
+
+    /// Writes to this descriptor, which is not closed by the sink.
+    package init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+    /// Writes all the bytes, in as many pieces as the system takes them.
+    package func write(_ bytes: [UInt8]) throws(OutputError) {
+        let result = bytes.withUnsafeBytes { buffer -> Result<Void, OutputError> in
+            var rest = buffer[...]
+            while !rest.isEmpty {
+                let count = systemWrite(descriptor, UnsafeRawBufferPointer(rebasing: rest))
+                if count >= 0 {
+                    rest = rest.dropFirst(count)
+                    continue
+                }
+                switch errno {
+                case EINTR: continue
+                case EAGAIN:
+                    // Someone made the terminal or pipe non-blocking for every program that shares it: wait for room.
+                    var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                    _ = poll(&request, 1, -1)
+                case EPIPE: return .failure(.closed)
+                default: return .failure(.failed(errno))
+                }
+            }
+            return .success(())
+        }
+        try result.get()
+    }
+}
+
+private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+    write(descriptor, bytes.baseAddress, bytes.count)
+}

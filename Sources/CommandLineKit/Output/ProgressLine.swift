@@ -1,0 +1,45 @@
+/// How far a long command is: one line on the terminal of standard error, after 200 ms and then ten times a second at most, with a rate
+/// and, where it is known, a total.
+@MainActor package final class ProgressLine {
+    /// Shorter than this nobody wonders.
+    package static let patience = Duration.milliseconds(200)
+    private static let pause = Duration.milliseconds(100)
+
+    private let console: Console
+    private let now: () -> ContinuousClock.Instant
+    private let begun: ContinuousClock.Instant
+    private var shown: ContinuousClock.Instant?
+
+    /// A line that counts from now.
+    package init(_ console: Console, now: @escaping () -> ContinuousClock.Instant = { .now }) {
+        self.console = console
+        self.now = now
+        begun = now()
+    }
+
+    /// Shows `done` of `total`: `120 of 400 people, 30%, 60 a second`.
+    ///
+    /// - Parameter noun: what is counted, in the plural.
+    package func show(_ done: Int, of total: Int? = nil, _ noun: String) {
+        show { seconds in
+            let rate = ", \(Int(min(Double(done) / seconds, 1e15))) a second"
+            guard let total, total > 0 else { return "\(done) \(noun)\(rate)" }
+            return "\(done) of \(total) \(noun), \(min(100, Int(100 * Double(done) / Double(total))))%\(rate)"
+        }
+    }
+
+    /// Shows a line.
+    ///
+    /// - Parameter text: the line, given the seconds since the beginning.
+    package func show(_ text: (_ seconds: Double) -> String) {
+        let time = now()
+        guard console.showsProgress, time - begun >= Self.patience else { return }
+        if let shown, time - shown < Self.pause { return }
+        shown = time
+        let elapsed = (time - begun).components
+        console.showProgress(text(Double(elapsed.seconds) + Double(elapsed.attoseconds) / 1e18))
+    }
+
+    /// Takes the line away.
+    package func clear() { console.hideProgress() }
+}

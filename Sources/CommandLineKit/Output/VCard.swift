@@ -1,0 +1,96 @@
+/// A person for address books.
+///
+/// [RFC 6350](https://www.rfc-editor.org/rfc/rfc6350)
+package struct VCard: Sendable, Equatable {
+    /// The name that is shown.
+    package var name: String
+    /// The family name.
+    package var familyName: String?
+    /// The given name.
+    package var givenName: String?
+    /// The company and the unit in it.
+    package var organization: (company: String?, unit: String?) {
+        get { (company, unit) }
+        set { (company, unit) = newValue }
+    }
+    private var company: String?
+    private var unit: String?
+    private var properties: [[String]] = []
+
+    /// A card with this name and nothing else.
+    package init(name: String) { self.name = name }
+
+    /// Adds a property of one text. Nothing is added for a text that is absent or empty.
+    package mutating func add(_ property: String, _ text: String?) {
+        if let text, !text.isEmpty { properties.append([property, text]) }
+    }
+
+    /// The card's lines, folded, with their line breaks.
+    package var text: String {
+        var lines = ["BEGIN:VCARD", "VERSION:4.0", "FN:" + Self.escaped(name)]
+        if familyName != nil || givenName != nil {
+            lines.append("N:\(Self.escaped(familyName ?? ""));\(Self.escaped(givenName ?? ""));;;")
+        }
+        if company != nil || unit != nil {
+            lines.append("ORG:" + [company ?? "", unit ?? ""].map(Self.escaped).joined(separator: ";"))
+        }
+        for property in properties { lines.append(property[0] + ":" + Self.escaped(property[1])) }
+        lines.append("END:VCARD")
+        return lines.map { Self.folded($0) + "\r\n" }.joined()
+    }
+
+    /// Section 3.4: backslash, comma, semicolon and line break are escaped. Other control characters, which no card may have, go.
+    private static func escaped(_ text: String) -> String {
+        var result = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\\", ",", ";":
+                result.append("\\")
+                result.append(scalar)
+            case "\n": result.append(contentsOf: "\\n".unicodeScalars)
+            case "\t": result.append(" ")
+            default: if scalar.value >= 0x20, !(0x7F...0x9F).contains(scalar.value) { result.append(scalar) }
+            }
+        }
+        return String(result)
+    }
+
+    /// Section 3.2: no line has more than 75 octets; the next one begins with a space. A scalar is never parted.
+    private static func folded(_ line: String) -> String {
+        guard line.utf8.count > 75 else { return line }
+        var result = String.UnicodeScalarView()
+        var count = 0
+        for scalar in line.unicodeScalars {
+            let length = UTF8.width(scalar)
+            if count + length > 75 {
+                result.append(contentsOf: "\r\n ".unicodeScalars)
+                count = 1
+            }
+            result.append(scalar)
+            count += length
+        }
+        return String(result)
+    }
+}
+
+/// Writes vCards one after the other.
+@MainActor package final class VCardWriter: RecordWriter {
+    private let console: Console
+
+    /// Cards on this console.
+    package init(on console: Console) { self.console = console }
+
+    /// Writes the record's card. A record without one is passed over: the command refuses the format for it.
+    package func write(_ record: some OutputRecord) throws(OutputError) {
+        guard let card = record.vCard else { return }
+        let text = card.text
+        guard console.terminal.outputIsTerminal else { return try console.write(text) }
+        for line in text.split(separator: "\r\n") { try console.writeLine(TerminalText.visible(String(line))) }
+    }
+
+    /// Shows the cards so far.
+    package func flush() throws(OutputError) { try console.flush() }
+
+    /// Shows what is left.
+    package func finish() throws(OutputError) { try console.flush() }
+}

@@ -1,0 +1,159 @@
+import Platform
+
+/// Goes through the words of a command line whose command is known.
+package struct ArgumentScan {
+    /// The options that hold.
+    package let options: [OptionSpec]
+    /// The options found.
+    package private(set) var given: [String: Invocation.Given] = [:]
+    private let syntax: CommandSyntax
+    private let command: CommandSpec
+    private let path: [String]
+    private var positionals: [String] = []
+
+    package init(syntax: CommandSyntax, chain: [CommandSpec]) {
+        self.syntax = syntax
+        options = syntax.options(for: chain)
+        command = chain.last ?? syntax.root
+        path = chain.dropFirst().map(\.name)
+    }
+
+    /// Whether a word is an option by its look: a dash and more. A dash alone means standard input.
+    static func isOption(_ word: String) -> Bool { word.hasPrefix("-") && word.unicodeScalars.count > 1 }
+
+    /// Reads the words except those at `indexes`, which name the command.
+    package mutating func read(_ arguments: [String], skipping indexes: Set<Int>) throws(UsageError) {
+        var index = 0
+        var optionsEnded = false
+        while index < arguments.count {
+            let word = arguments[index]
+            defer { index += 1 }
+            if indexes.contains(index), !optionsEnded { continue }
+            if optionsEnded || !Self.isOption(word) {
+                positionals.append(word)
+            } else if word == "--" {
+                optionsEnded = true
+            } else {
+                // The next word, should the option need it. A word that names the command is never a value.
+                let hasNext = index + 1 < arguments.count && !indexes.contains(index + 1)
+                let next = hasNext && !Self.looksLikeOption(arguments[index + 1]) ? arguments[index + 1] : nil
+                let usedNext = word.hasPrefix("--") ? try readLong(word, next) : try readCluster(word, next)
+                if usedNext { index += 1 }
+            }
+        }
+    }
+
+    /// A negative number may be a value; it is then judged by what the option expects.
+    private static func looksLikeOption(_ word: String) -> Bool {
+        guard isOption(word) else { return false }
+        return !(word.utf8.dropFirst().first.map { $0 >= 0x30 && $0 <= 0x39 } ?? false)
+    }
+
+    private mutating func readLong(_ word: String, _ next: String?) throws(UsageError) -> Bool {
+        let body = word.dropFirst(2)
+        let name = String(body.prefix { $0 != "=" })
+        let attached = body.count > name.count ? String(body.dropFirst(name.count + 1)) : nil
+        guard let option = options.first(where: { $0.name == name }) else { throw unknown("--" + name) }
+        return try take(option, as: "--" + name, attached: attached, next: next)
+    }
+
+    /// Reads `-v`, `-vq`, `-ojson`: flags, the last of which may be an option with its value.
+    private mutating func readCluster(_ word: String, _ next: String?) throws(UsageError) -> Bool {
+        var rest = word.dropFirst()
+        while let letter = rest.popFirst() {
+            guard let option = options.first(where: { $0.short == letter }) else { throw unknown("-\(letter)") }
+            if option.takesValue {
+                return try take(option, as: "-\(letter)", attached: rest.isEmpty ? nil : String(rest), next: next)
+            }
+            let isAssigned = rest.first == "="
+            _ = try take(option, as: "-\(letter)", attached: isAssigned ? String(rest.dropFirst()) : nil, next: nil)
+        }
+        return false
+    }
+
+    /// Keeps one option; answers whether the next word was its value.
+    private mutating func take(
+        _ option: OptionSpec, as typed: String, attached: String?, next: String?
+    ) throws(UsageError) -> Bool {
+        guard option.takesValue else {
+            // The value is not quoted: an option that was mistaken for another may carry a secret.
+            if attached != nil { throw fault("\(typed) takes no value", "it is there or it is not") }
+            given[option.name] = Invocation.Given(texts: [], source: .option)
+            return false
+        }
+        guard let text = attached ?? next else {
+            let dash = typed.hasPrefix("--") ? "\(typed)=VALUE" : "\(typed)VALUE"
+            throw fault(
+                "\(typed) needs a value",
+                "write \(typed) \(option.valueName ?? "VALUE"), or \(dash) if it begins with a dash")
+        }
+        if let expected = option.fault(in: text) {
+            throw fault("\(typed) cannot be \(UsageError.quoted(text))", expected)
+        }
+        if given[option.name] != nil, !option.isRepeated {
+            throw fault("\(typed) is given twice", "it takes one value")
+        }
+        given[option.name, default: Invocation.Given(texts: [], source: .option)].texts.append(text)
+        return attached == nil
+    }
+
+    /// Fills in the options that were not given from their environment variables.
+    mutating func readEnvironment(_ environment: [String: String]) throws(UsageError) {
+        for option in options where given[option.name] == nil {
+            guard let variable = syntax.variable(of: option), let text = environment[variable], !text.isEmpty else {
+                continue
+            }
+            if option.takesValue {
+                let texts = option.isRepeated ? text.split(separator: "\n").map(String.init) : [text]
+                for text in texts {
+                    guard let expected = option.fault(in: text) else { continue }
+                    throw fault("\(variable) cannot be \(UsageError.quoted(text))", expected)
+                }
+                given[option.name] = Invocation.Given(texts: texts, source: .environment(variable))
+            } else if let isSet = OptionSpec.truth(text) {
+                if isSet { given[option.name] = Invocation.Given(texts: [], source: .environment(variable)) }
+            } else {
+                throw fault("\(variable) cannot be \(UsageError.quoted(text))", "expected 1 or 0, true or false")
+            }
+        }
+    }
+
+    /// Gives the words their names.
+    func namedArguments() throws(UsageError) -> [String: [String]] {
+        var named: [String: [String]] = [:]
+        var rest = positionals[...]
+        for argument in command.arguments {
+            if rest.isEmpty, !argument.isOptional {
+                throw fault("\(argument.name) is missing", argument.help)
+            }
+            named[argument.name] = argument.isVariadic ? Array(rest) : Array(rest.prefix(1))
+            rest = argument.isVariadic ? [] : rest.dropFirst()
+        }
+        if let extra = rest.first {
+            let count = command.arguments.count
+            let reason =
+                switch count {
+                case 0: "\(path.joined(separator: " ")) takes none"
+                case 1: "\(path.joined(separator: " ")) takes one; quote it if it has spaces"
+                default: "\(path.joined(separator: " ")) takes \(count)"
+                }
+            throw fault("unexpected argument \(UsageError.quoted(extra))", reason)
+        }
+        return named
+    }
+
+    private func unknown(_ typed: String) -> UsageError {
+        let visible = TerminalText.truncated(TerminalText.visible(String(typed.prefix(64))), to: 40)
+        var reason: String?
+        if typed.hasPrefix("--"), let near = SpellingSuggestion.nearest(to: typed, in: options.map { "--" + $0.name }) {
+            reason = "did you mean \(near)?"
+        } else if typed.hasPrefix("-"), !typed.hasPrefix("--"), !command.arguments.isEmpty {
+            reason = "write -- before words that begin with a dash"
+        }
+        return fault("unknown option \(visible)", reason)
+    }
+
+    private func fault(_ message: String, _ reason: String?) -> UsageError {
+        UsageError(message: message, reason: reason, hint: syntax.hint(path))
+    }
+}

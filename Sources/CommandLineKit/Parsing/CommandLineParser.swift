@@ -1,0 +1,181 @@
+import Platform
+
+extension CommandSyntax {
+    /// Reads a command line.
+    ///
+    /// Options may stand anywhere; `--` ends them. A value follows its option (`--output json`, `-o json`), is attached
+    /// (`-ojson`) or follows an equals sign (`--output=json`). A value that begins with a dash is only taken after the
+    /// equals sign, so that a forgotten value is found. Abbreviated names are not accepted. `--help` wins over every
+    /// mistake but an unknown command.
+    ///
+    /// An option that is not given takes its environment variable. An empty variable counts as absent; a variable of a
+    /// repeated option holds one value a line.
+    ///
+    /// - Parameter arguments: what was typed after the program's name.
+    package func parse(arguments: [String], environment: [String: String]) throws(UsageError) -> Invocation {
+        if arguments.isEmpty { return invocation(.help(.command([])), []) }
+        let location = try locate(arguments)
+        if let topic = location.topic { return invocation(.help(topic), location.path) }
+        var scan = ArgumentScan(syntax: self, chain: location.chain)
+        try scan.read(arguments, skipping: location.indexes)
+        if scan.given["help"] != nil { return invocation(.help(.command(location.path)), location.path) }
+        if location.path.isEmpty {
+            if scan.given["version"] != nil { return invocation(.version, []) }
+            throw UsageError(message: "no command", reason: "an option alone does nothing", hint: hint([]))
+        }
+        try scan.readEnvironment(environment)
+        let named = try scan.namedArguments()
+        return Invocation(
+            program: program, action: .run, path: location.path, given: scan.given, named: named,
+            declaredOptions: Set(scan.options.map(\.name)),
+            declaredArguments: Set(location.chain.last?.arguments.map(\.name) ?? []))
+    }
+
+    private func invocation(_ action: Invocation.Action, _ path: [String]) -> Invocation {
+        Invocation(program: program, action: action, path: path)
+    }
+
+    /// Whether a command line that was not understood asks for JSON, so that the error can be given as JSON too.
+    package func prefersJSON(arguments: [String], environment: [String: String]) -> Bool {
+        let options = arguments.prefix { $0 != "--" }
+        var previous = ""
+        for word in options {
+            if word == "-ojson" || word == "--output=json" { return true }
+            if word == "json", previous == "-o" || previous == "--output" { return true }
+            previous = word
+        }
+        return environment[variable(named: "output")] == OutputFormat.json.rawValue
+    }
+
+    /// Where the command stands among the arguments.
+    private struct Location {
+        /// From the program to the command.
+        var chain: [CommandSpec]
+        /// The places of the command's words.
+        var indexes: Set<Int> = []
+        /// What help was asked for.
+        var topic: HelpTopic?
+        /// The command's names, aliases resolved.
+        var path: [String] { chain.dropFirst().map(\.name) }
+    }
+
+    private func locate(_ arguments: [String]) throws(UsageError) -> Location {
+        var location = Location(chain: [root])
+        var stray: String?
+        var unknownOption: String?
+        var index = 0
+        let end = arguments.firstIndex(of: "--") ?? arguments.count
+        while index < end, let command = location.chain.last, !command.subcommands.isEmpty {
+            let word = arguments[index]
+            if ArgumentScan.isOption(word) {
+                if unknownOption == nil, !isKnown(word, after: location.chain) { unknownOption = word }
+                index += takesNext(word, after: location.chain) ? 2 : 1
+            } else if let next = command.subcommand(word) {
+                location.chain.append(next)
+                location.indexes.insert(index)
+                index += 1
+            } else {
+                stray = word
+                break
+            }
+        }
+        let command = location.chain.last ?? root
+        let asksForHelp = arguments[..<end].contains { $0 == "--help" || $0 == "-h" }
+        if location.path == ["help"] {
+            location.topic = asksForHelp ? .command(["help"]) : try topic(arguments[..<end], location.indexes)
+            return location
+        }
+        if let stray {
+            // The stray word may be the value of an option that was mistyped.
+            if let unknownOption {
+                var scan = ArgumentScan(syntax: self, chain: location.chain)
+                try scan.read([unknownOption], skipping: [])
+            }
+            let byDefault = command.defaultSubcommand.flatMap(command.subcommand)
+            if byDefault?.arguments.isEmpty ?? true { throw unknownCommand(stray, below: location.chain) }
+        }
+        if asksForHelp {
+            location.topic = .command(location.path)
+        } else if let name = command.defaultSubcommand, let next = command.subcommand(name) {
+            location.chain.append(next)
+        } else if location.chain.count > 1, !command.subcommands.isEmpty {
+            throw UsageError(
+                message: "\(location.path.joined(separator: " ")) needs a command",
+                reason: "it has " + OptionSpec.list(command.subcommands.map(\.name)),
+                hint: hint(location.path))
+        }
+        return location
+    }
+
+    /// Whether a long option is one of those that may stand here, or below.
+    private func isKnown(_ word: String, after chain: [CommandSpec]) -> Bool {
+        guard word.hasPrefix("--"), word != "--" else { return true }
+        let name = word.dropFirst(2).prefix { $0 != "=" }
+        return (options(for: chain) + (chain.last?.allOptions ?? [])).contains { $0.name == name }
+    }
+
+    /// Whether the option takes the next word, as far as can be told before the command is known: the options of every
+    /// command that may still come are looked at.
+    private func takesNext(_ word: String, after chain: [CommandSpec]) -> Bool {
+        let options = globalOptions + chain.dropFirst().dropLast().flatMap(\.options) + (chain.last?.allOptions ?? [])
+        if word.hasPrefix("--") {
+            return options.contains { $0.takesValue && word == "--" + $0.name }
+        }
+        for (place, letter) in word.dropFirst().enumerated() {
+            if options.contains(where: { $0.takesValue && $0.short == letter }) { return place == word.count - 2 }
+        }
+        return false
+    }
+
+    private func topic(_ arguments: ArraySlice<String>, _ indexes: Set<Int>) throws(UsageError) -> HelpTopic {
+        var words: [String] = []
+        var index = arguments.startIndex
+        while index < arguments.endIndex {
+            // Options change nothing here, as they change nothing beside --help: `help -o json` is the help. Their values are no topics.
+            if ArgumentScan.isOption(arguments[index]) {
+                index += takesNext(arguments[index], after: [root]) ? 2 : 1
+                continue
+            }
+            if !indexes.contains(index) { words.append(arguments[index]) }
+            index += 1
+        }
+        if let first = words.first, let page = page(first), root.subcommand(first) == nil {
+            guard words.count == 1 else { throw unexpected(words[1], inHelpOn: [first]) }
+            return .page(page.name)
+        }
+        var chain = [root]
+        for word in words {
+            if let command = chain.last, command.subcommands.isEmpty {
+                throw unexpected(word, inHelpOn: chain.dropFirst().map(\.name))
+            }
+            guard let next = chain.last?.subcommand(word) else {
+                throw unknownCommand(word, below: chain, orPages: chain.count == 1)
+            }
+            chain.append(next)
+        }
+        return .command(chain.dropFirst().map(\.name))
+    }
+
+    /// A word after a topic that has nothing below it.
+    private func unexpected(_ word: String, inHelpOn path: [String]) -> UsageError {
+        UsageError(
+            message: "unexpected argument \(UsageError.quoted(word))",
+            reason: "help on \(path.joined(separator: " ")) is one page", hint: hint(path))
+    }
+
+    /// - Parameter orPages: whether help was asked for, which has pages beside the commands.
+    private func unknownCommand(_ word: String, below chain: [CommandSpec], orPages: Bool = false) -> UsageError {
+        let path = chain.dropFirst().map(\.name)
+        let commands = chain.last?.subcommands ?? []
+        let pages = orPages ? reference.pages.map(\.name) : []
+        let near = SpellingSuggestion.nearest(to: word, in: commands.flatMap { [$0.name] + $0.aliases } + pages)
+        let full = ([program] + path).joined(separator: " ")
+        var reason = near.map { "did you mean \(full) \(pages.contains($0) ? "help " : "")\($0)?" }
+        if path.isEmpty, root.options.contains(where: { $0.name == word }) {
+            reason = "did you mean \(full) --\(word)?"
+        }
+        if near == nil, !path.isEmpty { reason = "\(full) has " + OptionSpec.list(commands.map(\.name)) }
+        return UsageError(
+            message: "unknown command \(UsageError.quoted(word))", reason: reason, hint: hint(path))
+    }
+}

@@ -1,0 +1,81 @@
+/// One argument of a command that is known by its place.
+package struct ArgumentSpec: Sendable, Equatable {
+    /// What it is called in help and in ``Invocation/argument(_:)``: `USER`.
+    package var name: String
+    /// What it is for: a phrase without a full stop.
+    package var help: String
+    /// Whether it may be left out.
+    var isOptional: Bool
+    /// Whether it takes every word from its place on. Only the last argument of a command may.
+    var isVariadic: Bool
+    /// What a shell may offer for it.
+    package var completion: CompletionKind
+
+    /// An argument; required and single unless said otherwise.
+    package init(
+        _ name: String, _ help: String, optional: Bool = false, variadic: Bool = false,
+        completion: CompletionKind = .none
+    ) {
+        self.name = name
+        self.help = help
+        isOptional = optional
+        isVariadic = variadic
+        self.completion = completion
+    }
+
+    /// How it is written in a usage line: `USER`, `[USER]`, `TEXT…`.
+    package var usage: String {
+        let word = isVariadic ? name + "…" : name
+        return isOptional ? "[\(word)]" : word
+    }
+}
+
+/// One command, declared once: parsing, help, completion and man pages all read this value.
+package struct CommandSpec: Sendable, Equatable {
+    /// The name, as typed.
+    package var name: String
+    /// Other names that are accepted.
+    package var aliases: [String]
+    /// What it is for: one sentence with a full stop.
+    package var summary: String
+    /// What else a person must know, shown after the usage. May be empty.
+    package var discussion: String
+    /// Whole command lines that work, the simplest first.
+    package var examples: [String]
+    /// The arguments, in order.
+    package var arguments: [ArgumentSpec]
+    /// The command's own options. One with the name of a global option takes its place.
+    package var options: [OptionSpec]
+    /// The formats in which it can answer; another one that is typed is an error.
+    package var formats: [OutputFormat]
+    /// The commands below this one.
+    package var subcommands: [CommandSpec]
+    /// The name of the subcommand that runs when none is named.
+    package var defaultSubcommand: String?
+
+    /// A command.
+    package init(
+        _ name: String, aliases: [String] = [], _ summary: String, discussion: String = "", examples: [String] = [],
+        arguments: [ArgumentSpec] = [], options: [OptionSpec] = [], formats: [OutputFormat] = OutputFormat.ofThings,
+        subcommands: [CommandSpec] = [], defaultSubcommand: String? = nil
+    ) {
+        self.name = name
+        self.aliases = aliases
+        self.summary = summary
+        self.discussion = discussion
+        self.examples = examples
+        self.arguments = arguments
+        self.options = options
+        self.formats = formats
+        self.subcommands = subcommands
+        self.defaultSubcommand = defaultSubcommand
+    }
+
+    /// The subcommand of this name or alias. Abbreviations are not names.
+    package func subcommand(_ name: String) -> CommandSpec? {
+        subcommands.first { $0.name == name || $0.aliases.contains(name) }
+    }
+
+    /// The options of this command and of every command below it.
+    var allOptions: [OptionSpec] { options + subcommands.flatMap(\.allOptions) }
+}

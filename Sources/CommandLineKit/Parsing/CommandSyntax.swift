@@ -1,0 +1,130 @@
+/// All that can be typed: the program, its commands and the options that every command takes.
+package struct CommandSyntax: Sendable {
+    /// The program. Its options are those that stand without a command (`--version`).
+    package let root: CommandSpec
+    /// The options of every command.
+    package let globalOptions: [OptionSpec]
+    /// What help and manual pages say besides.
+    package let reference: ProgramReference
+
+    /// Creates the syntax of a program. The command `help` is added when it is not declared.
+    package init(root: CommandSpec, globalOptions: [OptionSpec], reference: ProgramReference = ProgramReference()) {
+        var root = root
+        if root.subcommand("help") == nil { root.subcommands.append(.help(reference)) }
+        self.root = root
+        self.globalOptions = globalOptions
+        self.reference = reference
+    }
+
+    /// The name of the program.
+    package var program: String { root.name }
+
+    /// Returns the environment variable that stands in for an option, or `nil` if there is none.
+    package func variable(of option: OptionSpec) -> String? {
+        switch option.environment {
+        case .derived: variable(named: option.name)
+        case .named(let name): name
+        case .none: nil
+        }
+    }
+
+    /// Returns the variable of the program for a name: `LODGE_PAGE_SIZE` for `page-size`.
+    package func variable(named name: String) -> String {
+        String((program + "-" + name).uppercased().map { $0 == "-" ? "_" : $0 })
+    }
+
+    /// Returns the page of help with the given name, or `nil` if there is none.
+    package func page(_ name: String) -> HelpPage? { reference.pages.first { $0.name == name } }
+
+    /// Returns the command that explains a command.
+    package func hint(_ path: [String]) -> String { ([program, "help"] + path).joined(separator: " ") }
+
+    /// The commands from the program down to the one named; nil when there is none of that name.
+    package func chain(to path: [String]) -> [CommandSpec]? {
+        var chain = [root]
+        for name in path {
+            guard let next = chain.last?.subcommand(name) else { return nil }
+            chain.append(next)
+        }
+        return chain
+    }
+
+    /// The options that hold for the last command of the chain: its own, those of the commands above it but the program,
+    /// and the global ones that none of these replace.
+    package func options(for chain: [CommandSpec]) -> [OptionSpec] {
+        let own = chain.count > 1 ? chain.dropFirst().reversed().flatMap(\.options) : root.options
+        var names = Set<String>()
+        var shorts = Set<Character>()
+        return (own + globalOptions).compactMap { option in
+            guard names.insert(option.name).inserted else { return nil }
+            var option = option
+            if let short = option.short, !shorts.insert(short).inserted { option.short = nil }
+            return option
+        }
+    }
+
+    /// Mistakes in the declarations, in words. A test of the program's own declarations expects none.
+    package func faults() -> [String] { faults(of: [root]) }
+
+    private func faults(of chain: [CommandSpec]) -> [String] {
+        guard let command = chain.last else { return [] }
+        var faults: [String] = []
+        func require(_ condition: Bool, _ fault: String) {
+            if !condition { faults.append(chain.map(\.name).joined(separator: " ") + ": " + fault) }
+        }
+        require(command.summary.hasSuffix("."), "the summary is not a sentence")
+        require(command.summary.count <= 80, "the summary is longer than a line")
+        require(Self.areUnique(command.options.map(\.name)), "two options have the same name")
+        require(Self.areUnique(command.options.compactMap(\.short)), "two options have the same short name")
+        require(Self.areUnique(command.arguments.map(\.name)), "two arguments have the same name")
+        require(
+            Self.areUnique(command.subcommands.flatMap { [$0.name] + $0.aliases }), "two commands have the same name")
+        require(command.arguments.dropLast().allSatisfy { !$0.isVariadic }, "only the last argument may be variadic")
+        let optionals = command.arguments.drop { !$0.isOptional }
+        require(optionals.allSatisfy(\.isOptional), "a required argument follows an optional one")
+        require(
+            command.subcommands.isEmpty || command.arguments.isEmpty, "a command with commands below has no arguments")
+        if let name = command.defaultSubcommand {
+            require(command.subcommand(name) != nil, "there is no command \(name) to run by default")
+        }
+        for option in command.options + (chain.count == 1 ? globalOptions : []) {
+            require(!option.help.hasSuffix("."), "the help of --\(option.name) ends with a full stop")
+            let replaced = globalOptions.first { $0.name == option.name && $0 != option }
+            require(
+                replaced.flatMap(variable) == nil || replaced.flatMap(variable) != variable(of: option),
+                "--\(option.name) shares a variable with the global option that it replaces")
+            require(option.takesValue == (option.valueName != nil), "--\(option.name) lacks the name of its value")
+        }
+        if chain.count == 1 { faults += faultsOfVariables() }
+        return faults + command.subcommands.flatMap { self.faults(of: chain + [$0]) }
+    }
+
+    /// One variable may stand for options of several commands, but only for options that take the same.
+    private func faultsOfVariables() -> [String] {
+        var owners: [String: OptionSpec] = [:]
+        return (globalOptions + root.allOptions).compactMap { option in
+            guard let variable = variable(of: option) else { return nil }
+            let owner = owners[variable, default: option]
+            owners[variable] = owner
+            let isSame = owner.value == option.value && owner.isRepeated == option.isRepeated
+            return isSame ? nil : "\(variable): two options --\(option.name) take different values"
+        }
+    }
+
+    private static func areUnique<Element: Hashable>(_ elements: [Element]) -> Bool {
+        Set(elements).count == elements.count
+    }
+}
+
+extension CommandSpec {
+    /// Returns the command that explains the others. ``CommandSyntax/parse(arguments:environment:)`` runs it.
+    package static func help(_ reference: ProgramReference) -> CommandSpec {
+        CommandSpec(
+            "help", "Explain a command.", examples: reference.helpExamples,
+            arguments: [
+                ArgumentSpec(
+                    "COMMAND", "command to explain, or \(OptionSpec.list(reference.pages.map(\.name)))",
+                    optional: true, variadic: true)
+            ])
+    }
+}

@@ -1,0 +1,73 @@
+/// A page of help about something else than a command: `lodge help environment`.
+package struct HelpPage: Sendable {
+    /// The word that asks for it.
+    package var name: String
+    /// A sentence about its subject.
+    package var summary: String
+    /// Returns the lines below the summary.
+    package var body: @Sendable (HelpText) -> [String]
+
+    /// Creates a value from its parts.
+    package init(
+        name: String, summary: String, body: @escaping @Sendable (HelpText) -> [String]
+    ) {
+        self.name = name
+        self.summary = summary
+        self.body = body
+    }
+
+    /// The title of the page in the documentation: its summary without the full stop.
+    package var title: String { String(summary.dropLast()) }
+
+    /// Returns the name of the page in the documentation.
+    func documentName(_ program: String) -> String { program + "-help-" + name }
+}
+
+/// What the help and the manual pages of a program say besides its commands.
+package struct ProgramReference: Sendable {
+    /// The version of the program.
+    package var version = ""
+    /// The pages of help.
+    package var pages: [HelpPage] = []
+    /// The line below the help of a command that points to the global options.
+    package var optionsNote = ""
+    /// Examples of the command `help`.
+    package var helpExamples: [String] = []
+    /// The environment variables that belong to no option, with their meanings.
+    package var variables: [(name: String, meaning: String)] = []
+    /// The files that the program reads and writes, with their meanings.
+    package var files: [(name: String, meaning: String)] = []
+
+    /// Creates a value from its parts.
+    package init(
+        version: String = "", pages: [HelpPage] = [], optionsNote: String = "", helpExamples: [String] = [],
+        variables: [(name: String, meaning: String)] = [], files: [(name: String, meaning: String)] = []
+    ) {
+        self.version = version
+        self.pages = pages
+        self.optionsNote = optionsNote
+        self.helpExamples = helpExamples
+        self.variables = variables
+        self.files = files
+    }
+}
+
+extension CommandSyntax {
+    /// The options whose variable has a name of its own, and those that have none, each with its command (empty: of all).
+    package var optionsWithoutDerivedVariable:
+        (
+            named: [(command: String, option: OptionSpec)], typed: [(command: String, option: OptionSpec)]
+        )
+    {
+        var found: [(command: String, option: OptionSpec)] = []
+        func collect(_ command: CommandSpec, _ path: [String]) {
+            for option in command.options where option.environment != .derived {
+                found.append((path.joined(separator: " "), option))
+            }
+            for next in command.subcommands { collect(next, path + [next.name]) }
+        }
+        for option in globalOptions where option.environment == .none { found.append(("", option)) }
+        collect(root, [])
+        return (found.filter { $0.option.environment != .none }, found.filter { $0.option.environment == .none })
+    }
+}

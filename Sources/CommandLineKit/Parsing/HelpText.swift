@@ -1,0 +1,137 @@
+/// Writes the help of a command from its declaration.
+package struct HelpText {
+    /// The program that the help is about.
+    package let syntax: CommandSyntax
+    /// The number of columns that a line may take.
+    package var width = 80
+
+    /// Creates a value from its parts.
+    package init(
+        syntax: CommandSyntax, width: Int = 80
+    ) {
+        self.syntax = syntax
+        self.width = width
+    }
+
+    private static let widestName = 28
+
+    /// The help on a topic, its lines joined by line breaks, the last one without. Empty for a command that is not declared.
+    package func text(_ topic: HelpTopic) -> String {
+        switch topic {
+        case .page(let name): return syntax.page(name).map { lines($0).joined(separator: "\n") } ?? ""
+        case .command(let path):
+            guard let chain = syntax.chain(to: path) else { return "" }
+            return lines(chain).joined(separator: "\n")
+        }
+    }
+
+    private func lines(_ chain: [CommandSpec]) -> [String] {
+        guard let command = chain.last else { return [] }
+        let isProgram = chain.count == 1
+        var lines = wrapped(command.summary, indent: 0)
+        lines.append("")
+        var heads = [("Usage", usage(chain))]
+        if !command.aliases.isEmpty { heads.append(("Also", command.aliases.joined(separator: ", "))) }
+        for (place, example) in command.examples.enumerated() { heads.append((place == 0 ? "Example" : "", example)) }
+        for (title, body) in heads {
+            let label = title.isEmpty ? "" : title + ":"
+            lines.append(label + String(repeating: " ", count: 9 - label.count) + body)
+        }
+        if !command.discussion.isEmpty {
+            lines.append("")
+            lines += wrapped(command.discussion, indent: 0)
+        }
+        let options = command.options.map { (name(of: $0), help(of: $0)) }
+        lines += section("Commands", command.subcommands.map { summary(of: $0, byDefault: command.defaultSubcommand) })
+        lines += section("Arguments", command.arguments.map { ($0.usage, $0.help) }, aligned: options.map(\.0))
+        lines += section("Options", options, aligned: command.arguments.map(\.usage))
+        lines.append("")
+        if isProgram {
+            let pages = syntax.reference.pages.map(\.name)
+            let help = syntax.hint([])
+            lines += wrapped("More: \(help) COMMAND, or \(help) " + OptionSpec.list(pages), indent: 0)
+        } else {
+            lines.append(syntax.reference.optionsNote)
+        }
+        return lines
+    }
+
+    /// Returns the lines of a page.
+    package func lines(_ page: HelpPage) -> [String] { [page.summary] + page.body(self) }
+
+    /// An empty line and the text, broken into lines.
+    package func paragraph(_ text: String) -> [String] { [""] + wrapped(text, indent: 0) }
+
+    package func usage(_ chain: [CommandSpec]) -> String {
+        guard let command = chain.last else { return "" }
+        var words = chain.map(\.name)
+        if command.subcommands.isEmpty {
+            words.append("[options]")
+            words += command.arguments.map(\.usage)
+        } else {
+            words.append(command.defaultSubcommand == nil ? "COMMAND" : "[COMMAND]")
+            words.append("[options]")
+        }
+        return words.joined(separator: " ")
+    }
+
+    private func summary(of command: CommandSpec, byDefault name: String?) -> (String, String) {
+        let names = ([command.name] + command.aliases).joined(separator: ", ")
+        // A list of commands reads better without the full stop of the sentence.
+        let summary = command.summary.hasSuffix(".") ? String(command.summary.dropLast()) : command.summary
+        return (names, command.name == name ? summary + " (the default)" : summary)
+    }
+
+    package func name(of option: OptionSpec) -> String {
+        option.short == nil ? "    " + option.usage : option.usage
+    }
+
+    package func help(of option: OptionSpec) -> String {
+        var help = option.help
+        if option.isRepeated { help += "; may be repeated" }
+        if case .named(let variable) = option.environment { help += " [\(variable)]" }
+        return help
+    }
+
+    /// A titled list of names and what they are, in two columns. `aligned` are names of a neighbouring list.
+    package func section(_ title: String, _ entries: [(String, String)], aligned: [String] = []) -> [String] {
+        guard !entries.isEmpty else { return [] }
+        // When no option of the list has a short name, there is no need to leave room for one.
+        let names = Self.withoutMargin(entries.map(\.0))
+        let fitting = (names + Self.withoutMargin(aligned)).map(TerminalText.width).filter { $0 <= Self.widestName }
+        let column = 2 + (fitting.max() ?? 0) + 2
+        var lines = ["", title + ":"]
+        for (name, entry) in zip(names, entries) {
+            let start = "  " + name
+            let helpLines = wrapped(entry.1, indent: column)
+            if TerminalText.width(start) + 2 <= column, let first = helpLines.first {
+                lines.append(TerminalText.padded(start, to: column) + first.drop { $0 == " " })
+                lines += helpLines.dropFirst()
+            } else {
+                lines.append(start)
+                lines += helpLines
+            }
+        }
+        return lines
+    }
+
+    private static func withoutMargin(_ names: [String]) -> [String] {
+        names.allSatisfy { $0.hasPrefix("    ") } ? names.map { String($0.dropFirst(4)) } : names
+    }
+
+    /// Breaks a text at spaces. A word that is too long for a line stands on its own.
+    private func wrapped(_ text: String, indent: Int) -> [String] {
+        let margin = String(repeating: " ", count: indent)
+        var lines: [String] = []
+        var line = ""
+        for word in text.split(separator: " ") {
+            if !line.isEmpty, indent + TerminalText.width(line) + 1 + TerminalText.width(String(word)) > width {
+                lines.append(margin + line)
+                line = ""
+            }
+            line += line.isEmpty ? String(word) : " " + word
+        }
+        if !line.isEmpty { lines.append(margin + line) }
+        return lines
+    }
+}

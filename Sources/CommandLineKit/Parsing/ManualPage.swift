@@ -1,0 +1,145 @@
+/// The manual page of a command, as the `man` macros write it, from its declaration.
+package struct ManualPage {
+    package let syntax: CommandSyntax
+    /// The command and those above it, the program first.
+    package let chain: [CommandSpec]
+
+    /// The pages of the program and of each of its commands, with the names of their files.
+    package static func all(_ syntax: CommandSyntax) -> [(name: String, text: String)] {
+        ([[syntax.root]] + syntax.root.subcommands.map { [syntax.root, $0] }).map { chain in
+            let page = ManualPage(syntax: syntax, chain: chain)
+            return (page.title + ".1", page.text)
+        }
+    }
+
+    private var command: CommandSpec { chain.last ?? syntax.root }
+    private var isProgram: Bool { chain.count == 1 }
+    /// `lodge-search`
+    package var title: String { chain.map(\.name).joined(separator: "-") }
+    private var name: String { chain.map(\.name).joined(separator: " ") }
+
+    /// The page.
+    package var text: String {
+        var lines = [
+            ".TH \(Self.quoted(title.uppercased())) 1 \"\" \(Self.quoted("\(syntax.program) \(syntax.reference.version)"))"
+        ]
+        let summary = command.summary.hasSuffix(".") ? String(command.summary.dropLast()) : command.summary
+        lines += [
+            ".SH NAME",
+            "\(Self.escaped(title)) \\- \(Self.escaped(summary.prefix(1).lowercased() + summary.dropFirst()))",
+        ]
+        lines.append(".SH SYNOPSIS")
+        lines += synopsis
+        if !command.discussion.isEmpty || !command.aliases.isEmpty {
+            lines.append(".SH DESCRIPTION")
+            if !command.discussion.isEmpty { lines.append(Self.line(command.discussion)) }
+            if !command.aliases.isEmpty {
+                lines += [".PP", Self.line("Also: " + command.aliases.joined(separator: ", ") + ".")]
+            }
+        }
+        lines += subcommands + arguments(command) + options(command.options, title: "OPTIONS") + examples
+        if isProgram {
+            lines += options(syntax.globalOptions, title: "OPTIONS OF EVERY COMMAND") + dependencies
+        } else {
+            lines += [".SH SEE ALSO", ".BR \(syntax.program) (1),", "its options hold for every command."]
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private var synopsis: [String] {
+        guard !command.subcommands.isEmpty else {
+            let words = ["[options]"] + command.arguments.map(\.usage)
+            return [".B \(Self.escaped(name))", Self.line(words.joined(separator: " "))]
+        }
+        let word = command.defaultSubcommand == nil ? "COMMAND" : "[COMMAND]"
+        return [".B \(Self.escaped(name))", Self.line("\(word) [options]")]
+    }
+
+    private var subcommands: [String] {
+        guard !command.subcommands.isEmpty else { return [] }
+        return [".SH COMMANDS"]
+            + command.subcommands.flatMap { below -> [String] in
+                let usage = ([below.name] + below.arguments.map(\.usage)).joined(separator: " ")
+                var lines = [".TP", ".B \(Self.escaped(usage))", Self.line(below.summary)]
+                guard !isProgram else { return lines }
+                if !below.discussion.isEmpty { lines.append(Self.line(below.discussion)) }
+                for option in below.options { lines += [".RS"] + entry(option) + [".RE"] }
+                return lines
+            }
+    }
+
+    private func arguments(_ command: CommandSpec) -> [String] {
+        guard !command.arguments.isEmpty else { return [] }
+        return [".SH ARGUMENTS"]
+            + command.arguments.flatMap { [".TP", ".I \(Self.escaped($0.usage))", Self.line($0.help + ".")] }
+    }
+
+    private func options(_ options: [OptionSpec], title: String) -> [String] {
+        options.isEmpty ? [] : [".SH \(title)"] + options.flatMap(entry)
+    }
+
+    private func entry(_ option: OptionSpec) -> [String] {
+        var help = option.help + (option.isRepeated ? "; may be repeated" : "")
+        if case .choice(let words) = option.value, !help.contains(words[0]) { help += ": " + OptionSpec.list(words) }
+        if let variable = syntax.variable(of: option) { help += " (\(variable))" }
+        return [".TP", ".B \(Self.escaped(option.usage))", Self.line(help + ".")]
+    }
+
+    private var examples: [String] {
+        guard !command.examples.isEmpty else { return [] }
+        return [".SH EXAMPLES"] + command.examples.flatMap { [".PP", ".EX", Self.line("$ " + $0), ".EE"] }
+    }
+
+    private var dependencies: [String] {
+        var lines = [".SH EXIT STATUS"]
+        for status in ExitStatus.allCases {
+            lines += [".TP", ".B \(status.rawValue)", Self.line(status.meaning + ".")]
+        }
+        lines += [
+            ".SH ENVIRONMENT",
+            Self.line(
+                "Each option has a variable, named beside it. A typed option wins over the variable, the variable over the settings."
+            ),
+        ]
+        for (name, meaning) in syntax.reference.variables {
+            lines += [".TP", ".B \(Self.escaped(name))", Self.line(meaning + ".")]
+        }
+        lines.append(".SH FILES")
+        for (file, meaning) in syntax.reference.files {
+            lines += [".TP", ".I \(Self.escaped(file))", Self.line(meaning + ".")]
+        }
+        let pages = syntax.root.subcommands.map { ".BR \(syntax.program)\\-\(Self.escaped($0.name)) (1)" }
+        return lines + [".SH SEE ALSO"] + pages.dropLast().map { $0 + "," } + pages.suffix(1)
+    }
+
+    /// A text of a line of its own: a point or quote at its beginning would be a command.
+    private static func line(_ text: String) -> String {
+        let escaped = escaped(text)
+        return escaped.hasPrefix(".") || escaped.hasPrefix("'") ? "\\&" + escaped : escaped
+    }
+
+    /// Backslashes, dashes and quotes as they are typed, and letters beyond ASCII by number.
+    private static func escaped(_ text: some StringProtocol) -> String {
+        var escaped = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\\": escaped += "\\e"
+            case "-": escaped += "\\-"
+            case "'": escaped += "\\(aq"
+            case "`": escaped += "\\(ga"
+            case "^": escaped += "\\(ha"
+            case "~": escaped += "\\(ti"
+            case _ where scalar.isASCII: escaped.unicodeScalars.append(scalar)
+            default: escaped += "\\[u" + paddedHex(scalar.value) + "]"
+            }
+        }
+        return escaped
+    }
+
+    private static func paddedHex(_ value: UInt32) -> String {
+        let digits = String(value, radix: 16, uppercase: true)
+        return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+    }
+
+    private static func quoted(_ text: String) -> String { "\"" + escaped(text) + "\"" }
+}

@@ -1,0 +1,97 @@
+/// What a shell may offer in the place of a value.
+package enum CompletionKind: Sendable, Equatable {
+    /// Nothing.
+    case none
+    /// Names of files.
+    case file
+    /// A text, or `@` and the name of a file.
+    case content
+    /// The same after a name and `=`.
+    case part
+    /// Names of folders.
+    case folder
+    /// Names of output formats.
+    case format
+    /// Names that only the program knows, by a name for their kind.
+    case names(String)
+    /// The same in a list with commas.
+    case list(String)
+    /// These words.
+    case words([String])
+}
+
+/// One option of a command, declared once: parsing, help, completion and man pages all read this value.
+package struct OptionSpec: Sendable, Equatable {
+    /// What an option takes. A value is checked while the command line is read, so a command never runs with a bad one.
+    package enum Value: Sendable, Equatable {
+        /// Nothing: the option is there or not.
+        case flag
+        /// Any text.
+        case text
+        /// A whole number within a range.
+        case integer(ClosedRange<Int>)
+        /// A number of seconds within a range; a decimal fraction is accepted.
+        case seconds(ClosedRange<Double>)
+        /// One of these words.
+        case choice([String])
+    }
+
+    /// Which environment variable stands in for an option that is not given.
+    package enum Variable: Sendable, Equatable {
+        /// The program's name and the option's: `--page-size` of `lodge` has `LODGE_PAGE_SIZE`.
+        case derived
+        /// A name of its own, where the derived one would mean too much: `--all` of `sign-out`.
+        case named(String)
+        /// No variable, for options that only make sense when typed: `--help`.
+        case none
+    }
+
+    /// The long name, without the dashes.
+    package var name: String
+    /// The short name, without the dash.
+    package var short: Character?
+    /// What the value is called in help: `FILE`. Nil for a flag.
+    var valueName: String?
+    /// What it takes.
+    package var value: Value
+    /// What it is for: a phrase without a full stop.
+    package var help: String
+    /// The environment variable that stands in for it.
+    package var environment: Variable
+    /// Whether it may be given more than once.
+    package var isRepeated: Bool
+    /// Whether the empty text is a value. By default it is refused: it is nearly always an unset shell variable.
+    package var allowsEmpty: Bool
+    /// What a shell may offer for the value.
+    package var completion: CompletionKind
+
+    /// An option that is there or not.
+    package static func flag(_ name: String, short: Character? = nil, _ help: String, environment: Variable = .derived)
+        -> Self
+    {
+        OptionSpec(
+            name: name, short: short, valueName: nil, value: .flag, help: help,
+            environment: environment, isRepeated: false, allowsEmpty: false, completion: .none)
+    }
+
+    /// An option with a value.
+    package static func value(
+        _ name: String, short: Character? = nil, _ valueName: String, _ help: String, is value: Value = .text,
+        repeated: Bool = false, allowsEmpty: Bool = false, completion: CompletionKind = .none,
+        environment: Variable = .derived
+    ) -> Self {
+        OptionSpec(
+            name: name, short: short, valueName: valueName, value: value, help: help,
+            environment: environment, isRepeated: repeated, allowsEmpty: allowsEmpty,
+            completion: completion)
+    }
+
+    /// Whether a value must follow.
+    var takesValue: Bool { value != .flag }
+
+    /// How the option is written in help, its value included: `-o, --output FORMAT`.
+    package var usage: String {
+        let dashed = (short.map { "-\($0), " } ?? "") + "--" + name
+        return valueName.map { "\(dashed) \($0)" } ?? dashed
+    }
+}

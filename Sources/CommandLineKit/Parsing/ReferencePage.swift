@@ -1,0 +1,100 @@
+/// The page of a command in the documentation, as DocC reads Markdown, from its declaration.
+package struct ReferencePage {
+    package let syntax: CommandSyntax
+    /// The command and those above it, the program first.
+    package let chain: [CommandSpec]
+
+    /// The pages of a catalog: of the program, of each of its commands and of each page of help, with the names of their files.
+    package static func all(_ syntax: CommandSyntax) -> [(name: String, text: String)] {
+        let commands = ([[syntax.root]] + syntax.root.subcommands.map { [syntax.root, $0] }).map { chain in
+            let page = ReferencePage(syntax: syntax, chain: chain)
+            return (page.name.replacing(" ", with: "-") + ".md", page.text)
+        }
+        return commands + syntax.reference.pages.map { ($0.documentName(syntax.program) + ".md", text($0, syntax)) }
+    }
+
+    private var command: CommandSpec { chain.last ?? syntax.root }
+    private var isProgram: Bool { chain.count == 1 }
+    /// `lodge search`
+    private var name: String { chain.map(\.name).joined(separator: " ") }
+
+    /// The page.
+    package var text: String {
+        var lines = ["# \(name)", ""]
+        if isProgram { lines += ["@Metadata {", "    @TechnologyRoot", "}", ""] }
+        lines += [Self.escaped(command.summary), "", "## Overview", ""]
+        lines += body(command, HelpText(syntax: syntax).usage(chain))
+        for below in isProgram ? [] : command.subcommands {
+            lines += ["## \(name) \(below.name)", "", Self.escaped(below.summary), ""]
+            lines += body(below, HelpText(syntax: syntax).usage(chain + [below]))
+        }
+        lines += isProgram ? topics : ["The options of every command: <doc:\(syntax.program)-help-options>."]
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private func body(_ command: CommandSpec, _ usage: String) -> [String] {
+        var lines = Self.block([usage])
+        if !command.aliases.isEmpty {
+            lines += ["Also: " + command.aliases.map { "`\($0)`" }.joined(separator: ", ") + ".", ""]
+        }
+        if !command.discussion.isEmpty { lines += [Self.escaped(command.discussion), ""] }
+        lines += Self.block(command.examples.map { "$ " + $0 })
+        if !command.arguments.isEmpty {
+            lines += Self.table(
+                ["Argument", "Meaning"], command.arguments.map { [Self.code($0.usage), Self.escaped($0.help)] })
+        }
+        lines += Self.options(command.options, syntax)
+        if command.formats != OutputFormat.ofThings, command.subcommands.isEmpty {
+            lines += ["Formats: " + command.formats.map { "`\($0.rawValue)`" }.joined(separator: ", ") + ".", ""]
+        }
+        return lines
+    }
+
+    private var topics: [String] {
+        ["## Topics", "", "### Commands", ""]
+            + syntax.root.subcommands.filter { $0.name != "help" }.map { "- <doc:\(syntax.program)-\($0.name)>" }
+            + ["- <doc:\(syntax.program)-help>", "", "### What holds for every command", ""]
+            + syntax.reference.pages.map { "- <doc:\($0.documentName(syntax.program))>" }
+    }
+
+    private static func text(_ page: HelpPage, _ syntax: CommandSyntax) -> String {
+        var lines = ["# \(page.title)", "", escaped(page.summary), "", "## Overview", ""]
+        if page.name == "options" { lines += options(syntax.globalOptions, syntax) }
+        lines += block(HelpText(syntax: syntax).lines(page).dropFirst().drop { $0.isEmpty })
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private static func options(_ options: [OptionSpec], _ syntax: CommandSyntax) -> [String] {
+        guard !options.isEmpty else { return [] }
+        return table(
+            ["Option", "Meaning", "Variable"],
+            options.map { option in
+                var help = option.help + (option.isRepeated ? "; may be repeated" : "")
+                if case .choice(let words) = option.value, !help.contains(words[0]) {
+                    help += ": " + OptionSpec.list(words)
+                }
+                return [code(option.usage), escaped(help), syntax.variable(of: option).map(code) ?? ""]
+            })
+    }
+
+    private static func table(_ heads: [String], _ rows: [[String]]) -> [String] {
+        func line(_ cells: [String]) -> String { "| " + cells.joined(separator: " | ") + " |" }
+        return [line(heads), line(heads.map { _ in "---" })] + rows.map(line) + [""]
+    }
+
+    private static func block(_ lines: some Collection<String>) -> [String] {
+        lines.isEmpty ? [] : ["```"] + lines + ["```", ""]
+    }
+
+    private static func code(_ text: String) -> String { "`" + text.replacing("|", with: "\\|") + "`" }
+
+    /// What Markdown would take for its own is written as text.
+    private static func escaped(_ text: String) -> String {
+        var escaped = ""
+        for character in text {
+            if "\\`*_[]<>|#~".contains(character) { escaped.append("\\") }
+            escaped.append(character)
+        }
+        return escaped
+    }
+}

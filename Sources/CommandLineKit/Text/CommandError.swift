@@ -1,0 +1,58 @@
+import StrictJSON
+
+/// Why a command failed, in the words that are shown, and the status it ends with.
+///
+/// Never holds a secret.
+package struct CommandError: Error, Sendable, Equatable {
+    /// How the program ends.
+    package var status: ExitStatus
+    /// What happened: `cannot search the directory`.
+    package var message: String
+    /// Why: `the sign-in has expired`.
+    package var reason: String?
+    /// The next command to type: `lodge sign-in graph`.
+    package var hint: String?
+    /// The provider's code: `invalid_grant`.
+    package var code: String?
+    /// The provider's name for the request, for its support.
+    package var requestID: String?
+
+    /// An error.
+    package init(
+        _ status: ExitStatus, _ message: String, reason: String? = nil, hint: String? = nil, code: String? = nil,
+        requestID: String? = nil
+    ) {
+        self.status = status
+        self.message = message
+        self.reason = reason
+        self.hint = hint
+        self.code = code
+        self.requestID = requestID
+    }
+
+    /// The error of a command line that was not understood.
+    package init(_ error: UsageError) {
+        self.init(.usage, error.message, reason: error.reason, hint: error.hint)
+    }
+
+    /// Returns the lines for people: what happened and why, then what to do, then the provider's code and request. Each is
+    /// visible text on one line.
+    package func lines(program: String) -> [String] {
+        var first = program + ": " + message
+        if let reason, !reason.isEmpty { first += ": " + reason }
+        var lines = [TerminalText.visible(first)]
+        for (label, text) in [("hint", hint), ("code", code), ("request id", requestID)] {
+            if let text, !text.isEmpty { lines.append(TerminalText.visible(label + ": " + text)) }
+        }
+        return lines
+    }
+
+    /// The error as an object, for `--output json`. Members without a value are left out.
+    package var json: JSONValue {
+        var members: JSONObject = ["status": .number(JSONNumber(Int64(status.rawValue))), "message": .string(message)]
+        for (name, text) in [("reason", reason), ("hint", hint), ("code", code), ("requestId", requestID)] {
+            if let text, !text.isEmpty { members.append(name, .string(text)) }
+        }
+        return ["error": .object(members)]
+    }
+}

@@ -1,0 +1,25 @@
+/// A format of a command's output, by the name that `--output` takes.
+package enum OutputFormat: String, Sendable, CaseIterable {
+    /// Aligned columns on a terminal; columns separated by tabs in a pipe. The default in both.
+    case table
+    /// One JSON array, or one object for a single thing.
+    case json
+    /// One JSON value a line.
+    case jsonLines = "jsonl"
+    /// Values separated by commas, a thing a line, headings first (RFC 4180).
+    case csv
+    /// Values separated by tabs, a thing a line, headings first.
+    case tsv
+    /// vCards 4.0, for address books (RFC 6350). For people only.
+    case vCard = "vcard"
+
+    /// The formats of any list or thing.
+    static let ofThings: [OutputFormat] = [.table, .json, .jsonLines, .csv, .tsv]
+    /// The formats of a command that prints sentences: with JSON, errors are objects.
+    package static let ofSentences: [OutputFormat] = [.table, .json]
+    /// The names of all formats.
+    package static var names: [String] { allCases.map(\.rawValue) }
+
+    /// Whether the columns have the names of the things' members: in the formats that programs read.
+    package var namesMembers: Bool { self == .csv || self == .tsv }
+}

@@ -1,0 +1,92 @@
+import Platform
+
+/// A QR code (ISO/IEC 18004): a square of dark and light modules that a camera reads.
+///
+/// It is made by libqrencode, which is looked for when the program runs: nothing is linked, so a machine without it runs the
+/// program all the same.
+package struct QRCode: Equatable {
+    /// The rows from the top; true is dark. As many columns as rows.
+    let modules: [[Bool]]
+
+    /// The rows, which must be as long as there are rows.
+    package init(modules: [[Bool]]) { self.modules = modules }
+
+    /// Why there is no code.
+    package enum Fault: Error, Equatable {
+        /// libqrencode is not installed, or is another one.
+        case noLibrary
+        /// The text has more bytes than a code holds: 2,953.
+        case tooLong
+    }
+
+    /// The names under which the library is found.
+    private static let libraries = ["libqrencode.so.4", "libqrencode.so.3", "libqrencode.4.dylib", "libqrencode.dylib"]
+
+    /// What to install, in words.
+    package static var packageName: String {
+        #if os(Linux)
+            "libqrencode4 (Debian, Ubuntu) or qrencode-libs (Fedora)"
+        #else
+            "qrencode (brew install qrencode)"
+        #endif
+    }
+
+    /// The beginning of what the library gives: `QRcode` of qrencode.h.
+    private struct Symbol {
+        var version: Int32
+        var width: Int32
+        var data: UnsafeMutablePointer<UInt8>?
+    }
+
+    private typealias Encode = @convention(c) (Int32, UnsafePointer<UInt8>, Int32, Int32) -> UnsafeMutableRawPointer?
+    private typealias Free = @convention(c) (UnsafeMutableRawPointer) -> Void
+
+    /// The code of a text, with the lowest level of error correction: a screen is clean, and the code smaller.
+    ///
+    /// - Throws: ``Fault``
+    package init(_ text: String) throws(Fault) {
+        guard let library = Self.libraries.lazy.compactMap({ dlopen($0, RTLD_NOW | RTLD_LOCAL) }).first,
+            let encodeAddress = dlsym(library, "QRcode_encodeData"), let freeAddress = dlsym(library, "QRcode_free")
+        else { throw .noLibrary }
+        // Sound where the types are those of the C functions, which are written as in the library's header.
+        let encode = unsafeBitCast(encodeAddress, to: Encode.self)
+        let free = unsafeBitCast(freeAddress, to: Free.self)
+        let bytes = Array(text.utf8)
+        guard !bytes.isEmpty, let code = encode(Int32(clamping: bytes.count), bytes, 0, 0) else { throw .tooLong }
+        defer { free(code) }
+        let symbol = code.load(as: Symbol.self)
+        let width = Int(symbol.width)
+        guard let data = symbol.data, (21...177).contains(width) else { throw .noLibrary }
+        // The lowest bit of a module says whether it is dark.
+        modules = (0..<width).map { row in (0..<width).map { data[row * width + $0] & 1 == 1 } }
+    }
+
+    /// How many light modules surround the code, so that it is told from what is around it.
+    static let quietZone = 4
+
+    /// How many columns it takes.
+    package var columns: Int { modules.count + 2 * Self.quietZone }
+
+    /// The lines that draw it, two rows of modules each.
+    ///
+    /// With colour it is black on white whatever the terminal's own colours are. Without, light modules are drawn and dark ones
+    /// left out: right on a dark background, and turned round on a light one.
+    package func lines(withColour: Bool) -> [String] {
+        let width = columns
+        func isDark(_ row: Int, _ column: Int) -> Bool {
+            let row = row - Self.quietZone, column = column - Self.quietZone
+            return modules.indices.contains(row) && modules.indices.contains(column) && modules[row][column]
+        }
+        return stride(from: 0, to: width, by: 2).map { row in
+            var line = ""
+            for column in 0..<width {
+                // Below the last row there is nothing to draw: it counts as light with colour, and as nothing without.
+                let upper = isDark(row, column) == withColour
+                let lower = row + 1 < width ? isDark(row + 1, column) == withColour : false
+                line += upper ? (lower ? "█" : "▀") : (lower ? "▄" : " ")
+            }
+            // Black and white of the palette of 256 colours, which themes do not change.
+            return withColour ? "\u{1B}[38;5;16;48;5;231m\(line)\u{1B}[0m" : line
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import StrictJSON
+
+/// The table of a user's fields with their labels, as a view of one user lists them.
+package enum UserFields {
+    /// A label with its values.
+    package struct Entry: Hashable, Sendable {
+        /// The label: `Mail`.
+        package var label: String
+        /// The values. There is at least one.
+        package var values: [String]
+    }
+
+    /// The properties that have a label, in the order of the view, before the others.
+    private static let labels = [
+        ("displayName", "Name"), ("givenName", "Given name"), ("surname", "Surname"), ("mail", "Mail"),
+        ("userPrincipalName", "UPN"), ("jobTitle", "Title"), ("department", "Department"),
+        ("officeLocation", "Office"), ("businessPhones", "Phone"), ("mobilePhone", "Mobile"),
+        ("preferredLanguage", "Language"),
+    ]
+    private static let labeled = Set(labels.map(\.0) + ["id"])
+
+    /// Returns the entries of a user: the properties with a label, then all others by their own name, then the identifier.
+    package static func entries(of user: User) -> [Entry] {
+        var entries: [Entry] = []
+        func add(_ label: String, _ values: [String]) {
+            if !values.isEmpty { entries.append(Entry(label: label, values: values)) }
+        }
+        func add(_ label: String, _ value: String?) { if let value, !value.isEmpty { add(label, [value]) } }
+        for (name, label) in labels {
+            if name == "businessPhones" { add(label, user.businessPhones) } else { add(label, user.json[name]?.string) }
+        }
+        for member in user.json.members where !member.name.contains("@") && !labeled.contains(member.name) {
+            if member.name == "manager", user.managers.count > 1 {
+                add("Managers", user.managers.map { $0.displayName ?? $0.id ?? "?" })
+            } else if case .object(let object) = member.value, let name = object["displayName"]?.string {
+                add(member.name, name)
+            } else {
+                add(member.name, text(member.value))
+            }
+        }
+        add("Id", user.id)
+        return entries
+    }
+
+    /// Returns the text of a field, as a cell of a table shows it.
+    ///
+    /// - Parameter field: the name of a property; points separate the steps to a nested one.
+    package static func text(of field: String, in user: User) -> String {
+        var steps = field.split(separator: ".").map { String($0) }
+        guard !steps.isEmpty else { return "" }
+        return text(member(steps.removeFirst(), of: user.json), steps)
+    }
+
+    private static func text(_ value: JSONValue, _ steps: [String] = []) -> String {
+        switch value {
+        case .null: return ""
+        case .string(let text): return text
+        case .number(let number): return number.literal
+        case .bool(let value): return value ? "true" : "false"
+        case .array(let elements): return elements.map { text($0, steps) }.joined(separator: "; ")
+        case .object(let object):
+            guard let step = steps.first else { return value.text() }
+            return text(member(step, of: object), Array(steps.dropFirst()))
+        }
+    }
+
+    /// Returns the member with the given name. The service ignores upper and lower case in names, and returns its own spelling.
+    private static func member(_ name: String, of object: JSONObject) -> JSONValue {
+        if let value = object[name] { return value }
+        let folded = name.lowercased()
+        return object.members.first { $0.name.lowercased() == folded }?.value ?? .null
+    }
+}

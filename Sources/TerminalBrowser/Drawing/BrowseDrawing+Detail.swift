@@ -1,0 +1,202 @@
+import CommandLineKit
+import DirectorySearch
+
+// MARK: The detail
+
+extension BrowseDrawing {
+    /// How many lines of somebody's groups are shown.
+    private static let mostGroups = 500
+    private static let picture = ScreenSize(columns: 16, rows: 8)
+
+    func detailHeading(_ columns: Int) -> ScreenLine {
+        guard let row = model.list.selection else { return heading("", "", columns, isActive: false) }
+        let title = model.detail.showsGroups ? "Groups of \(row.name)" : row.name
+        let last = detailLineCount
+        let isLong = last > model.layout.detailRows
+        let quiet =
+            model.detail.running != nil
+            ? "reading…" : isLong ? "\(min(last, model.detail.scroll + model.layout.detailRows)) of \(last) lines" : ""
+        return heading(title, quiet, columns, isActive: model.focus == .detail && model.cover == nil)
+    }
+
+    var visibleDetailLines: [ScreenLine] {
+        Array(detailLines.dropFirst(model.detail.scroll).prefix(model.layout.detailRows))
+    }
+
+    var detailLineCount: Int { detailLines.count }
+
+    private var detailLines: [ScreenLine] {
+        guard let row = model.list.selection else { return [] }
+        return model.detail.showsGroups
+            ? groupLines(model.layout.detailColumns) : personLines(row, model.layout.detailColumns)
+    }
+
+    private func personLines(_ row: ResultList.Row, _ columns: Int) -> [ScreenLine] {
+        let known = row.id.isEmpty ? nil : model.details[row.id]
+        var entries = UserFields.entries(of: known?.isWhole == true ? known?.detail.user ?? row.user : row.user)
+        func take(_ label: String) -> UserFields.Entry? {
+            guard let place = entries.firstIndex(where: { $0.label == label }) else { return nil }
+            return entries.remove(at: place)
+        }
+        _ = take("Name")
+        // Said once where it is the mail address, as it is for most.
+        if entries.first(where: { $0.label == "UPN" })?.values == entries.first(where: { $0.label == "Mail" })?.values {
+            _ = take("UPN")
+        }
+        let first = ["Mail", "Phone", "Mobile", "Title", "Department", "Office"].compactMap(take)
+        let id = take("Id")
+        var lines = detailFailureLines(columns)
+        var block = DetailBlock(columns: columns, reserved: pictureReservation)
+        block.lines = lines.count
+        for entry in first { lines += block.entry(entry.label, entry.values.prefix(50).map { ($0, .plain) }) }
+        if let known {
+            for part in partEntries(known, row) {
+                lines += block.entry(part.label, [(part.text, part.style)], key: part.key)
+            }
+        }
+        for entry in entries + (id.map { [$0] } ?? []) {
+            lines += block.entry(entry.label, entry.values.prefix(50).map { ($0, .plain) })
+        }
+        return lines
+    }
+
+    private func detailFailureLines(_ columns: Int) -> [ScreenLine] {
+        guard let failure = model.detail.failure else { return [] }
+        // A network that is gone is told once, where the keys are.
+        if failure.isNetwork, model.search.failure?.isNetwork == true { return [] }
+        let way = failure.needsSignIn ? "a signs in." : "R tries again."
+        return TerminalText.wrapped("\(BrowseModel.sentence(failure)) \(way)", to: columns, limit: 4)
+            .map { ScreenLine($0, .failure, columns: columns) }
+    }
+
+    private struct PartEntry {
+        var label: String
+        var text: String
+        var style: ScreenStyle = .plain
+        var key: String?
+    }
+
+    /// What is around the person: what it is, that there is none, or why it is not known, each with the key that shows more.
+    private func partEntries(_ known: RecentDetails.Known, _ row: ResultList.Row) -> [PartEntry] {
+        let person = known.detail
+        var entries: [PartEntry] = []
+        func add<Value>(
+            _ label: String, _ part: UserDetail.Part<Value>, key: String, notAsked: String?, _ words: (Value) -> String
+        ) {
+            switch part {
+            case .notAsked:
+                if let notAsked { entries.append(PartEntry(label: label, text: "\(key) \(notAsked)", style: .dimmed)) }
+            case .value(let value): entries.append(PartEntry(label: label, text: words(value), key: key))
+            case .none: entries.append(PartEntry(label: label, text: "none", style: .dimmed))
+            case .notPermitted(let error):
+                entries.append(PartEntry(label: label, text: BrowseModel.words(error), style: .warning, key: "a"))
+            case .failed(let error):
+                entries.append(PartEntry(label: label, text: BrowseModel.words(error), style: .failure, key: "R"))
+            }
+        }
+        add("Manager", person.manager, key: "m", notAsked: nil) { ResultList.Row($0).name }
+        add("Reports", person.reports, key: "r", notAsked: model.isOffline ? nil : "shows them") {
+            model.counted($0.count, "person", "people")
+        }
+        add("Groups", person.groups, key: "M", notAsked: model.isOffline ? nil : "shows them") {
+            model.counted($0.count, "group", "groups")
+        }
+        add("Photo", person.photo, key: "p", notAsked: nil) { photo in
+            photo.width.flatMap { width in photo.height.map { "\(width)×\($0)" } } ?? "yes"
+        }
+        return entries
+    }
+
+    // MARK: Groups
+
+    private func groupLines(_ columns: Int) -> [ScreenLine] {
+        func line(_ text: String, _ style: ScreenStyle) -> [ScreenLine] {
+            TerminalText.wrapped(text, to: columns, limit: 4).map { ScreenLine($0, style, columns: columns) }
+        }
+        switch model.known?.detail.groups ?? .notAsked {
+        case .notAsked:
+            return line(model.detail.groupsNumber == nil ? "Not known here." : "Asking for the groups…", .dimmed)
+        case .none: return line("In no group.", .dimmed)
+        case .notPermitted(let error): return line("Groups: \(BrowseModel.words(error)). a signs in anew.", .warning)
+        case .failed(let error): return line("Groups: \(BrowseModel.words(error)). M twice tries again.", .failure)
+        case .value(let groups):
+            var lines = groups.prefix(Self.mostGroups).map { group in
+                var line = ScreenLine(columns: columns)
+                line.add(TerminalText.visible(group.displayName ?? group.id ?? "?"))
+                if let kind = group.kind, kind != "group" { line.add("  " + TerminalText.visible(kind), .dimmed) }
+                if let words = group.objectDescription { line.add("  " + TerminalText.visible(words), .dimmed) }
+                return line
+            }
+            if groups.count > Self.mostGroups {
+                lines += line("and \(BrowseModel.grouped(groups.count - Self.mostGroups)) more", .dimmed)
+            }
+            return lines
+        }
+    }
+
+    // MARK: The photo
+
+    /// The columns and rows at the right of the first lines that belong to the photo.
+    private var pictureReservation: ScreenSize? {
+        guard model.detail.wantsPhoto, let id = model.detail.target, let photo = model.photos[id], photo != nil,
+            model.layout.detailColumns >= Self.picture.columns * 2 + 8, model.layout.detailRows >= Self.picture.rows
+        else { return nil }
+        return Self.picture
+    }
+
+    /// The photo and its place: at the right end of the detail's first lines.
+    var picture: ScreenPicture? {
+        guard pictureReservation != nil, model.cover == nil, !model.detail.showsGroups, model.detail.scroll == 0,
+            !model.list.rows.isEmpty,
+            let id = model.detail.target, case .some(.some(let photo)) = model.photos[id]
+        else { return nil }
+        let layout = model.layout
+        if layout.arrangement == .single, model.focus != .detail { return nil }
+        // Below the query line and the pane's heading; where the panes are one below the other, below the list with its heading.
+        let row = layout.arrangement == .below ? 1 + layout.listRows + 1 + 1 : 2
+        // What is said at the bottom is read first.
+        guard row + Self.picture.rows <= 1 + layout.bodyRows - noticeLines.count else { return nil }
+        return ScreenPicture(
+            name: id, bytes: photo.bytes,
+            area: ScreenArea(
+                column: model.size.columns - Self.picture.columns, row: row, columns: Self.picture.columns,
+                rows: Self.picture.rows))
+    }
+}
+
+/// Labels and values one below the other, with room left for a picture at the right of the first lines.
+private struct DetailBlock {
+    /// The column that values begin at.
+    static let labelColumns = 12
+
+    let columns: Int
+    let reserved: ScreenSize?
+    /// How many lines there are already.
+    var lines = 0
+
+    private var room: Int { reserved.map { lines < $0.rows ? columns - $0.columns - 2 : columns } ?? columns }
+
+    /// The lines of an entry. Text is made visible here.
+    mutating func entry(_ label: String, _ values: [(text: String, style: ScreenStyle)], key: String? = nil)
+        -> [ScreenLine]
+    {
+        var result: [ScreenLine] = []
+        let indent = columns < 34 ? 8 : Self.labelColumns
+        let label = TerminalText.truncated(TerminalText.visible(label), to: indent - 1)
+        for value in values {
+            let room = room
+            let keyWidth = key.map { TerminalText.width($0) + 2 } ?? 0
+            let parts = TerminalText.wrapped(TerminalText.visible(value.text), to: room - indent - keyWidth, limit: 6)
+            for (place, part) in parts.enumerated() {
+                var line = ScreenLine(columns: room)
+                if result.isEmpty { line.add(label, .label) }
+                line.fill(to: indent)
+                line.add(part, value.style)
+                if let key, place == parts.count - 1 { line.add("  " + key, .key) }
+                result.append(line)
+            }
+        }
+        lines += result.count
+        return result
+    }
+}

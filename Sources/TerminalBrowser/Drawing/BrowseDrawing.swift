@@ -1,0 +1,163 @@
+import CommandLineKit
+
+// MARK: The whole screen
+
+/// Draws a model. The screen depends on nothing but the model.
+struct BrowseDrawing {
+    let model: BrowseModel
+
+    /// Creates the drawing of a model.
+    init(_ model: BrowseModel) { self.model = model }
+
+    /// Returns the screen to show.
+    func screen() -> Screen {
+        var screen = Screen(size: model.size)
+        guard model.size.columns > 0, model.size.rows > 0 else { return screen }
+        guard !model.isTooSmall else {
+            let least = BrowseLayout.smallest
+            screen.rows = TerminalText.wrapped(
+                "Too small: make it \(least.columns)×\(least.rows) or larger.", to: model.size.columns,
+                limit: model.size.rows
+            ).map { ScreenLine($0, .warning, columns: model.size.columns).pieces }
+            return screen
+        }
+        let (line, cursor) = queryLine
+        var rows = [line]
+        rows += body
+        for (place, notice) in noticeLines.reversed().enumerated() { rows[rows.count - 1 - place] = notice }
+        rows.append(bar)
+        screen.rows = rows.map(\.pieces)
+        if model.focus == .query, model.cover == nil { screen.cursor = (cursor, 0) }
+        screen.picture = picture
+        return screen
+    }
+
+    /// The rows between the query line and the line of keys.
+    private var body: [ScreenLine] {
+        var lines: [ScreenLine]
+        switch model.cover {
+        case .help(let down): lines = [heading("Keys", "Esc closes", model.size.columns)] + helpLines(from: down)
+        case .log(let up): lines = [heading("Requests", "Esc closes", model.size.columns)] + logLines(up: up)
+        case .signIn(let underWay):
+            lines = [heading("Sign in", "", model.size.columns)] + signInLines(underWay, model.size.columns)
+        case .copyMenu, .accounts: lines = menuBody
+        case nil: lines = panes
+        }
+        return fitted(lines, model.layout.bodyRows, model.size.columns)
+    }
+
+    /// So many rows, neither more nor fewer.
+    func fitted(_ lines: [ScreenLine], _ rows: Int, _ columns: Int) -> [ScreenLine] {
+        var lines = Array(lines.prefix(rows))
+        while lines.count < rows { lines.append(ScreenLine(columns: columns)) }
+        return lines
+    }
+
+    private var panes: [ScreenLine] {
+        let layout = model.layout
+        if model.list.rows.isEmpty { return [listHeading(model.size.columns)] + emptyLines(model.size.columns) }
+        let listPart = [listHeading(layout.listColumns)] + listLines(layout.listColumns, layout.listRows)
+        let detailPart = [detailHeading(layout.detailColumns)] + visibleDetailLines
+        switch layout.arrangement {
+        case .beside: return beside(listPart, detailPart)
+        case .below: return fitted(listPart, layout.listRows + 1, model.size.columns) + detailPart
+        case .single: return model.focus == .detail ? detailPart : listPart
+        }
+    }
+
+    /// The menu in the place of the detail, where there is room for it; else in place of everything.
+    private var menuBody: [ScreenLine] {
+        let layout = model.layout
+        guard layout.arrangement == .beside, !model.list.rows.isEmpty else {
+            return menuLines(model.size.columns, layout.bodyRows)
+        }
+        let listPart = [listHeading(layout.listColumns)] + listLines(layout.listColumns, layout.listRows)
+        return beside(listPart, menuLines(layout.detailColumns, layout.bodyRows))
+    }
+
+    private func beside(_ left: [ScreenLine], _ right: [ScreenLine]) -> [ScreenLine] {
+        let layout = model.layout
+        let left = fitted(left, layout.bodyRows, layout.listColumns)
+        let right = fitted(right, layout.bodyRows, layout.detailColumns)
+        return zip(left, right).map { left, right in
+            var line = ScreenLine(columns: model.size.columns)
+            line.add(left)
+            line.fill(to: layout.listColumns)
+            line.add(" │ ", .dimmed)
+            line.add(right)
+            return line
+        }
+    }
+
+    /// A heading with a line behind it and, at its end, something quiet.
+    func heading(_ title: String, _ quiet: String, _ columns: Int, isActive: Bool = true) -> ScreenLine {
+        var line = ScreenLine(columns: columns)
+        let room = TerminalText.width(quiet) + (quiet.isEmpty ? 0 : 1)
+        line.add(TerminalText.truncated(title, to: max(0, columns - room - 1)), isActive ? .heading : .label)
+        line.add(" ", .dimmed)
+        line.fill(to: columns - room, with: "─", style: .dimmed)
+        if !quiet.isEmpty { line.add(" " + quiet, .dimmed) }
+        return line
+    }
+
+    // MARK: The query line
+
+    private var queryLine: (line: ScreenLine, cursor: Int) {
+        var line = ScreenLine(columns: model.size.columns)
+        line.add("Search ", model.focus == .query && model.cover == nil ? .heading : .label)
+        let start = line.width
+        let account = accountName
+        let accountRoom = account.isEmpty ? 0 : min(TerminalText.width(account), model.size.columns / 3) + 2
+        // The cursor may stand behind the last letter.
+        let room = max(1, model.size.columns - start - accountRoom - 1)
+        let (shown, cursor) = queryWindow(room)
+        if model.query.text.isEmpty {
+            line.add(
+                TerminalText.truncated(model.mustSignIn ? "" : "the beginning of a name or an address", to: room),
+                .dimmed)
+        } else {
+            line.add(shown, .input)
+        }
+        line.fill(to: model.size.columns - accountRoom + 2)
+        if accountRoom > 2 { line.add(shortened(account, accountRoom - 2), .label) }
+        return (line, min(start + cursor, model.size.columns - 1))
+    }
+
+    /// The name of the account in so many columns. A type that tells it from another one of its name is cut last.
+    private func shortened(_ account: String, _ columns: Int) -> String {
+        let type = model.currentAccount.map { " (\(TerminalText.visible($0.type)))" } ?? ""
+        let room = columns - TerminalText.width(type)
+        guard !type.isEmpty, account.hasSuffix(type), room > 2 else {
+            return TerminalText.truncated(account, to: columns)
+        }
+        return TerminalText.truncated(String(account.dropLast(type.count)), to: room) + type
+    }
+
+    /// Whom the searches are sent as, in words.
+    var accountName: String {
+        guard model.accounts != nil else { return "" }
+        guard let account = model.currentAccount else {
+            return model.mustSignIn ? "not signed in" : "no account chosen"
+        }
+        return TerminalText.visible(account.label)
+    }
+
+    /// The part of the text around the cursor that has room, and the cursor's column in it.
+    private func queryWindow(_ room: Int) -> (text: String, cursor: Int) {
+        let graphemes = model.query.text.map { TerminalText.visible(String($0)) }
+        let widths = graphemes.map(TerminalText.width)
+        var first = 0
+        var before = widths[..<model.query.cursor].reduce(0, +)
+        while before > room {
+            before -= widths[first]
+            first += 1
+        }
+        var taken = 0
+        var end = first
+        while end < graphemes.count, taken + widths[end] <= room {
+            taken += widths[end]
+            end += 1
+        }
+        return (graphemes[first..<end].joined(), before)
+    }
+}

@@ -1,0 +1,142 @@
+import DirectorySearch
+import OAuth2AccountStore
+
+/// Something that happened, as the model of the browser is told. Answers carry the number of the effect that asked for them, so that
+/// one which comes late is known.
+package enum BrowseEvent: Sendable {
+    /// A key was pressed.
+    case key(Key)
+    /// The terminal has this size: the first event, and each time it changes.
+    case resized(ScreenSize)
+    /// The time that ``BrowseEffect/wake(at:)`` asked for has come.
+    case tick
+    /// The terminal is there again after a stop.
+    case resumed
+    /// The accounts that are kept, and which is used. None: it offers to sign in.
+    case accounts([BrowseAccount], current: Account.ID?)
+    /// Some people, the first page or a further one.
+    case people(Int, BrowsePage)
+    /// Those whom the copy on this machine has for a text that is still being typed.
+    case glance(Int, BrowsePage)
+    /// One person and what is around them, as far as it was asked for: also the answer for reports and for groups.
+    case detail(Int, UserDetail)
+    /// A person's photo; nil when there is none.
+    case photo(Int, UserPhoto?)
+    /// What was asked for did not come.
+    case failed(Int, BrowseFailure)
+    /// How a sign-in goes.
+    case signIn(Int, SignInProgress)
+    /// A text was copied; by what: `wl-copy`, `OSC 52`.
+    case copied(String, by: String)
+    /// It was not, for this reason.
+    case copyFailed(String)
+    /// The marked people were written to this file.
+    case exported(count: Int, file: String)
+    /// They were not, for this reason.
+    case exportFailed(String)
+    /// A line for the request log, without secrets: `200 12 ms GET /v1.0/users?…`.
+    case logged(String)
+}
+
+/// An account, as the browser lists it.
+package struct BrowseAccount: Hashable, Sendable {
+    package var id: Account.ID
+    /// How it is called: the person's own name for it, or the user name.
+    package var label: String
+    /// The name of its type.
+    package var type: String
+    /// Whether it has to be signed in to again.
+    package var needsSignIn: Bool
+
+    /// Creates a value from its parts.
+    package init(
+        id: Account.ID, label: String, type: String, needsSignIn: Bool
+    ) {
+        self.id = id
+        self.label = label
+        self.type = type
+        self.needsSignIn = needsSignIn
+    }
+
+    /// The accounts with labels that tell them apart: where two types have one of the same name, each says its type.
+    package static func toldApart(_ accounts: [BrowseAccount]) -> [BrowseAccount] {
+        let counts = Dictionary(accounts.map { ($0.label, 1) }, uniquingKeysWith: +)
+        return accounts.map { account in
+            var account = account
+            if counts[account.label, default: 0] > 1 { account.label += " (\(account.type))" }
+            return account
+        }
+    }
+}
+
+/// Where people come from.
+package enum BrowseSource: Hashable, Sendable {
+    /// The copy on this machine.
+    case offline
+    /// The directory.
+    case directory
+}
+
+/// Some of the people of a search.
+package struct BrowsePage: Sendable {
+    package var people: [User]
+    /// Whether there are more.
+    package var hasMore: Bool
+    package var source: BrowseSource
+    /// Whether these follow those that came before; if not, they replace them.
+    package var isContinuation: Bool
+    /// Whether the copy on this machine that they come from is not complete yet.
+    package var isPartial = false
+
+    /// Creates a value from its parts.
+    package init(
+        people: [User], hasMore: Bool, source: BrowseSource, isContinuation: Bool, isPartial: Bool = false
+    ) {
+        self.people = people
+        self.hasMore = hasMore
+        self.source = source
+        self.isContinuation = isContinuation
+        self.isPartial = isPartial
+    }
+}
+
+/// Why something did not come, in the words of the command's errors.
+package struct BrowseFailure: Error, Hashable, Sendable {
+    /// What happened: `the directory takes no more requests for now`.
+    package var summary: String
+    /// Why, if more is known.
+    package var reason: String?
+    /// What to do, if anything.
+    package var hint: String?
+    /// How long the service asks to wait.
+    package var retryAfter: Duration?
+    /// Whether a sign-in mends it.
+    package var needsSignIn = false
+    /// Whether the network is at fault, so that trying again may help.
+    package var isNetwork = false
+
+    /// Creates a value from its parts.
+    package init(
+        summary: String, reason: String? = nil, hint: String? = nil, retryAfter: Duration? = nil,
+        needsSignIn: Bool = false, isNetwork: Bool = false
+    ) {
+        self.summary = summary
+        self.reason = reason
+        self.hint = hint
+        self.retryAfter = retryAfter
+        self.needsSignIn = needsSignIn
+        self.isNetwork = isNetwork
+    }
+}
+
+/// How a sign-in goes.
+package enum SignInProgress: Hashable, Sendable {
+    /// The browser was opened at this address, and comes back by itself.
+    case browser(address: String)
+    /// A code to enter at this address on any device.
+    case code(String, address: String)
+    /// Done: the account that was added follows in ``BrowseEvent/accounts(_:current:)``.
+    case done(label: String)
+    /// It did not work.
+    case failed(BrowseFailure)
+}

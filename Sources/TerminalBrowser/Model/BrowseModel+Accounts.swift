@@ -1,0 +1,151 @@
+import CommandLineKit
+import OAuth2AccountStore
+
+/// A sign-in that was begun here.
+struct SignInUnderWay: Sendable {
+    var number: Int
+    /// Whom it is for.
+    var target: SignInTarget
+    /// How far it is.
+    var progress: SignInProgress?
+    /// Why it did not work.
+    var failure: BrowseFailure?
+}
+
+// MARK: Accounts and signing in
+
+extension BrowseModel {
+    /// The account in use.
+    var currentAccount: BrowseAccount? { accounts?.first { $0.id == current } }
+
+    /// Whether there is nobody to search as, and nothing but a sign-in helps.
+    var mustSignIn: Bool { accounts?.isEmpty == true }
+
+    private static let removed = "The account was removed by another program."
+
+    mutating func take(_ accounts: [BrowseAccount], _ current: Account.ID?) {
+        self.accounts = accounts
+        refused.formIntersection(accounts.map(\.id))
+        if case .accounts(let selected) = cover {
+            cover = .accounts(selected: min(selected, accounts.count + signIns.count - 1))
+        }
+        guard current != self.current else { return }
+        let before = self.current
+        let lost = marked.isEmpty ? nil : "Nobody is marked any more."
+        self.current = current
+        startAnew()
+        guard let before else {
+            // What was said when the last account went is over.
+            if notice?.text.hasPrefix(Self.removed) == true, let account = currentAccount {
+                say("Now searching as \(TerminalText.visible(account.label)).", .good)
+            }
+            return
+        }
+        if !accounts.contains(where: { $0.id == before }) {
+            let next = currentAccount.map { "Now searching as \(TerminalText.visible($0.label))." }
+            let words = [Self.removed, next, lost]
+            say(words.compactMap { $0 }.joined(separator: " "), .warning)
+        } else if let lost {
+            // Behind what was said of the sign-in to another account.
+            say([notice?.text, lost].compactMap { $0 }.joined(separator: " "), notice?.style ?? .plain)
+        }
+    }
+
+    /// Another account sees other people: nothing that was read for the one before is shown.
+    private mutating func startAnew() {
+        stopJump()
+        stopSearch()
+        stopDetail()
+        pauseUntil = nil
+        search = Search()
+        list = ResultList()
+        (past, future, isVisited) = ([], [], false)
+        (marked, markedIDs) = ([], [])
+        details = RecentDetails()
+        photos = RecentPhotos()
+        detail = DetailPane(wantsPhoto: detail.wantsPhoto)
+        // Without an account the line at the top is where Enter leads to one.
+        if current == nil || !isLongEnough { focus = .query }
+        sendSearch()
+    }
+
+    /// Whether an account has to be signed in to again, as the store or the directory says.
+    func needsSignIn(_ account: BrowseAccount) -> Bool { account.needsSignIn || refused.contains(account.id) }
+
+    /// The directory has answered, so it accepts the sign-in of the account in use.
+    mutating func noteAccepted() {
+        if let current { refused.remove(current) }
+    }
+
+    mutating func openAccounts() {
+        guard let accounts, !accounts.isEmpty else { return offerSignIn() }
+        cover = .accounts(selected: accounts.firstIndex { $0.id == current } ?? 0)
+    }
+
+    /// What leads to a person who may search: signing in, or the choice of an account.
+    mutating func offerSignIn() {
+        guard let accounts else { return }
+        if accounts.isEmpty {
+            signIn(.another(type: nil))
+        } else if let current, search.failure?.needsSignIn == true || detail.failure?.needsSignIn == true {
+            signIn(.account(current))
+        } else {
+            cover = .accounts(selected: accounts.firstIndex { $0.id == current } ?? 0)
+        }
+    }
+
+    /// The sign-ins to another account that the menu has behind the accounts: one for each type, where there are several.
+    var signIns: [SignInTarget] { types.count > 1 ? types.map { .another(type: $0) } : [.another(type: nil)] }
+
+    /// Whom a sign-in from this place of the account menu is for.
+    func signInTarget(_ place: Int) -> SignInTarget {
+        let accounts = accounts ?? []
+        if accounts.indices.contains(place) { return .account(accounts[place].id) }
+        let rest = place - accounts.count
+        return signIns.indices.contains(rest) ? signIns[rest] : .another(type: nil)
+    }
+
+    /// The choice of the account menu at this place; those behind the accounts are to sign in to another.
+    mutating func chooseAccount(_ place: Int) {
+        guard let accounts, accounts.indices.contains(place) else { return signIn(signInTarget(place)) }
+        let account = accounts[place]
+        if needsSignIn(account) { return signIn(.account(account.id)) }
+        cover = nil
+        guard account.id != current else { return say("\(TerminalText.visible(account.label)) is in use already.") }
+        want(.use(account.id))
+        current = account.id
+        let lost = marked.isEmpty ? "" : " Nobody is marked any more."
+        startAnew()
+        say("Now searching as \(TerminalText.visible(account.label)).\(lost)", .good)
+    }
+
+    mutating func signIn(_ target: SignInTarget) {
+        let number = nextNumber()
+        cover = .signIn(SignInUnderWay(number: number, target: target))
+        want(.signIn(number, target))
+    }
+
+    mutating func take(_ progress: SignInProgress, _ number: Int) {
+        guard case .signIn(var underWay) = cover, underWay.number == number else { return }
+        switch progress {
+        case .browser, .code:
+            underWay.progress = progress
+            cover = .signIn(underWay)
+        case .failed(let failure):
+            underWay.failure = failure
+            cover = .signIn(underWay)
+        case .done(let label):
+            cover = nil
+            say("Signed in as \(TerminalText.visible(label)).", .good)
+            guard case .account(let account) = underWay.target else { return }
+            refused.remove(account)
+            if let place = accounts?.firstIndex(where: { $0.id == account }) { accounts?[place].needsSignIn = false }
+            guard account == current else { return }
+            // The same account may see more now, and what failed for want of the sign-in is asked anew.
+            details = RecentDetails()
+            detail.failure = nil
+            if detail.target != nil, detail.running == nil { detail.due = now }
+            if search.failure != nil { sendSearch() }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+import CommandLineKit
+import DirectorySearch
+
+/// Something about a person that can be copied.
+struct CopyChoice: Hashable, Sendable {
+    /// What it is: `Mail`.
+    var label: String
+    /// What is copied.
+    var text: String
+    /// What is said of it; nil: the text.
+    var summary: String?
+}
+
+// MARK: Copying, marking, exporting
+
+extension BrowseModel {
+    /// How many people can be marked.
+    static let mostMarked = 5000
+
+    mutating func copyMail() {
+        if isForOtherText { return saySearching() }
+        guard let row = list.selection else { return sayNobody() }
+        guard let mail = copyChoices(row).first(where: { $0.label == "Mail" }) else {
+            return say("\(row.name) has no mail address; y lists what can be copied.", .warning)
+        }
+        copy(mail)
+    }
+
+    mutating func openCopyMenu() {
+        if isForOtherText { return saySearching() }
+        guard let row = list.selection else { return sayNobody() }
+        let choices = copyChoices(row)
+        guard !choices.isEmpty else { return say("There is nothing to copy.", .warning) }
+        cover = .copyMenu(choices, selected: 0)
+    }
+
+    mutating func copy(_ choice: CopyChoice) {
+        copying = choice.summary ?? choice.text
+        want(.copy(choice.text))
+    }
+
+    mutating func takeCopied(_ text: String, _ tool: String) {
+        let what = TerminalText.truncated(TerminalText.visible(copying ?? text), to: 60)
+        copying = nil
+        say("Copied \(what) by \(TerminalText.visible(tool)).", .good)
+    }
+
+    /// What can be copied of a person: what is known of them, the most wanted first.
+    func copyChoices(_ row: ResultList.Row) -> [CopyChoice] {
+        let user = details[row.id].flatMap { $0.isWhole ? $0.detail.user : nil } ?? row.user
+        var choices: [CopyChoice] = []
+        func add(_ label: String, _ text: String?) {
+            // What is pasted elsewhere must not press keys there.
+            guard let text = text.map(Self.pasteable), !text.isEmpty else { return }
+            choices.append(CopyChoice(label: label, text: text))
+        }
+        add("Mail", user.mail)
+        add("Name", user.displayName)
+        if let name = user.displayName, let mail = user.mail {
+            add("Name and mail", "\(name.filter { !"\"<>".contains($0) }) <\(mail)>")
+        }
+        for phone in user.businessPhones.prefix(20) { add("Phone", phone) }
+        add("Mobile", user.mobilePhone)
+        add("Title", user.jobTitle)
+        add("Department", user.department)
+        add("Office", user.officeLocation)
+        add("UPN", user.userPrincipalName)
+        add("Id", user.id)
+        if !row.id.isEmpty {
+            choices.append(CopyChoice(label: "vCard", text: VCard(user).text, summary: "the vCard of \(row.name)"))
+        }
+        return choices
+    }
+
+    private static func pasteable(_ text: String) -> String {
+        var kept = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            switch scalar.properties.generalCategory {
+            case .control, .lineSeparator, .paragraphSeparator: kept.append(" ")
+            default: kept.append(scalar)
+            }
+        }
+        return String(kept)
+    }
+
+    mutating func toggleMark() {
+        if isForOtherText { return saySearching() }
+        guard let row = list.selection, !row.id.isEmpty else { return sayNobody() }
+        if markedIDs.remove(row.id) != nil {
+            marked.removeAll { $0.id == row.id }
+        } else if marked.count >= Self.mostMarked {
+            say("More than \(Self.grouped(Self.mostMarked)) people cannot be marked.", .warning)
+        } else {
+            markedIDs.insert(row.id)
+            marked.append(row)
+        }
+    }
+
+    mutating func export() {
+        guard !marked.isEmpty else { return say("Nobody is marked: space marks a person.", .warning) }
+        say("Writing \(counted(marked.count, "person", "people"))…", .dimmed)
+        want(.export(marked.map(\.user)))
+    }
+}

@@ -1,0 +1,274 @@
+import CommandLineKit
+
+// MARK: Keys
+
+extension BrowseModel {
+    mutating func press(_ key: Key) {
+        switch key {
+        case .control("c"): return want(.quit)
+        case .control("z"): return want(.suspend)
+        case .control("l"): return want(.redraw)
+        default: break
+        }
+        if isTooSmall { return }
+        notice = nil
+        if cover != nil { return pressOnCover(key) }
+        switch key {
+        case .control("s"): export()
+        case .control("r"): retry()
+        case .tab: turn(to: 1)
+        case .backTab: turn(to: -1)
+        case .paste(let text):
+            focus = .query
+            var isCut = false
+            edit { isCut = $0.insert(text) }
+            if isCut { say("Only the beginning of what was pasted is searched for.", .warning) }
+        default:
+            switch focus {
+            case .query: pressInQuery(key)
+            case .list: pressInList(key)
+            case .detail: pressInDetail(key)
+            }
+        }
+        if focus != .query { (isVisited, list.isTouched) = (true, true) }
+    }
+
+    private mutating func turn(to step: Int) {
+        guard !mustSignIn else { return }
+        let panes = Pane.allCases
+        let place = panes.firstIndex(of: focus) ?? 0
+        focus = panes[(place + step + panes.count) % panes.count]
+    }
+
+    // MARK: The query line
+
+    private mutating func pressInQuery(_ key: Key) {
+        switch key {
+        case .character("?"): cover = .help(down: 0)
+        case .character(let character):
+            var isCut = false
+            edit { isCut = $0.insert(String(character)) }
+            if isCut { say("Longer than this no text is searched for.", .warning) }
+        case .left: query.move(by: -1)
+        case .right: query.move(by: 1)
+        case .home, .control("a"): query.moveToStart()
+        case .end, .control("e"): query.moveToEnd()
+        case .backspace, .control("h"): edit { $0.deleteBackward() }
+        case .delete, .control("d"): edit { $0.deleteForward() }
+        case .control("u"): edit { $0.deleteToStart() }
+        case .control("k"): edit { $0.deleteToEnd() }
+        case .control("w"): edit { $0.deleteWord() }
+        case .enter: enterInQuery()
+        case .down: focus = mustSignIn ? .query : .list
+        case .pageDown, .pageUp:
+            if !list.rows.isEmpty { focus = .list }
+            list.move(by: key == .pageDown ? page : -page)
+        case .escape: escapeInQuery()
+        default: break
+        }
+    }
+
+    private mutating func enterInQuery() {
+        if accounts != nil, current == nil { return offerSignIn() }
+        if search.failure?.needsSignIn == true { return offerSignIn() }
+        if search.failure != nil { return retry() }
+        guard isLongEnough || !list.rows.isEmpty else { return say("Type at least two letters of a name.", .warning) }
+        if search.due != nil { sendSearch() }
+        focus = .list
+    }
+
+    private mutating func escapeInQuery() {
+        guard !query.text.isEmpty else { return say("ctrl-c ends the program; ? shows the keys.") }
+        // What is cleared by mistake comes back with `[`.
+        if !list.rows.isEmpty { isVisited = true }
+        edit {
+            $0.moveToEnd()
+            $0.deleteToStart()
+        }
+    }
+
+    // MARK: The list and the detail
+
+    private mutating func pressInList(_ key: Key) {
+        switch key {
+        case .up, .control("p"): if key == .up, list.selected == 0 { focus = .query } else { list.move(by: -1) }
+        case .character("k"): list.move(by: -1)
+        case .down, .character("j"), .control("n"): list.move(by: 1)
+        case .pageUp, .control("b"): list.move(by: -page)
+        case .pageDown, .control("f"): list.move(by: page)
+        case .home, .character("g"): list.move(by: -list.rows.count)
+        case .end, .character("G"): list.move(by: list.rows.count)
+        case .enter: enterInList()
+        case .right: if list.selection != nil { focus = .detail }
+        case .left: focus = .query
+        case .escape: escapeInList()
+        case .character(" "): toggleMark()
+        default: pressCommand(key)
+        }
+    }
+
+    private mutating func enterInList() {
+        if accounts != nil, current == nil { return offerSignIn() }
+        guard list.selection != nil else { return sayNobody() }
+        focus = .detail
+        if detail.due != nil, !isWaiting { sendDetail() }
+    }
+
+    /// One step back: to the list that a manager or reports were asked for in, else to the query line.
+    private mutating func escapeInList() {
+        switch list.origin {
+        case .reports where !past.isEmpty, .manager where !past.isEmpty: travel(back: true)
+        default: focus = .query
+        }
+    }
+
+    private mutating func pressInDetail(_ key: Key) {
+        let rows = max(1, layout.detailRows - 1)
+        switch key {
+        case .up, .character("k"): detail.scroll -= 1
+        case .down, .character("j"): detail.scroll += 1
+        case .pageUp, .control("b"): detail.scroll -= rows
+        case .pageDown, .control("f"): detail.scroll += rows
+        case .home, .character("g"): detail.scroll = 0
+        case .end, .character("G"): detail.scroll = .max / 2
+        case .left: focus = .list
+        case .escape: if detail.showsGroups { toggleGroups() } else { focus = .list }
+        case .character(" "): toggleMark()
+        default: pressCommand(key)
+        }
+    }
+
+    /// The letters that mean the same in the list and in the detail.
+    private mutating func pressCommand(_ key: Key) {
+        switch key {
+        case .character("/"): focus = .query
+        case .character("m"): goToManager()
+        case .character("r"): goToReports()
+        case .character("M"): toggleGroups()
+        case .character("["): travel(back: true)
+        case .character("]"): travel(back: false)
+        case .character("a"): openAccounts()
+        case .character("c"): copyMail()
+        case .character("y"): openCopyMenu()
+        case .character("p"): togglePhoto()
+        case .character("R"): retry()
+        case .character("L"): cover = .log(up: 0)
+        case .character("?"): cover = .help(down: 0)
+        case .character("q"): want(.quit)
+        case .character(let character):
+            let shown = TerminalText.visible(String(character))
+            say("\(shown) does nothing here: / goes to the search line, ? shows the keys.")
+        default: break
+        }
+    }
+
+    private var page: Int { max(1, layout.listRows - 1) }
+
+    // MARK: What lies over the panes
+
+    private mutating func pressOnCover(_ key: Key) {
+        switch cover {
+        case .copyMenu(let choices, let selected): pressInCopyMenu(key, choices, selected)
+        case .accounts(let selected): pressInAccounts(key, selected)
+        case .signIn(let underWay): pressInSignIn(key, underWay)
+        case .log(let up): pressInText(key, up, grows: true)
+        case .help(let down): pressInText(key, down, grows: false)
+        case nil: break
+        }
+    }
+
+    /// The row that a key leads to in a menu of so many; nil for a key that does not move.
+    private func row(_ key: Key, _ selected: Int, of count: Int) -> Int? {
+        switch key {
+        case .up, .character("k"), .backTab: max(0, selected - 1)
+        case .down, .character("j"), .tab: min(count - 1, selected + 1)
+        case .home, .pageUp, .character("g"): 0
+        case .end, .pageDown, .character("G"): count - 1
+        default: nil
+        }
+    }
+
+    private mutating func pressInCopyMenu(_ key: Key, _ choices: [CopyChoice], _ selected: Int) {
+        if let row = row(key, selected, of: choices.count) {
+            cover = .copyMenu(choices, selected: row)
+            return
+        }
+        switch key {
+        case .enter, .character("y"), .character("c"):
+            cover = nil
+            copy(choices[min(selected, choices.count - 1)])
+        case .character(let digit):
+            if let number = digit.wholeNumberValue, choices.indices.contains(number - 1) {
+                cover = nil
+                copy(choices[number - 1])
+            } else if digit == "q" {
+                cover = nil
+            }
+        case .escape, .left: cover = nil
+        default: break
+        }
+    }
+
+    private mutating func pressInAccounts(_ key: Key, _ selected: Int) {
+        let accounts = accounts ?? []
+        if let row = row(key, selected, of: accounts.count + signIns.count) {
+            cover = .accounts(selected: row)
+            return
+        }
+        switch key {
+        case .enter: chooseAccount(selected)
+        case .character("s"): signIn(signInTarget(selected))
+        case .character("+"): signIn(.another(type: nil))
+        case .escape, .left, .character("a"), .character("q"): cover = nil
+        default: break
+        }
+    }
+
+    private mutating func pressInSignIn(_ key: Key, _ underWay: SignInUnderWay) {
+        switch key {
+        case .enter where underWay.failure != nil: signIn(underWay.target)
+        case .character("c"), .character("y"):
+            switch underWay.progress {
+            case .browser(let address), .code(_, let address):
+                copy(CopyChoice(label: "Address", text: address, summary: "the address"))
+            default: break
+            }
+        case .escape, .character("q"):
+            if underWay.failure == nil {
+                want(.cancel(underWay.number))
+                say("The sign-in was given up.")
+            }
+            cover = nil
+        default: break
+        }
+    }
+
+    /// Keys of the log, which begins at its end, and of the help, which begins at its start.
+    private mutating func pressInText(_ key: Key, _ place: Int, grows: Bool) {
+        let page = max(1, layout.bodyRows - 2)
+        var step = 0
+        switch key {
+        case .up, .character("k"): step = -1
+        case .down, .character("j"): step = 1
+        case .pageUp, .character("b"): step = -page
+        case .pageDown, .character(" "): step = page
+        case .home, .character("g"): step = -.max / 2
+        case .end, .character("G"): step = .max / 2
+        case .escape, .left, .character("q"), .character("?"), .character("L"), .enter:
+            cover = nil
+            return
+        default: return
+        }
+        cover = grows ? .log(up: place - step) : .help(down: place + step)
+    }
+
+    /// No text is scrolled past its ends.
+    mutating func keepOverlayInView() {
+        let rows = max(1, layout.bodyRows - 1)
+        switch cover {
+        case .log(let up): cover = .log(up: max(0, min(up, log.count - rows)))
+        case .help(let down): cover = .help(down: max(0, min(down, KeyHelp.lines(size.columns).count - rows)))
+        default: break
+        }
+    }
+}

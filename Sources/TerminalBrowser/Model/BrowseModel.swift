@@ -1,0 +1,238 @@
+import CommandLineKit
+import DirectorySearch
+import OAuth2AccountStore
+
+/// Everything that the terminal browser knows and shows: a value that is told what happened and says what it wants done.
+///
+/// It waits for nothing, reads no clock and draws nothing itself, so that its whole behaviour is tested without a terminal, a network
+/// and time. ``BrowseBehaviour`` adds its drawing.
+package struct BrowseModel: Sendable {
+    /// A part of the screen that can have the keys.
+    enum Pane: Hashable, Sendable, CaseIterable { case query, list, detail }
+
+    /// What lies over the panes and has the keys while it does.
+    enum Cover: Sendable {
+        case copyMenu([CopyChoice], selected: Int)
+        case accounts(selected: Int)
+        case signIn(SignInUnderWay)
+        case log(up: Int)
+        case help(down: Int)
+    }
+
+    /// A sentence about what was just done or went wrong. The next key takes it away.
+    struct Notice: Hashable, Sendable {
+        var text: String
+        var style: ScreenStyle
+        /// Whether it speaks of an answer that is awaited, and goes when that comes.
+        var isUntilAnswer = false
+    }
+
+    /// The search that will be or was sent.
+    struct Search: Sendable {
+        /// When it is sent.
+        var due: Duration?
+        /// The one whose answer is awaited.
+        var running: (number: Int, text: String)?
+        /// The one whose pages can be asked for: the last that was sent.
+        var live: Int?
+        /// Why it gave nothing.
+        var failure: BrowseFailure?
+        /// The last look into the copy on this machine, until the directory has spoken. Counted downwards: no search has its number.
+        var glance: (number: Int, text: String)?
+        var lastGlance = 0
+    }
+
+    /// How long the keys or the cursor rest before something is asked for.
+    static let rest: Duration = .milliseconds(150)
+    /// How many letters a search has at least.
+    static let fewestLetters = 2
+    /// How many lines of the request log are kept.
+    static let mostLogLines = 500
+
+    /// Whether the terminal shows pictures, so that photos come by themselves.
+    let showsPictures: Bool
+    /// The types of accounts that have a directory.
+    let types: [String]
+    /// Whether only the copy on this machine is asked.
+    let isOffline: Bool
+    /// The line below the users of a copy on this machine that is not complete.
+    let incompleteNote: String
+
+    // What is on the screen.
+    var size = ScreenSize(columns: 80, rows: 24)
+    var focus = Pane.query
+    var cover: Cover?
+    var notice: Notice?
+    var query: QueryText
+    var list = ResultList()
+    var detail = DetailPane()
+    var details = RecentDetails()
+    var photos = RecentPhotos()
+    var log: [String] = []
+
+    // What can be gone back to.
+    var past: [Place] = []
+    var future: [Place] = []
+    /// Whether the list or the detail had the keys since the text was typed, so that it is worth going back to.
+    var isVisited = false
+
+    // What is asked for.
+    var search = Search()
+    var jump: Jump?
+    /// Until when the directory wants no requests.
+    var pauseUntil: Duration?
+    var lastNumber = 0
+    var copying: String?
+
+    // Whom for.
+    /// Nil until the accounts were told.
+    var accounts: [BrowseAccount]?
+    var current: Account.ID?
+    /// The accounts whose sign-in the directory did not accept when it was asked last. The store may know nothing of it.
+    var refused: Set<Account.ID> = []
+    var marked: [ResultList.Row] = []
+    var markedIDs: Set<String> = []
+
+    var now: Duration = .zero
+    private var wanted: [BrowseEffect] = []
+    private var announcedWake: Duration?
+
+    /// A browser that nothing has happened to.
+    ///
+    /// - Parameters:
+    ///   - text: what is searched for first; may be empty.
+    ///   - types: the types of accounts that have a directory. Of several, each has its own sign-in to another account.
+    ///   - showsPictures: whether the terminal can show pictures. Without, a photo is asked for with a key, and the terminal draws
+    ///     it with blocks.
+    ///   - isOffline: whether only the copy on this machine is asked (`--offline`): its answer is the last word.
+    ///   - incompleteNote: the line below the users of a copy that is not complete.
+    package init(
+        text: String = "", types: [String] = [], showsPictures: Bool = false, isOffline: Bool = false,
+        incompleteNote: String = "Not complete."
+    ) {
+        query = QueryText(text)
+        self.types = types
+        self.showsPictures = showsPictures
+        self.isOffline = isOffline
+        self.incompleteNote = incompleteNote
+        detail.wantsPhoto = showsPictures
+    }
+
+    /// Tells what happened and gives what is to be done.
+    ///
+    /// - Parameter now: the time since the start, which never goes back.
+    mutating func update(_ event: BrowseEvent, at now: Duration) -> [BrowseEffect] {
+        self.now = max(self.now, now)
+        wanted = []
+        take(event)
+        askForMore()
+        followSelection()
+        announceWake()
+        defer { wanted = [] }
+        return wanted
+    }
+
+    private mutating func take(_ event: BrowseEvent) {
+        switch event {
+        case .key(let key): press(key)
+        case .resized(let size): self.size = size
+        case .tick: tick()
+        case .resumed: want(.redraw)
+        case .accounts(let accounts, let current): take(accounts, current)
+        case .people(let number, let page): take(page, number)
+        case .glance(let number, let people): take(people, glance: number)
+        case .detail(let number, let answer): take(answer, number)
+        case .photo(let number, let photo): take(photo, number)
+        case .failed(let number, let failure): take(failure, number)
+        case .signIn(let number, let progress): take(progress, number)
+        case .copied(let text, let tool): takeCopied(text, tool)
+        case .copyFailed(let reason): say("This was not copied: \(TerminalText.visible(reason)).", .failure)
+        case .exported(let count, let file):
+            say("\(counted(count, "person", "people")) written to \(TerminalText.visible(file)).", .good)
+        case .exportFailed(let reason): say("Nobody was exported: \(TerminalText.visible(reason)).", .failure)
+        case .logged(let line):
+            log.append(TerminalText.visible(line))
+            if log.count > Self.mostLogLines { log.removeFirst(log.count - Self.mostLogLines) }
+        }
+    }
+
+    mutating func want(_ effect: BrowseEffect) { wanted.append(effect) }
+
+    mutating func nextNumber() -> Int {
+        lastNumber += 1
+        return lastNumber
+    }
+
+    mutating func say(_ text: String, _ style: ScreenStyle = .plain) { notice = Notice(text: text, style: style) }
+
+    /// What was said of an answer that has come now is not true any more.
+    mutating func forgetWaiting() { if notice?.isUntilAnswer == true { notice = nil } }
+
+    /// Where the panes are.
+    var layout: BrowseLayout { BrowseLayout(size) }
+
+    /// Whether nothing can be shown.
+    var isTooSmall: Bool {
+        size.columns < BrowseLayout.smallest.columns || size.rows < BrowseLayout.smallest.rows
+    }
+
+    func counted(_ count: Int, _ one: String, _ many: String) -> String {
+        count == 1 ? "1 \(one)" : "\(Self.grouped(count)) \(many)"
+    }
+
+    /// A number with its thousands parted: `1,204`.
+    static func grouped(_ number: Int) -> String {
+        let digits = String(number)
+        var result = ""
+        for (place, digit) in digits.enumerated() {
+            if place > 0, (digits.count - place) % 3 == 0 { result.append(",") }
+            result.append(digit)
+        }
+        return result
+    }
+}
+
+// MARK: Time
+
+extension BrowseModel {
+    private mutating func tick() {
+        announcedWake = nil
+        if let until = pauseUntil, until <= now { pauseUntil = nil }
+        guard pauseUntil == nil else { return }
+        if let due = search.due, due <= now { sendSearch() }
+        if let due = detail.due, due <= now, !isWaiting { sendDetail() }
+    }
+
+    /// Wishes for the next tick, if there is anything to wait for that was not wished for yet.
+    private mutating func announceWake() {
+        var times: [Duration] = []
+        if let due = search.due { times.append(due) }
+        if let due = detail.due, !isWaiting { times.append(max(due, pauseUntil ?? due)) }
+        if let until = pauseUntil {
+            // When the countdown shows the next number.
+            times.append(until - .seconds(max(0, Self.wholeSeconds(until - now) - 1)))
+        }
+        guard let next = times.min(), next != announcedWake else { return }
+        announcedWake = next
+        want(.wake(at: next))
+    }
+
+    /// The seconds, rounded up.
+    static func wholeSeconds(_ duration: Duration) -> Int {
+        let (seconds, rest) = duration.components
+        return Int(clamping: seconds) + (rest > 0 ? 1 : 0)
+    }
+
+    /// No request until the service wants some again: at least a second, at most a day.
+    mutating func pause(for asked: Duration) {
+        pauseUntil = max(pauseUntil ?? now, now + max(.seconds(1), min(asked, .seconds(86_400))))
+    }
+
+    /// What the countdown says.
+    var countdown: String? {
+        pauseSeconds.map { "The directory asks for a pause: again in \($0) s." }
+    }
+
+    /// How many seconds are left of the pause.
+    var pauseSeconds: Int? { pauseUntil.map { max(1, Self.wholeSeconds($0 - now)) } }
+}

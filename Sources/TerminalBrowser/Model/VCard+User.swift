@@ -1,0 +1,18 @@
+import CommandLineKit
+import DirectorySearch
+
+extension VCard {
+    /// Creates the card of a user.
+    package init(_ user: User) {
+        self.init(name: user.displayName ?? user.userPrincipalName ?? user.id ?? "")
+        familyName = user.surname
+        givenName = user.givenName
+        add("EMAIL;TYPE=work", user.mail)
+        for phone in user.businessPhones { add("TEL;TYPE=\"work,voice\"", phone) }
+        add("TEL;TYPE=cell", user.mobilePhone)
+        add("TITLE", user.jobTitle)
+        organization = (user.companyName, user.department)
+        add("LANG", user.preferredLanguage)
+        add("UID", user.id)
+    }
+}

@@ -1,0 +1,107 @@
+import CommandLineKit
+import CNCurses
+
+/// Puts screens into ncurses, which sends what changed. Used on the terminal's thread only.
+struct CursesDrawing {
+    private(set) var palette = TerminalPalette(colours: 0)
+    private var pairs: [Int: Int32] = [:]
+    private let cells: TerminalCells
+    /// Whether everything has to be written anew.
+    private var isForgotten = true
+
+    init(isUnicode: Bool) {
+        cells = TerminalCells(isUnicode: isUnicode) { Int(wcwidth(wchar_t(truncatingIfNeeded: $0))) }
+    }
+
+    /// Defines the colours.
+    mutating func begin(colours: Int) {
+        palette = TerminalPalette(colours: colours)
+        guard colours >= 8 else { return }
+        for hue in TerminalPalette.hues.values {
+            let colour = colours >= 256 ? hue.of256 : hue.of8
+            guard pairs[colour] == nil else { continue }
+            let number = Int32(pairs.count + 1)
+            if ccurses_define_pair(number, Int32(colour)) != 0 { pairs[colour] = number }
+        }
+    }
+
+    /// What is on the terminal is not known any more.
+    mutating func forget() { isForgotten = true }
+
+    /// What is shown, to be shown again.
+    private(set) var shown: Screen?
+
+    /// Shows a screen. Rows that are as before are left alone.
+    ///
+    /// - Returns: the rows in which something drawn without ncurses may be gone.
+    @discardableResult
+    mutating func draw(_ screen: Screen) -> Erased {
+        var erased = Erased(isAll: isForgotten)
+        var (columns, rows): (Int32, Int32) = (0, 0)
+        ccurses_current_size(&columns, &rows)
+        if isForgotten { ccurses_redraw_all() }
+        for row in 0..<Int(rows) {
+            let texts = row < screen.rows.count ? screen.rows[row] : []
+            if !isForgotten, let shown, row < shown.rows.count, shown.rows[row] == texts { continue }
+            // ncurses writes the cells that are others, and erases the end of a row that is shorter or longer.
+            let before = shown.map { row < $0.rows.count ? Self.width($0.rows[row]) : 0 }
+            if before != Self.width(texts) { erased.rows.insert(row) }
+            ccurses_clear_row(Int32(row))
+            var column = 0
+            for text in texts { column = put(text, row, column, limit: Int(columns)) }
+        }
+        if let cursor = screen.cursor, cursor.row < rows, cursor.column < columns {
+            ccurses_show(Int32(cursor.row), Int32(cursor.column))
+        } else {
+            ccurses_show(-1, -1)
+        }
+        shown = screen
+        isForgotten = false
+        return erased
+    }
+
+    /// What was written over.
+    struct Erased {
+        /// Whether that is everything.
+        var isAll = false
+        var rows: Set<Int> = []
+
+        func touches(_ area: ScreenArea) -> Bool {
+            isAll || (area.row..<area.row + area.rows).contains(where: rows.contains)
+        }
+    }
+
+    /// The columns up to the last letter.
+    private static func width(_ row: [ScreenText]) -> Int {
+        var text = row.map(\.text).joined()[...]
+        while text.last == " " { text.removeLast() }
+        return TerminalText.width(String(text))
+    }
+
+    /// Writes these rows anew, over what was drawn there without ncurses.
+    func rewrite(row: Int, count: Int) {
+        ccurses_redraw_rows(Int32(row), Int32(count))
+        if let cursor = shown?.cursor {
+            ccurses_show(Int32(cursor.row), Int32(cursor.column))
+        } else {
+            ccurses_show(-1, -1)
+        }
+    }
+
+    private func put(_ text: ScreenText, _ row: Int, _ column: Int, limit: Int) -> Int {
+        let appearance = palette.appearance(text.style)
+        let look = appearance.look.rawValue
+        let pair = appearance.colour.flatMap { pairs[$0] } ?? 0
+        let (pieces, end) = cells.pieces(text.text, from: column, limit: limit)
+        for (column, piece) in pieces {
+            switch piece {
+            case .ascii(let letters):
+                ccurses_put_ascii(
+                    Int32(row), Int32(column), letters, Int32(letters.utf8.count), look, pair)
+            case .cell(let scalars):
+                ccurses_put_cell(Int32(row), Int32(column), scalars, Int32(scalars.count), look, pair)
+            }
+        }
+        return end
+    }
+}

@@ -1,0 +1,74 @@
+import Platform
+import CNCurses
+
+/// The terminal of this process, by way of ncurses, on a thread of its own.
+///
+/// The thread waits for keys and for a letter in a pipe: commands are left in a place that it looks into then, so that nobody waits for the
+/// terminal. There is one in a process.
+package final class CursesTerminal: BrowseTerminal {
+    package let showsPictures: Bool
+    private let commands: TerminalCommands
+    private let ended: Task<Void, Never>
+
+    /// How long a terminal that takes nothing any more may keep the program from its end.
+    private static let patience = Duration.seconds(2)
+
+    /// Takes the terminal.
+    ///
+    /// - Parameters:
+    ///   - inbox: where keys, sizes and stops go. The first is the size.
+    ///   - environment: `TERM`, `TMUX`.
+    ///   - usesColour: whether colour may be used.
+    /// - Throws: ``TerminalError`` when terminfo does not know the terminal, or it cannot move its cursor, or the program is in the
+    ///   background and cannot be brought to the foreground; `CancellationError` when it is told to end while it waits for that.
+    @MainActor
+    package static func open(into inbox: EventQueue, environment: [String: String], usesColour: Bool) async throws
+        -> CursesTerminal
+    {
+        let name = environment["TERM"] ?? ""
+        guard !name.isEmpty, name != "dumb" else { throw TerminalError.unusable(name: name) }
+        guard let commands = TerminalCommands() else {
+            throw TerminalError.system(errno)
+        }
+        TerminalRestoration.prepare()
+        let isUnicode = ccurses_use_locale() != 0
+        let thread = CursesThread(commands, inbox, isUnicode: isUnicode, environment: environment)
+        do {
+            guard try await thread.begin(usesColour: usesColour) else { throw TerminalError.unusable(name: name) }
+        } catch {
+            TerminalRestoration.finish()
+            throw error
+        }
+        return CursesTerminal(commands, thread, showsPictures: await thread.canShowPictures())
+    }
+
+    private init(_ commands: TerminalCommands, _ thread: CursesThread, showsPictures: Bool) {
+        self.commands = commands
+        self.showsPictures = showsPictures
+        ended = Task { await thread.run() }
+    }
+
+    package func draw(_ screen: Screen) { commands.tell { $0.screen = screen } }
+    package func redraw() { commands.tell { $0.redraws = true } }
+    package func suspend() { commands.tell { $0.suspends = true } }
+    // A few at most: of texts that are copied one after the other only the last can be pasted.
+    package func copy(_ text: String) { commands.tell { $0.copies = $0.copies.suffix(3) + [text] } }
+
+    package func close() async {
+        commands.tell { $0.closes = true }
+        let ended = ended
+        let isClosed = await withCheckedContinuation { continuation in
+            let once = Once()
+            Task {
+                await ended.value
+                once.run { continuation.resume(returning: true) }
+            }
+            Task {
+                try? await Task.sleep(for: Self.patience)
+                once.run { continuation.resume(returning: false) }
+            }
+        }
+        if !isClosed { TerminalRestoration.restore() }
+        TerminalRestoration.finish()
+    }
+}

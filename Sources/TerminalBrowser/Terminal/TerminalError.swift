@@ -1,0 +1,9 @@
+/// A reason why the browser cannot use the terminal.
+package enum TerminalError: Error, Hashable, Sendable {
+    /// `TERM` has this value, which terminfo does not know or whose terminal cannot move its cursor.
+    case unusable(name: String)
+    /// The program is in the background, and no shell can bring it to the foreground.
+    case background
+    /// The system refused a pipe, with this value of `errno`.
+    case system(Int32)
+}

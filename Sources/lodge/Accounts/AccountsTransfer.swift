@@ -1,0 +1,143 @@
+import CommandLineKit
+import Platform
+import HTTPExchange
+import OAuth2Protocol
+import OAuth2AccountStore
+import StrictJSON
+
+/// `accounts import`, `accounts export` and `accounts rename`
+@MainActor
+struct AccountsTransfer {
+    private let context: CommandContext
+
+    init(_ context: CommandContext) { self.context = context }
+
+    func rename() async throws -> ExitStatus {
+        let store = try await context.store(try context.settings())
+        let account = try await context.account(store, named: context.invocation.argument("ACCOUNT"))
+        let name = context.invocation.argument("NAME") ?? ""
+        do {
+            let renamed = try await store.rename(account.id, to: name)
+            context.console.note(
+                name.isEmpty
+                    ? "The account is \(renamed.label) again." : "\(account.label) is now called \(renamed.label).")
+        } catch let error as AccountStoreError where error.kind == .settings {
+            throw CommandError(.usage, error.what, reason: error.reason, hint: error.hint)
+        }
+        return .done
+    }
+
+    func importFile() async throws -> ExitStatus {
+        let path = context.invocation.argument("FILE")
+        let source = path == nil || path == "-" ? "standard input" : path ?? ""
+        let bytes =
+            try path.flatMap { $0 == "-" ? nil : $0 }.map(Self.read) ?? context.world.readInput(AccountFile.maximumSize)
+        let file: AccountFile
+        do throws(AccountFileError) {
+            file = try AccountFile(parsing: bytes, source: source)
+        } catch {
+            throw CommandError(
+                .usage, "nothing was imported", reason: error.description, hint: "lodge help accounts import")
+        }
+        let store = try await context.store(try context.settings(), makesStore: true)
+        let report = try await store.importAccounts(file, toType: context.invocation.string("type"))
+        let writer = OutputFormat(context.invocation).list(ImportRecord.columns, context.console)
+        for item in report.items { try writer.write(ImportRecord(item: item)) }
+        try writer.finish()
+        guard report.count > 0 else {
+            throw CommandError(
+                .notFound, "nothing was imported",
+                reason: "no account of the \(file.format.rawValue) fits the settings",
+                hint: "lodge providers, then name the account type with --type")
+        }
+        context.console.note(
+            "Whom the accounts belong to is as the file says, and was not verified. Signing in again verifies it.")
+        return .done
+    }
+
+    private static func read(_ path: String) throws -> [UInt8] {
+        if let bytes = try StandardInput.readPipe(path, limit: AccountFile.maximumSize) { return bytes }
+        switch OwnerOnlyFile.read(path, maximumSize: AccountFile.maximumSize) {
+        case .success(let bytes): return bytes
+        case .failure(let failure):
+            throw CommandError(
+                .failed, "nothing was imported", reason: "\(path): \(failure.explanation)",
+                hint: "name a file that can be read, of at most \(AccountFile.maximumSize) bytes")
+        }
+    }
+
+    func export() async throws -> ExitStatus {
+        let invocation = context.invocation
+        let path = invocation.string("output-file")
+        guard invocation.flag("reveal-secrets") else {
+            throw CommandError(
+                .usage, "nothing was exported", reason: "an export has tokens that anybody can use who reads it",
+                hint: "lodge accounts export --reveal-secrets --output-file FILE")
+        }
+        guard path != nil || !context.console.terminal.outputIsTerminal else {
+            throw CommandError(
+                .usage, "nothing was exported", reason: "tokens are not written to a terminal",
+                hint: "lodge accounts export --reveal-secrets --output-file FILE, or to a pipe")
+        }
+        let store = try await context.store(try context.settings())
+        var ids: [Account.ID]?
+        if let name = invocation.argument("ACCOUNT") ?? invocation.string("account") {
+            ids = [try await context.account(store, named: name).id]
+        } else {
+            // A copy that lacks an account must not look whole.
+            try await context.reportDamage(store)
+        }
+        if ids == nil, let type = invocation.string("type") {
+            ids = try await store.accounts(ofType: type).map(\.id)
+        }
+        let text = try await store.export(ids)
+        guard let path else {
+            try context.console.write(text.value)
+            return .done
+        }
+        let suffix = try store.dependencies.random(12).map { String($0, radix: 36) }.joined()
+        if case .failure(let failure) = OwnerOnlyFile.create(path, Array(text.value.utf8), suffix: suffix) {
+            throw CommandError(
+                .failed, "nothing was exported", reason: "\(path): \(failure.explanation)",
+                hint: "name a file that does not exist yet")
+        }
+        context.console.note("Exported to \(path), readable by you alone. Delete it when it has been imported.")
+        return .done
+    }
+}
+
+/// What an import did with one account.
+struct ImportRecord: OutputRecord {
+    let item: ImportReport.Item
+
+    static let columns = [
+        TableColumn("RESULT"), TableColumn("ACCOUNT", keptWhole: true), TableColumn("TYPE"), TableColumn("WHY"),
+        TableColumn("PLACE"),
+    ]
+
+    private var parts: (result: String, account: Account?, reason: String) {
+        switch item.outcome {
+        case .added(let account): ("added", account, "")
+        case .updated(let account): ("updated", account, "")
+        case .unchanged(let account): ("unchanged", account, "the store has these tokens, or newer ones")
+        case .left(let reason): ("left", nil, reason)
+        }
+    }
+
+    var cells: [String] {
+        let (result, account, reason) = parts
+        return [result, account?.label ?? item.name ?? "", account?.type ?? "", reason, item.place]
+    }
+
+    var json: JSONValue {
+        let (result, account, reason) = parts
+        var object: JSONObject = ["result": .string(result), "place": .string(item.place)]
+        if let account {
+            object.append("id", .string(account.id.rawValue))
+            object.append("type", .string(account.type))
+        }
+        if let name = account?.label ?? item.name { object.append("account", .string(name)) }
+        if !reason.isEmpty { object.append("reason", .string(reason)) }
+        return .object(object)
+    }
+}

@@ -1,0 +1,70 @@
+import CommandLineKit
+import Platform
+import OAuth2Protocol
+import OAuth2AccountStore
+import StrictJSON
+
+/// An account, as lists and `status` show it.
+struct AccountRecord: OutputRecord {
+    let account: Account
+    let isCurrent: Bool
+    let now: Date
+
+    static let listColumns = [
+        TableColumn(""), TableColumn("ACCOUNT", keptWhole: true), TableColumn("NAME"), TableColumn("TYPE"),
+        TableColumn("STATE"),
+    ]
+
+    var cells: [String] {
+        [isCurrent ? "*" : "", account.label, account.displayName ?? "", account.type, state]
+    }
+
+    var state: String {
+        if let reason = account.signInNeeded { return "sign-in needed (\(reason.rawValue))" }
+        guard let expiry = account.accessTokenExpiry else { return "signed in" }
+        if expiry < now, !account.canRefresh { return "sign-in needed (no-refresh-token)" }
+        return "signed in"
+    }
+
+    var needsSignIn: Bool {
+        account.signInNeeded != nil || (account.accessTokenExpiry.map { $0 < now } ?? false) && !account.canRefresh
+    }
+
+    var expiry: String {
+        account.accessTokenExpiry.map { "\(TimeText.rfc3339($0)), \(TimeText.expiry($0, now: now))" } ?? "not known"
+    }
+
+    var detail: Detail {
+        var detail = Detail()
+        detail.add("Account", account.label)
+        if account.nickname != nil { detail.add("Signs in as", account.userName) }
+        detail.add("Name", account.displayName)
+        detail.add("Type", account.type)
+        detail.add("State", state)
+        detail.add("Issuer", account.issuer)
+        detail.add("Subject", account.subject)
+        detail.add("Token", Secret.mask)
+        detail.add("Scope", account.scope.text)
+        detail.add("Expiry", expiry)
+        detail.add("Refreshable", account.canRefresh ? "yes" : "no")
+        detail.add("Signed in", TimeText.rfc3339(account.created))
+        detail.add("Id", account.id.rawValue)
+        return detail
+    }
+
+    var json: JSONValue {
+        var object: JSONObject = [
+            "id": .string(account.id.rawValue), "type": .string(account.type), "active": .bool(isCurrent),
+            "label": account.nickname.map { .string($0) } ?? .null,
+            "userName": account.userName.map { .string($0) } ?? .null,
+            "displayName": account.displayName.map { .string($0) } ?? .null,
+            "issuer": account.issuer.map { .string($0) } ?? .null,
+            "subject": account.subject.map { .string($0) } ?? .null,
+            "scopes": .array(account.scope.tokens.map { .string($0) }),
+        ]
+        object.append("expires", account.accessTokenExpiry.map { .string(TimeText.rfc3339($0)) } ?? .null)
+        object.append("refreshable", .bool(account.canRefresh))
+        object.append("signInNeeded", account.signInNeeded.map { .string($0.rawValue) } ?? .null)
+        return .object(object)
+    }
+}

@@ -1,0 +1,74 @@
+import CommandLineKit
+import Platform
+import OAuth2AccountStore
+import StrictJSON
+
+let salvageSpec = CommandSpec(
+    "salvage", "Copy the accounts that can be read out of a damaged store.",
+    discussion: """
+        The copy is a new file beside the damaged one, which is not changed. With --replace the copy takes its place, and the \
+        damaged file is kept under another name: end other programs that use the store before, and start them again after. The exit \
+        status is 1 when an account was lost.
+        """,
+    examples: ["lodge accounts salvage", "lodge accounts salvage --replace"],
+    options: [.flag("replace", "put the copy in the place of the damaged file")],
+    formats: OutputFormat.ofSentences)
+
+/// `accounts salvage`
+@MainActor
+struct SalvageCommand {
+    private let context: CommandContext
+
+    init(_ context: CommandContext) { self.context = context }
+
+    func run() async throws -> ExitStatus {
+        let storage = SQLiteStorage(directory: context.storeDirectory)
+        // A look must not make a store where none is, nor a copy where nothing is wrong.
+        guard FileManager.default.fileExists(atPath: storage.place) else {
+            throw CommandError(
+                .notFound, "there is no store", reason: "\(storage.place) does not exist", hint: "lodge accounts")
+        }
+        if let faults = try? await storage.faults(), faults.isEmpty {
+            context.console.note("The store is whole: there is nothing to salvage. \(storage.place)")
+            return .done
+        }
+        let report = try await AccountStore.salvage(storage, places: try context.keyLocations())
+        var kept: String?
+        if context.invocation.flag("replace") {
+            kept = try await AccountStore.use(report, inPlaceOf: storage)
+        }
+        try write(report, place: kept == nil ? report.path : storage.place, kept)
+        if kept == nil {
+            context.console.note(
+                "To use the copy: end other programs that use the store, remove \(report.path), then "
+                    + context.naming(placesIn: "lodge accounts salvage") + " --replace")
+        }
+        // What does not open with the key is lost too, for who wants to use it.
+        let lost = report.lost + max(0, report.records - (report.opening ?? report.records))
+        guard lost > 0 else { return .done }
+        context.console.instruct(
+            lost == 1
+                ? "1 account is lost: to have it again, sign in again."
+                : "\(lost) accounts are lost: to have them again, sign in again.")
+        return .failed
+    }
+
+    private func write(_ report: SalvageReport, place: String, _ kept: String?) throws {
+        if context.console.options.reportsJSON {
+            var object: JSONObject = [
+                "file": .string(place), "records": .number(JSONNumber(Int64(report.records))),
+                "lost": .number(JSONNumber(Int64(report.lost))),
+            ]
+            if let opening = report.opening { object.append("opening", .number(JSONNumber(Int64(opening)))) }
+            if let kept { object.append("damaged", .string(kept)) }
+            return try context.console.write(.object(object))
+        }
+        var detail = Detail()
+        detail.add("Copy", place)
+        detail.add("Damaged file", kept)
+        detail.add("Accounts copied", "\(report.records)")
+        detail.add("That the key opens", report.opening.map { "\($0)" } ?? "not known: the key could not be had")
+        detail.add("Lost", "\(report.lost)")
+        try detail.write(to: context.console)
+    }
+}

@@ -1,0 +1,103 @@
+import CommandLineKit
+import Platform
+import OAuth2Protocol
+import OAuth2AccountStore
+import StrictJSON
+
+/// `status`
+@MainActor
+struct StatusCommand {
+    private let context: CommandContext
+
+    private static let columns = [
+        TableColumn("ACCOUNT", keptWhole: true), TableColumn("TYPE"), TableColumn("STATE"), TableColumn("TOKEN"),
+        TableColumn("EXPIRY"), TableColumn("REFRESHABLE"), TableColumn("SCOPE"),
+    ]
+
+    init(_ context: CommandContext) { self.context = context }
+
+    func run() async throws -> ExitStatus {
+        let store = try await context.store(try context.settings())
+        let records = try await AccountsCommand.records(store, ofType: context.invocation.string("type"))
+        let damaged = try await store.damagedRecords()
+        let leftovers = try await store.keyLeftovers()
+        switch OutputFormat(context.invocation) {
+        case .json, .jsonLines:
+            var answer = json(store, records, damaged, leftovers).object ?? JSONObject()
+            answer.append("offline", try await OfflineCopies.json(context, store))
+            if context.console.options.reportsJSON {
+                try context.console.write(.object(answer))
+            } else {
+                try context.console.writeLine(JSONValue.object(answer).text())
+            }
+        case .table: try await write(store, records, damaged, leftovers)
+        // What is no table, where things are kept, has no place in one.
+        case let format: try writeRows(records, format.list(Self.columns, context.console))
+        }
+        if !damaged.isEmpty { return .store }
+        if records.isEmpty {
+            context.console.note(context.naming(placesIn: "No accounts yet. To sign in: lodge sign-in"))
+        }
+        return records.contains(where: \.needsSignIn) ? .signInNeeded : .done
+    }
+
+    private func write(
+        _ store: AccountStore, _ records: [AccountRecord], _ damaged: [(id: Account.ID, type: String)],
+        _ leftovers: [String]
+    ) async throws {
+        if !records.isEmpty {
+            try writeRows(records, TableWriter(Self.columns, on: context.console))
+            try context.console.writeLine()
+        }
+        var detail = Detail()
+        detail.add("Accounts", store.storagePlace)
+        detail.add("Key", store.keyPlace)
+        detail.add("Key left in", leftovers)
+        detail.add("Device mode", store.deviceMode.rawValue)
+        detail.add(
+            "Damaged",
+            damaged.map { "\($0.id) of type \($0.type): left as it is; restore a copy of the file, or sign in again" })
+        try await OfflineCopies.add(to: &detail, context, store)
+        try detail.write(to: context.console)
+    }
+
+    private func writeRows(_ records: [AccountRecord], _ writer: any RecordWriter) throws {
+        for record in records { try writer.write(StatusRow(record: record)) }
+        try writer.finish()
+    }
+
+    private func json(
+        _ store: AccountStore, _ records: [AccountRecord], _ damaged: [(id: Account.ID, type: String)],
+        _ leftovers: [String]
+    ) -> JSONValue {
+        let accounts = records.map { record -> JSONValue in
+            guard var object = record.json.object else { return record.json }
+            object.append("state", .string(record.state))
+            object.append("token", .string(Secret.mask))
+            return .object(object)
+        }
+        return [
+            "accounts": .array(accounts), "store": .string(store.storagePlace), "key": .string(store.keyPlace),
+            "keyCustody": store.keyChoice.map { .string($0.word) } ?? .null,
+            "keyLeftIn": .array(leftovers.map { .string($0) }),
+            "deviceMode": .string(store.deviceMode.rawValue),
+            "damaged": .array(damaged.map { ["id": .string($0.id.rawValue), "type": .string($0.type)] }),
+        ]
+    }
+}
+
+/// A row of the table of accounts.
+private struct StatusRow: OutputRecord {
+    let record: AccountRecord
+
+    var cells: [String] {
+        let account = record.account
+        let expiry = account.accessTokenExpiry.map { TimeText.expiry($0, now: record.now) } ?? "not known"
+        return [
+            account.label, account.type, record.state, Secret.mask, expiry, account.canRefresh ? "yes" : "no",
+            account.scope.text,
+        ]
+    }
+
+    var json: JSONValue { record.json }
+}

@@ -1,0 +1,104 @@
+import CommandLineKit
+import TerminalBrowser
+import Platform
+import Dispatch
+import OAuth2AccountStore
+
+/// Puts text where other programs paste from, by the program that the desktop has for it.
+struct BrowseClipboard: Sendable {
+    let environment: [String: String]
+    /// Runs a program with a text on its standard input; whether it ended well.
+    var run: @Sendable (_ words: [String], _ input: [UInt8], _ environment: [String: String]) async -> Bool = {
+        await ProgramWithInput(words: $0, environment: $2).run(input: $1)
+    }
+
+    /// The programs that may do it, the best first.
+    var candidates: [[String]] {
+        func has(_ name: String) -> Bool { environment[name]?.isEmpty == false }
+        #if os(macOS)
+            return [["pbcopy"]]
+        #else
+            var programs: [[String]] = []
+            if has("WAYLAND_DISPLAY") { programs.append(["wl-copy"]) }
+            if has("DISPLAY") {
+                programs += [["xclip", "-selection", "clipboard"], ["xsel", "--clipboard", "--input"]]
+            }
+            return programs
+        #endif
+    }
+
+    /// Copies a text. The name of the program that did; nil when none could.
+    func copy(_ text: String) async -> String? {
+        for words in candidates where await run(words, Array(text.utf8), environment) { return words.first }
+        return nil
+    }
+}
+
+/// A program that is given a text on its standard input, never in its arguments, which others can see.
+struct ProgramWithInput: Sendable {
+    var words: [String]
+    var environment: [String: String]
+
+    /// How long it may take, in milliseconds.
+    private static let patience: Int32 = 3000
+
+    /// Runs it on a thread of Dispatch's; whether it took the text and ended with 0 in its time.
+    func run(input: [UInt8]) async -> Bool {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global(qos: .userInitiated).async { continuation.resume(returning: runNow(input)) }
+        }
+    }
+
+    private func runNow(_ input: [UInt8]) -> Bool {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { return false }
+        let (reader, writer) = (ends[0], ends[1])
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        // What it says does not belong on the screen. It may go on in the background, as wl-copy does.
+        let child = try? ChildProcess.start(
+            words, environment: environment, input: reader, isSilent: true, hasOwnGroup: true
+        ).get()
+        close(reader)
+        guard let child else {
+            close(writer)
+            return false
+        }
+        _ = fcntl(writer, F_SETFL, O_NONBLOCK)
+        let end = ContinuousClock.now + .milliseconds(Int(Self.patience))
+        let isTaken = give(input, to: writer, until: end)
+        // The end of the input, for which the program waits.
+        close(writer)
+        return wait(for: child, until: isTaken ? end : .now)
+    }
+
+    private func give(_ input: [UInt8], to writer: Int32, until end: ContinuousClock.Instant) -> Bool {
+        var rest = input[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { write(writer, $0.baseAddress, $0.count) }
+            if count > 0 {
+                rest = rest.dropFirst(count)
+            } else if errno == EAGAIN {
+                guard ContinuousClock.now < end else { return false }
+                var output = pollfd(fd: writer, events: Int16(POLLOUT), revents: 0)
+                _ = poll(&output, 1, 50)
+            } else if errno != EINTR {
+                return false
+            }
+        }
+        return true
+    }
+
+    private func wait(for child: pid_t, until end: ContinuousClock.Instant) -> Bool {
+        var status: Int32 = 0
+        while true {
+            let found = waitpid(child, &status, WNOHANG)
+            if found == child { return status == 0 }
+            if found < 0, errno != EINTR { return false }
+            if ContinuousClock.now >= end { break }
+            usleep(5000)
+        }
+        kill(child, SIGKILL)
+        while waitpid(child, &status, 0) < 0, errno == EINTR {}
+        return false
+    }
+}

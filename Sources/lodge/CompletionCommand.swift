@@ -1,0 +1,91 @@
+import CommandLineKit
+import Platform
+import DirectorySearch
+import OAuth2AccountStore
+
+/// `completion`, and the question that its scripts ask.
+@MainActor
+struct CompletionCommand {
+    private let world: CommandEnvironment
+
+    init(_ world: CommandEnvironment) { self.world = world }
+
+    /// Prints the script of a shell.
+    func run(_ invocation: Invocation) throws -> ExitStatus {
+        let name = invocation.argument("SHELL") ?? ""
+        guard let script = CompletionScript(rawValue: name) else {
+            let names = CompletionScript.allCases.map(\.rawValue)
+            throw CommandError(
+                .usage, "no completion for \(UsageError.quoted(name))", reason: "expected \(OptionSpec.list(names))",
+                hint: SpellingSuggestion.nearest(to: name, in: names).map { "lodge completion \($0)" }
+                    ?? "lodge help completion")
+        }
+        try world.console.write(script.text(program: commandSyntax.program))
+        return .done
+    }
+
+    /// Prints what may stand in the place of the last word, one a line, with what it is for after a tab.
+    func answer(_ words: [String]) async throws {
+        let completion = Completion(after: Array(words.dropLast()), of: words.last ?? "", in: commandSyntax)
+        var candidates: [Candidate] = []
+        switch completion.source {
+        case .words(let words): candidates = words
+        case .kind(.file): return try world.console.writeLine(CompletionScript.files)
+        case .kind(.content), .kind(.part):
+            guard let begun = completion.beginningOfFile(in: words.last ?? "") else { return }
+            return try world.console.writeLine(CompletionScript.files + "\t" + begun)
+        case .kind(.folder): return try world.console.writeLine(CompletionScript.folders)
+        case .kind(let kind): candidates = await known(kind, Array(words.dropLast()))
+        }
+        let current = words.last ?? ""
+        // Fields stand in a list: what is typed before the last comma stays.
+        if case .kind(.list) = completion.source {
+            let typed = current.dropFirst(completion.prefix.count)
+            let begun = typed.lastIndex(of: ",").map { String(typed[...$0]) } ?? ""
+            candidates = candidates.map { Candidate(word: begun + $0.word, help: $0.help) }
+        }
+        for candidate in candidates {
+            let word = completion.prefix + candidate.word
+            // A word that would break the line, or the terminal, is not offered.
+            guard word.hasPrefix(current), word == TerminalText.visible(word) else { continue }
+            try world.console.writeLine(word + "\t" + TerminalText.visible(candidate.help))
+        }
+    }
+
+    /// What only settings and store know. Nothing where they cannot be read: nobody wants errors while typing.
+    private func known(_ kind: CompletionKind, _ words: [String]) async -> [Candidate] {
+        // The options that say where to look, as far as they are typed.
+        guard
+            let invocation = try? commandSyntax.parse(
+                arguments: ["accounts", "list"] + places(in: words), environment: world.environment)
+        else { return [] }
+        let context = CommandContext(invocation: invocation, world: world)
+        switch kind {
+        case .names("type"):
+            let settings = try? context.settings()
+            return (settings?.types ?? []).map { Candidate(word: $0.name, help: "account type") }
+                + ProviderPreset.names.filter { settings?[$0] == nil }.map { Candidate(word: $0, help: "preset") }
+        case .names("account"):
+            guard let settings = try? context.settings(), let store = try? await context.store(settings) else {
+                return []
+            }
+            let accounts = (try? await store.accounts(ofType: nil)) ?? []
+            return accounts.map { Candidate(word: $0.label, help: "account of type \($0.type)") }
+        case .format: return OutputFormat.names.map { Candidate(word: $0) }
+        case .list: return UserProperty.documented.map { Candidate(word: $0.rawValue) }
+        case .names("preset"): return ProviderPreset.names.map { Candidate(word: $0, help: "preset") }
+        case .words(let words): return words.map { Candidate(word: $0) }
+        case .none, .file, .folder, .content, .part, .names: return []
+        }
+    }
+
+    private func places(in words: [String]) -> [String] {
+        let names = ["--settings", "--store"]
+        var found: [String] = []
+        for (place, word) in words.enumerated() {
+            if names.contains(word), place + 1 < words.count { found += [word + "=" + words[place + 1]] }
+            if names.contains(where: { word.hasPrefix($0 + "=") }) { found.append(word) }
+        }
+        return found
+    }
+}

@@ -1,0 +1,258 @@
+import CommandLineKit
+import TerminalBrowser
+import Platform
+import HTTPExchange
+import OAuth2AccountStore
+
+/// What a command gets from outside.
+struct CommandEnvironment {
+    var console: Console
+    var environment: [String: String]
+    /// Reads standard input to its end, at most so many bytes.
+    var readInput: @MainActor (_ limit: Int) throws -> [UInt8] = StandardInput.read
+    /// Reads standard input line by line, as it comes.
+    var inputLines: @MainActor () -> LineReader = LineReader.standardInput
+    /// Copies standard input to its end into a new private file.
+    var copyInput: @MainActor (_ path: String) throws -> Void = StandardInput.copy
+    /// Reads a line of standard input, at most so many bytes; nil at its end.
+    var readLine: @MainActor @Sendable (_ limit: Int) async throws -> String? = StandardInput.readLine
+    /// The same for a secret: a terminal does not show what is typed.
+    var readHiddenLine: @MainActor @Sendable (_ limit: Int) async throws -> String? = StandardInput.readHiddenLine
+    /// Shows an address to the person; nil: in the user's browser.
+    var openBrowser: (@Sendable (URL) async throws -> Void)?
+    /// Makes the QR code of an address.
+    var qrCode: @Sendable (String) throws -> QRCode = { try QRCode($0) }
+    /// Becomes another program; comes back only with the number of an error.
+    var replaceProcess: @MainActor (_ words: [String], _ environment: [String: String]) -> Int32 =
+        ProcessReplacement.replace
+    /// Makes the terminal that the browser is shown in, and whose keys go into this place; nil: the process's own.
+    var browseTerminal: (@MainActor (EventQueue) async throws -> any BrowseTerminal)?
+    /// Waits; nil: really.
+    var sleep: (@Sendable (Duration) async throws -> Void)?
+    /// The stores that were opened.
+    let stores = OpenStores()
+}
+
+/// The stores that a command opened. What they have begun is finished before the program ends, interrupted or not.
+@MainActor
+final class OpenStores {
+    private var stores: [AccountStore] = []
+
+    nonisolated init() {}
+
+    func add(_ store: AccountStore) { stores.append(store) }
+
+    func finishPendingRefreshes() async {
+        for store in stores { await store.finishPendingRefreshes() }
+    }
+}
+
+/// What every command needs: its words, its console, and the store that they lead to.
+@MainActor
+struct CommandContext {
+    let invocation: Invocation
+    let world: CommandEnvironment
+
+    var console: Console { world.console }
+
+    /// The settings: `--settings`, else the environment's, else the user's own file, else the presets built in.
+    func settings() throws -> Settings {
+        if let settings = try addingPreset(to: settingsOfFile()) { return settings }
+        if let settings = try settingsOfPresets() { return settings }
+        guard let settingsDirectory else { throw CommandError.homeless }
+        throw CommandError(
+            .settings, "no settings", reason: "there is no \(settingsDirectory)/settings.json",
+            hint: "lodge providers add entra --client-id ID, or name a file with --settings; "
+                + "to look around first: lodge demo")
+    }
+
+    /// The folder of the user's own settings; nil when the environment names no home. Never one below the current folder: what lies
+    /// there may be anybody's, and says where tokens go.
+    var settingsDirectory: String? {
+        if let base = world.environment["XDG_CONFIG_HOME"], base.hasPrefix("/") { return base + "/lodge" }
+        guard let home = world.environment["HOME"], home.hasPrefix("/") else { return nil }
+        return home + "/.config/lodge"
+    }
+
+    /// Network and time, with the command line's wishes.
+    func dependencies() -> Dependencies {
+        let caFile = invocation.string("ca-file")
+        // A sign-in's time is the person's, and so is the browser's; everything else has it as a whole, retries included.
+        let timeout = [["sign-in"], ["browse"]].contains(invocation.path) ? nil : invocation.duration("timeout")
+        let deadline = timeout.map { ContinuousClock.now + $0 }
+        let console = console
+        let isDebug = console.options.verbosity >= .debug
+        @Sendable func transport(_ typeFile: String?, _ certificate: ClientCertificate?) -> any HTTPTransport {
+            let curl = CurlTransport(
+                userAgent: "lodge/\(Lodge.version)", caFile: typeFile ?? caFile, clientCertificate: certificate)
+            guard deadline != nil || isDebug else { return curl }
+            return DeadlineTransport(inner: curl, deadline: deadline) { line in
+                if isDebug { await console.debug(line) }
+            }
+        }
+        var dependencies = Dependencies(environment: world.environment) { transport($0, nil) }
+        dependencies.certifiedTransport = { transport($0, $1) }
+        if let open = world.openBrowser { dependencies.openBrowser = open }
+        if let sleep = world.sleep { dependencies.sleep = sleep }
+        if let deadline {
+            dependencies.peerCertificates = { url in
+                let left = max(.zero, deadline - ContinuousClock.now)
+                return try await PeerCertificate.chain(of: url, timeout: min(left, .seconds(10)))
+            }
+            let sleep = dependencies.sleep
+            dependencies.sleep = { duration in
+                // To wait for what would come too late helps nobody.
+                guard ContinuousClock.now + duration < deadline else { throw DeadlineTransport.tooLate }
+                try await sleep(duration)
+            }
+        }
+        return dependencies
+    }
+
+    /// Where the accounts are.
+    var storeDirectory: StoreLocation {
+        invocation.string("store").map { StoreLocation($0) } ?? .standard(environment: world.environment)
+    }
+
+    /// A sentence whose commands lead to the places of this command line: with `--store` and `--settings` where those were typed.
+    func naming(placesIn sentence: String) -> String { invocation.typedPlaces.named(in: sentence) }
+
+    /// The store, opened. Where there is none yet, an empty one in memory takes its place: whoever only looks leaves nothing behind.
+    ///
+    /// - Parameters:
+    ///   - makesStore: whether a store is made where there is none: for commands that keep something in it. One that watches what others
+    ///     keep in it makes it too.
+    ///   - dependencies: network and time; nil: with the command line's wishes.
+    ///   - watchesOtherProcesses: whether what other processes change is told.
+    func store(
+        _ settings: Settings, makesStore: Bool = false, dependencies: Dependencies? = nil,
+        watchesOtherProcesses: Bool = false
+    ) async throws -> AccountStore {
+        let storage = SQLiteStorage(directory: storeDirectory)
+        let places = try keyLocations()
+        let isInMemory = try !makesStore && !watchesOtherProcesses && storage.isMissing()
+        let store = try await AccountStore(
+            settings: settings, storage: isInMemory ? MemoryStorage(inPlaceOf: storage.place) : storage,
+            custody: isInMemory ? MemoryKey(inPlaceOf: places.choice ?? .keyFile, in: storeDirectory) : nil,
+            keyLocations: places, dependencies: dependencies ?? self.dependencies(),
+            watchesOtherProcesses: watchesOtherProcesses)
+        world.stores.add(store)
+        return store
+    }
+
+    /// The name of the type that the command line is about.
+    func typeName(_ settings: Settings) -> String { invocation.string("type") ?? settings.defaultType }
+
+    /// The account to act for: the one named, else the type's current one.
+    func account(_ store: AccountStore, named name: String? = nil) async throws -> Account {
+        if let name = name ?? invocation.string("account") { return try await find(name, store) }
+        let type = typeName(store.settings)
+        guard store.settings[type] != nil else {
+            throw CommandError(
+                .settings, "no account type \(type.debugDescription)",
+                reason: "\(store.settings.source) has \(store.settings.types.map(\.name).joined(separator: ", "))",
+                hint: "name one of them with --type")
+        }
+        guard let account = try await store.currentAccount(ofType: type) else {
+            try await reportDamage(store)
+            throw CommandError(
+                .signInNeeded, "not signed in", reason: "there is no account of type \(type)",
+                hint: "lodge sign-in \(type)")
+        }
+        return account
+    }
+
+    /// The accounts that a name means: the one of this identifier, else all of this name, user name or subject; upper and lower
+    /// case do not matter.
+    static func accounts(named name: String, among accounts: [Account]) -> [Account] {
+        if let account = accounts.first(where: { $0.id.rawValue == name }) { return [account] }
+        let wanted = name.lowercased()
+        return accounts.filter {
+            [$0.nickname, $0.userName, $0.displayName, $0.subject].contains { $0?.lowercased() == wanted }
+        }
+    }
+
+    private func find(_ name: String, _ store: AccountStore) async throws -> Account {
+        let accounts = try await store.accounts(ofType: invocation.string("type"))
+        let found = Self.accounts(named: name, among: accounts)
+        if found.count > 1 {
+            throw CommandError(
+                several: found, named: name, hint: "name one by its identifier, or its type with --type")
+        }
+        guard let account = found.first else {
+            try await reportDamage(store)
+            let near = SpellingSuggestion.nearest(to: name, in: accounts.map(\.label))
+            throw CommandError(
+                .notFound, "no account \(name)", reason: "the store has none of this name",
+                hint: near.map { "did you mean \($0)?" } ?? "lodge accounts")
+        }
+        return account
+    }
+
+    /// A record that cannot be read must not look like an account that never was.
+    func reportDamage(_ store: AccountStore) async throws {
+        let damaged = try await store.damagedRecords()
+        guard let first = damaged.first else { return }
+        throw CommandError(
+            .store, "the record of an account cannot be read",
+            reason:
+                "\(damaged.count) of them, the first \(first.id) of type \(first.type): damaged, or sealed with another key",
+            hint: "nothing was changed; restore a copy of \(store.storagePlace), "
+                + "or lodge accounts remove \(first.id) and lodge sign-in \(first.type)")
+    }
+}
+
+extension CommandError {
+    /// A name that several accounts have.
+    init(several accounts: [Account], named name: String, hint: String) {
+        self.init(
+            .usage, "several accounts are named \(name)",
+            reason: accounts.map { "\($0.id) of type \($0.type)" }.joined(separator: ", "), hint: hint)
+    }
+}
+
+/// A transport that holds requests to the command's deadline and tells what is sent.
+struct DeadlineTransport: HTTPTransport {
+    let inner: any HTTPTransport
+    let deadline: ContinuousClock.Instant?
+    let say: @Sendable (String) async -> Void
+
+    /// What a wait or a request ends with that would go past the deadline.
+    static let tooLate = HTTPTransportError(.timedOut, host: "", reason: "the time of --timeout is over")
+
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        try await observed(request) { request in
+            let response = try await inner.send(request)
+            return (response, "\(response)")
+        }
+    }
+
+    /// Passed on, so that nothing is kept in memory.
+    func stream(_ request: HTTPRequest, progress: HTTPProgress.Handler?) async throws -> HTTPStreamedResponse {
+        try await observed(request) { request in
+            let response = try await inner.stream(request, progress: progress)
+            return (response, "\(response)")
+        }
+    }
+
+    private func observed<Answer: Sendable>(
+        _ request: HTTPRequest, _ send: (HTTPRequest) async throws -> (Answer, String)
+    ) async throws -> Answer {
+        var request = request
+        if let deadline {
+            let left = deadline - ContinuousClock.now
+            guard left > .zero else { throw Self.tooLate }
+            request.timeout = min(left, request.timeout)
+            request.connectTimeout = min(left, request.connectTimeout)
+        }
+        await say("> \(request)")
+        do {
+            let (answer, words) = try await send(request)
+            await say("< \(words)")
+            return answer
+        } catch {
+            await say("< \(error)")
+            throw error
+        }
+    }
+}

@@ -1,0 +1,136 @@
+import CommandLineKit
+import DirectorySearch
+import HTTPExchange
+import OAuth2Protocol
+import OAuth2AccountStore
+import StrictJSON
+
+extension CommandError {
+    /// What any failure means to the person at the command line.
+    ///
+    /// - Parameters:
+    ///   - type: the account type that the command line names, for the command that signs in.
+    ///   - places: the places that the command line names.
+    init(reporting error: any Error, type: String? = nil, places: TypedPlaces = TypedPlaces()) {
+        self.init(failure: error)
+        // The commands below say what the command line is about; what the store says of itself stays as it is.
+        if let type, let hint, hint == Self.signIn || hint.hasPrefix(Self.signIn + " --claims ") {
+            self.hint = "\(Self.signIn) \(type)\(hint.dropFirst(Self.signIn.count))"
+        }
+        hint = hint.map(places.named)
+    }
+
+    private static let signIn = "lodge sign-in"
+
+    /// The longest claims that are shown to be typed, in bytes.
+    private static let maximumClaims = 4096
+
+    /// The sign-in that asks for what a service demands. The claims are the service's text: they become JSON of one line in
+    /// quotes of the shell, which nothing in them ends.
+    private static func signIn(asking claims: String?) -> String {
+        guard let claims, let object = (try? JSONValue(parsing: claims))?.object,
+            case let text = JSONValue.object(object).text(), text.utf8.count <= maximumClaims
+        else { return signIn }
+        return signIn + " --claims '" + text.replacing("'", with: "'\\''") + "'"
+    }
+
+    private init(failure error: any Error) {
+        switch error {
+        case let error as CommandError: self = error
+        case let error as UsageError: self.init(error)
+        case let error as AccountStoreError: self.init(account: error)
+        case let error as DirectoryError: self.init(directory: error)
+        case let error as OfflineIndexError: self.init(offline: error)
+        case let error as StorageError: self.init(storage: error)
+        case let error as SettingsError:
+            self.init(
+                .settings, "wrong settings", reason: error.description,
+                hint: error.hint ?? "correct the file, or name another one with --settings")
+        case let error as HTTPTransportError: self.init(transport: error)
+        case is CancellationError: self.init(.interrupted, "interrupted")
+        default: self.init(.failed, "it did not work", reason: "\(error)")
+        }
+    }
+
+    /// Only where no answer came it was the network: scripts try again then, which mends nothing else.
+    private init(transport error: HTTPTransportError) {
+        let (status, what): (ExitStatus, String) =
+            switch error.kind {
+            case .invalidRequest, .plainHTTPRefused: (.settings, "the request cannot be sent")
+            case .redirectRefused, .responseTooLarge: (.failed, "the answer cannot be used")
+            case .other: (.failed, "the request failed")
+            default: (.network, "the network did not answer")
+            }
+        self.init(status, what, reason: error.description, hint: Self.hint(error))
+    }
+
+    private static func hint(_ error: HTTPTransportError) -> String {
+        switch error.kind {
+        case .tls: "for a private certificate authority name its file with --ca-file"
+        case .timedOut: "try again, with more time in --timeout if the network is slow"
+        case .proxy: "check the proxy that is set in the environment"
+        case .invalidRequest, .plainHTTPRefused: "correct the address in the settings, or the file of --ca-file"
+        case .redirectRefused: "check the address: it leads elsewhere"
+        case .responseTooLarge: "ask for less at once"
+        case .other: "try again; if it stays: lodge doctor"
+        default: "check the network and try again"
+        }
+    }
+
+    private init(account error: AccountStoreError) {
+        self.init(
+            Self.status(error), error.what, reason: error.reason, hint: error.hint ?? Self.hint(error),
+            code: error.provider?.code.rawValue, requestID: error.provider?.correlationID)
+    }
+
+    private static func status(_ error: AccountStoreError) -> ExitStatus {
+        switch error.kind {
+        case .unknownType, .settings: .settings
+        case .unknownAccount, .accountRemoved: .notFound
+        case .signInNeeded: .signInNeeded
+        case .denied: .notPermitted
+        case .cancelled: .interrupted
+        case .timedOut, .redirectRefused: .signInNeeded
+        case .network: .network
+        case .unavailable: .unavailable
+        case .invalidAnswer, .refused: .failed
+        case .storage, .key, .damagedRecord: .store
+        }
+    }
+
+    private static func hint(_ error: AccountStoreError) -> String? {
+        if error.kind == .denied, error.remedy == .nothing { return "lodge sign-in, and approve what it asks for" }
+        return switch error.remedy {
+        case .retryLater(let seconds?) where seconds > 0: "come back in \(seconds) s"
+        case .retryLater: "try again later; the saved sign-in is untouched"
+        case .signInAgain: signIn(asking: error.provider?.claims)
+        case .changeSettings: "correct the settings"
+        case .repairStore: "lodge doctor"
+        case .askAdministrator: "ask the administrator of your organisation"
+        case .nothing: nil
+        }
+    }
+
+    private init(directory error: DirectoryError) {
+        let status: ExitStatus =
+            switch error.kind {
+            case .emptySearch, .invalidQuery: .usage
+            case .invalidAddress: .settings
+            case .signInNeeded: .signInNeeded
+            case .notPermitted: .notPermitted
+            case .notFound: .notFound
+            case .throttled, .unavailable: .unavailable
+            default: .failed
+            }
+        var hint = error.remedy
+        if status == .signInNeeded {
+            var demanded: String?
+            if case .signInNeeded(let claims) = error.kind { demanded = claims }
+            hint = Self.signIn(asking: demanded)
+        }
+        if status == .usage, error.kind == .emptySearch { hint = "lodge search ada" }
+        self.init(
+            status, error.summary, reason: error.displayMessage, hint: hint, code: error.code,
+            requestID: error.requestID ?? error.clientRequestID)
+    }
+}

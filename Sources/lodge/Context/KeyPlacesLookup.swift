@@ -1,0 +1,154 @@
+import CommandLineKit
+import Platform
+import OAuth2Protocol
+import OAuth2AccountStore
+
+extension CommandContext {
+    private static let choiceVariable = "LODGE_KEY_CUSTODY"
+    private static let passphraseVariable = "LODGE_PASSPHRASE_FILE"
+
+    /// The place of the key that the environment asks for; nil: the one that the store remembers.
+    func keyChoice() throws -> KeyCustodyChoice? {
+        guard let text = world.environment[Self.choiceVariable], !text.isEmpty else { return nil }
+        return try keyChoice(text, "wrong value of \(Self.choiceVariable)")
+    }
+
+    /// Refuses a descriptor that was not handed over. A number that nobody uses may be one of this program's own by now: all of
+    /// those are closed for other programs, which one that came from another program never is.
+    private func checkHandedOver(_ choice: KeyCustodyChoice?) throws {
+        guard case .descriptor(let number?) = choice else { return }
+        let flags = fcntl(number, F_GETFD)
+        guard flags < 0 || flags & FD_CLOEXEC != 0 else { return }
+        throw CommandError(
+            .store, "there is no key in file descriptor \(number)", reason: "it is not open",
+            hint: "hand the key over when the program is started: \(number)< FILE")
+    }
+
+    /// The place of the key that a word means.
+    func keyChoice(_ text: String, _ message: String) throws -> KeyCustodyChoice {
+        do throws(KeyCustodyError) {
+            return try KeyCustodyChoice(text)
+        } catch {
+            throw CommandError(.usage, message, reason: error.reason, hint: error.hint)
+        }
+    }
+
+    /// Where the key of the accounts may be, and what leads there.
+    ///
+    /// - Parameter target: where the key is to be moved.
+    func keyLocations(target: KeyCustodyChoice? = nil) throws -> KeyLocations {
+        var places = KeyLocations(directory: storeDirectory, choice: try keyChoice(), environment: world.environment)
+        try checkHandedOver(places.choice)
+        try checkHandedOver(target)
+        places.allowsPrompts = !console.options.refusesInput
+        if let limit = invocation.duration("timeout"), invocation.path != ["sign-in"] {
+            places.keyringTimeLimit = min(limit, places.keyringTimeLimit)
+            places.promptTimeLimit = min(limit, places.promptTimeLimit)
+        }
+        if let sleep = world.sleep { places.sleep = sleep }
+        let file = world.environment[Self.passphraseVariable].flatMap { $0.isEmpty ? nil : $0 }
+        let (console, read) = (console, world.readHiddenLine)
+        places.passphrase = { purpose in
+            if let file { return try await PassphraseFile(path: file).read() }
+            guard await console.canAsk else { return nil }
+            return try await PassphraseQuestion(console: console, readLine: read).ask(purpose)
+        }
+        return places
+    }
+}
+
+/// The passphrase in a file, a pipe among them: its first line.
+struct PassphraseFile {
+    let path: String
+
+    private static let maximumByteCount = 4096
+    /// How long a pipe may be silent, in milliseconds, and how often is looked whether the command was interrupted.
+    private static let patience: Int32 = 10_000
+    private static let step: Int32 = 100
+
+    /// On the main thread, which waits for the person, too; none of Swift's pool waits.
+    @MainActor
+    func read() throws -> Secret {
+        let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard file >= 0 else { throw fault(String(cString: strerror(errno)), "name a file that can be read") }
+        defer { close(file) }
+        var status = stat()
+        guard fstat(file, &status) == 0 else { throw fault(String(cString: strerror(errno)), "name another file") }
+        guard status.st_mode & S_IFMT != S_IFREG || status.st_mode & 0o077 == 0 else {
+            throw fault("other users can read it", "run: chmod 600 '\(path)'")
+        }
+        var bytes = try contents(file)
+        defer { for index in bytes.indices { bytes[index] = 0 } }
+        var line = bytes.prefix { $0 != UInt8(ascii: "\n") }
+        if line.last == UInt8(ascii: "\r") { line.removeLast() }
+        guard let text = String(validating: line, as: UTF8.self) else {
+            throw fault("it is not UTF-8 text", "write the passphrase as UTF-8")
+        }
+        return Secret(text)
+    }
+
+    private func contents(_ file: Int32) throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: Self.maximumByteCount)
+        defer { for index in chunk.indices { chunk[index] = 0 } }
+        var waited: Int32 = 0
+        while !bytes.contains(UInt8(ascii: "\n")) {
+            try Task.checkCancellation()
+            var input = pollfd(fd: file, events: Int16(POLLIN), revents: 0)
+            let ready = poll(&input, 1, Self.step)
+            if ready == 0 {
+                waited += Self.step
+                guard waited < Self.patience else { throw fault("nothing came", "write the passphrase to it") }
+                continue
+            }
+            let count = systemRead(file, &chunk, chunk.count)
+            if count < 0, errno == EINTR || errno == EAGAIN { continue }
+            guard count >= 0 else { throw fault(String(cString: strerror(errno)), "name a file that can be read") }
+            if count == 0 { break }
+            bytes += chunk[..<count]
+            guard bytes.count <= Self.maximumByteCount else {
+                throw fault("it has more than \(Self.maximumByteCount) bytes", "name the file with the passphrase")
+            }
+        }
+        return bytes
+    }
+
+    private func fault(_ reason: String, _ hint: String) -> KeyCustodyError {
+        KeyCustodyError(place: "the passphrase file \(path)", reason: reason, hint: hint)
+    }
+}
+
+private func systemRead(_ file: Int32, _ buffer: UnsafeMutableRawPointer, _ count: Int) -> Int {
+    read(file, buffer, count)
+}
+
+/// Asks the person for the passphrase, which the terminal does not show.
+@MainActor
+struct PassphraseQuestion {
+    let console: Console
+    let readLine: @MainActor @Sendable (_ limit: Int) async throws -> String?
+
+    private static let maximumByteCount = 4096
+
+    /// What was typed; nil when nothing was.
+    func ask(_ purpose: PassphrasePurpose) async throws -> Secret? {
+        switch purpose {
+        case .open: return try await line("Passphrase of the key, which is not shown while you type:")
+        case .choose:
+            guard let first = try await line("New passphrase of the key, which is not shown while you type:") else {
+                return nil
+            }
+            guard first == (try await line("The same again:")) else {
+                throw KeyCustodyError(
+                    place: "the new passphrase", reason: "it was typed in two different ways", hint: "try again")
+            }
+            return first
+        }
+    }
+
+    private func line(_ question: String) async throws -> Secret? {
+        console.note(question)
+        guard let line = try await readLine(Self.maximumByteCount) else { return nil }
+        return Secret(line.last == "\r" ? String(line.dropLast()) : line)
+    }
+}

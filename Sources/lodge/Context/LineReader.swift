@@ -1,0 +1,103 @@
+import CommandLineKit
+import Platform
+
+/// Lines that are read as they come, whatever their number. Memory holds one piece of the input.
+@MainActor
+final class LineReader {
+    /// The most bytes of a line.
+    private static let maximumLine = 64 * 1024
+    /// How long to wait before looking again whether there is something to read.
+    private static let patience = Duration.milliseconds(10)
+
+    private let file: Int32
+    private let name: String
+    private var bytes: [UInt8]
+    private var start = 0
+    private var hasEnded = false
+
+    /// The lines of standard input.
+    static func standardInput() -> LineReader { LineReader(file: 0, "standard input") }
+
+    private init(file: Int32, _ name: String, _ bytes: [UInt8] = [], hasEnded: Bool = false) {
+        self.file = file
+        self.name = name
+        self.bytes = bytes
+        self.hasEnded = hasEnded
+    }
+
+    /// The lines of a text.
+    convenience init(text: String) { self.init(file: -1, "the text", Array(text.utf8), hasEnded: true) }
+
+    /// The lines of a file or a pipe.
+    ///
+    /// - Throws: what the system says of it.
+    convenience init(path: String) throws(CommandError) {
+        // A pipe without a writer would hold the program up here.
+        let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard file >= 0 else {
+            throw CommandError(
+                .usage, "the names cannot be read from \(path)", reason: String(cString: strerror(errno)),
+                hint: "name a file with one identifier, user principal name or mail address a line")
+        }
+        self.init(file: file, path)
+    }
+
+    deinit { if file > 0 { close(file) } }
+
+    /// The next line without its end; nil after the last. Waiting for input holds up no thread.
+    func next() async throws -> String? {
+        while true {
+            if let end = bytes[start...].firstIndex(where: Self.endsLine) {
+                defer { start = end + 1 }
+                return String(decoding: bytes[start..<end], as: UTF8.self)
+            }
+            if hasEnded {
+                defer { start = bytes.count }
+                return start < bytes.count ? String(decoding: bytes[start...], as: UTF8.self) : nil
+            }
+            bytes.removeFirst(start)
+            start = 0
+            guard bytes.count <= Self.maximumLine else {
+                throw CommandError(
+                    .usage, "a line of \(name) is too long", reason: "expected at most \(Self.maximumLine) bytes",
+                    hint: "give one name a line")
+            }
+            try await readMore()
+        }
+    }
+
+    /// Whether the next line, or the end, is there within this time.
+    func isReady(within limit: Duration) async throws -> Bool {
+        let end = ContinuousClock.now + limit
+        while !hasEnded, !bytes[start...].contains(where: Self.endsLine), bytes.count - start <= Self.maximumLine {
+            guard try await readMore(until: end) else { return false }
+        }
+        return true
+    }
+
+    private static func endsLine(_ byte: UInt8) -> Bool { byte == 0x0A || byte == 0x0D }
+
+    /// Reads what is there, or waits for it until this moment; gives whether there was something.
+    @discardableResult
+    private func readMore(until end: ContinuousClock.Instant? = nil) async throws -> Bool {
+        var chunk = [UInt8](repeating: 0, count: 64 * 1024)
+        while true {
+            try Task.checkCancellation()
+            var input = pollfd(fd: file, events: Int16(POLLIN), revents: 0)
+            let ready = poll(&input, 1, 0)
+            guard ready > 0 else {
+                if let end, ContinuousClock.now >= end { return false }
+                try await Task.sleep(for: Self.patience)
+                continue
+            }
+            let count = read(file, &chunk, chunk.count)
+            if count < 0, errno == EINTR || errno == EAGAIN { continue }
+            guard count >= 0 else {
+                throw CommandError(.usage, "cannot read \(name)", reason: String(cString: strerror(errno)))
+            }
+            hasEnded = count == 0
+            bytes += chunk[..<count]
+            return true
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import CommandLineKit
+import Platform
+import OAuth2AccountStore
+
+/// A file that a command writes beside its answer, such as that of `--photo`.
+///
+/// A file is written whole or not at all: who waits for it never reads half of it. Its links are followed, and it keeps its mode. What
+/// is no file, such as a pipe or a device, is written to and stays what it is.
+struct OutputFile {
+    let path: String
+    /// Waits for the reader of a pipe.
+    let sleep: @Sendable (Duration) async throws -> Void
+    /// Unpredictable letters for the name of the file beside it.
+    let suffix: String
+
+    private static let pause = Duration.milliseconds(20)
+
+    /// Writes these bytes and nothing else.
+    ///
+    /// - Throws: ``OwnerOnlyFile/Failure`` with the system's reason; what `sleep` throws.
+    @MainActor
+    func write(_ bytes: [UInt8]) async throws {
+        var status = stat()
+        let isThere = stat(path, &status) == 0
+        if !isThere, errno != ENOENT { throw OwnerOnlyFile.Failure(errno) }
+        guard isThere else {
+            let made = OwnerOnlyFile.create(path, bytes, suffix: suffix, mode: 0o666)
+            guard case .failure(let failure) = made else { return }
+            guard failure.code == EEXIST else { throw failure }
+            // A link that leads to no file yet: the system makes that one.
+            return try await send(bytes, O_CREAT, isPipe: false)
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            return try await send(bytes, 0, isPipe: status.st_mode & S_IFMT == S_IFIFO)
+        }
+        try OwnerOnlyFile.replace(path, bytes, suffix: suffix).get()
+    }
+
+    /// Writes to what is there, and waits for its reader without holding a thread.
+    @MainActor
+    private func send(_ bytes: [UInt8], _ flags: Int32, isPipe: Bool) async throws {
+        var file = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags, 0o666)
+        var code = errno
+        while file < 0 {
+            guard isPipe, code == ENXIO else { throw OwnerOnlyFile.Failure(code) }
+            try await sleep(Self.pause)
+            file = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK)
+            code = errno
+        }
+        defer { close(file) }
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { systemWrite(file, $0.baseAddress, $0.count) }
+            code = errno
+            if count > 0 {
+                rest = rest.dropFirst(count)
+            } else if code == EAGAIN {
+                try await sleep(Self.pause)
+            } else if code != EINTR {
+                throw OwnerOnlyFile.Failure(code)
+            }
+        }
+    }
+}
+
+extension CommandContext {
+    /// The file that an option names.
+    func writtenFile(_ path: String) throws -> OutputFile {
+        let dependencies = dependencies()
+        return OutputFile(
+            path: path, sleep: dependencies.sleep, suffix: try ProviderRegistration.letters(dependencies))
+    }
+}
+
+private func systemWrite(_ file: Int32, _ buffer: UnsafeRawPointer?, _ count: Int) -> Int { write(file, buffer, count) }

@@ -1,0 +1,165 @@
+import CommandLineKit
+import Platform
+
+/// Standard input, read whole.
+enum StandardInput {
+    /// The bytes up to the end. The main thread waits for them, not one of Swift's pool.
+    @MainActor
+    static func read(limit: Int) throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 16 * 1024)
+        while true {
+            let count = try wait(thenRead: &chunk)
+            if count == 0 { return bytes }
+            bytes += chunk[..<count]
+            guard bytes.count <= limit else {
+                throw CommandError(
+                    .usage, "standard input is too large", reason: "expected at most \(limit) bytes",
+                    hint: "give the token answer alone, as JSON")
+            }
+        }
+    }
+
+    /// Copies everything up to the end into an empty file that is there.
+    @MainActor
+    static func copy(to path: String) throws { try copy(0, "standard input", to: path) }
+
+    /// The same with what a pipe gives.
+    @MainActor
+    static func copyPipe(_ pipe: String, to path: String) throws {
+        let input = open(pipe, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard input >= 0 else {
+            throw CommandError(
+                .usage, "the pipe \(pipe) cannot be read", reason: String(cString: strerror(errno)),
+                hint: "check its path and permissions")
+        }
+        defer { close(input) }
+        try copy(input, "the pipe", to: path)
+    }
+
+    @MainActor
+    private static func copy(_ input: Int32, _ name: String, to path: String) throws {
+        let file = open(path, O_WRONLY | O_CLOEXEC)
+        func failure() -> CommandError {
+            CommandError(
+                .failed, "\(name) cannot be kept in the folder for temporary files",
+                reason: String(cString: strerror(errno)),
+                hint: "make room there, or set TMPDIR to another folder")
+        }
+        guard file >= 0 else { throw failure() }
+        defer { close(file) }
+        var chunk = [UInt8](repeating: 0, count: 256 * 1024)
+        while true {
+            let count = try wait(thenRead: &chunk, from: input)
+            if count == 0 { return }
+            var done = 0
+            while done < count {
+                let written = chunk.withUnsafeBytes { write(file, $0.baseAddress?.advanced(by: done), count - done) }
+                if written < 0, errno == EINTR { continue }
+                guard written > 0 else { throw failure() }
+                done += written
+            }
+        }
+    }
+
+    /// Whether the path leads to a pipe, such as a shell's `<(…)`.
+    static func isPipe(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && [S_IFIFO, S_IFSOCK].contains(status.st_mode & S_IFMT)
+    }
+
+    /// Why there is no plain file at the path, in words; nil where there is one.
+    static func fault(ofFile path: String) -> String? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return String(cString: strerror(errno)) }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return nil
+        case S_IFDIR: return "it is a folder, not a file"
+        default: return "it is no file but a device"
+        }
+    }
+
+    /// The bytes of a pipe, such as a shell's `<(…)`, up to its end; nil when the path leads to a plain file or to nothing.
+    @MainActor
+    static func readPipe(_ path: String, limit: Int) throws -> [UInt8]? {
+        guard isPipe(path) else { return nil }
+        let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 16 * 1024)
+        while true {
+            let count = try wait(thenRead: &chunk, from: file)
+            if count == 0 { return bytes }
+            bytes += chunk[..<count]
+            guard bytes.count <= limit else {
+                throw CommandError(
+                    .usage, "\(path) is too large", reason: "expected at most \(limit) bytes",
+                    hint: "give it in several parts")
+            }
+        }
+    }
+
+    /// The next line without its end; nil when there is none. What follows the line may be gone.
+    @MainActor
+    static func readLine(limit: Int) throws -> String? {
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 4096)
+        while true {
+            let count = try wait(thenRead: &chunk)
+            bytes += chunk[..<count]
+            let end = bytes.firstIndex(of: UInt8(ascii: "\n"))
+            guard bytes.count <= limit else {
+                throw CommandError(
+                    .usage, "the line is too long", reason: "expected at most \(limit) bytes",
+                    hint: "paste only what was asked for")
+            }
+            if count == 0, bytes.isEmpty { return nil }
+            if count == 0 || end != nil { return String(decoding: bytes[..<(end ?? bytes.endIndex)], as: UTF8.self) }
+        }
+    }
+
+    /// The next line, which the terminal does not show while it is typed. The terminal is as before on every way out.
+    @MainActor
+    static func readHiddenLine(limit: Int) throws -> String? {
+        var shown = termios()
+        guard tcgetattr(0, &shown) == 0 else { return try readLine(limit: limit) }
+        var hidden = shown
+        hidden.c_lflag &= ~tcflag_t(ECHO)
+        // What was typed before the question is no answer to it, and was shown.
+        tcsetattr(0, TCSAFLUSH, &hidden)
+        defer { tcsetattr(0, TCSANOW, &shown) }
+        return try readLine(limit: limit)
+    }
+
+    /// How long a read waits before it looks whether it was cancelled, in milliseconds.
+    private static let patience: Int32 = 100
+
+    /// Waits until there is something to read, or the end, and reads it. Ctrl-C ends the wait.
+    private static func wait(thenRead chunk: inout [UInt8], from file: Int32 = 0) throws -> Int {
+        while true {
+            try Task.checkCancellation()
+            var input = pollfd(fd: file, events: Int16(POLLIN), revents: 0)
+            let ready = poll(&input, 1, patience)
+            if ready == 0 || (ready < 0 && errno == EINTR) { continue }
+            let count = systemRead(file, &chunk)
+            if count < 0, errno == EINTR || errno == EAGAIN { continue }
+            guard count >= 0 else {
+                throw CommandError(
+                    .failed, "cannot read \(file == 0 ? "standard input" : "the pipe")",
+                    reason: String(cString: strerror(errno)))
+            }
+            return count
+        }
+    }
+
+    private static func systemRead(_ file: Int32, _ chunk: inout [UInt8]) -> Int {
+        #if canImport(Glibc)
+            Glibc.read(file, &chunk, chunk.count)
+        #elseif canImport(Musl)
+            Musl.read(file, &chunk, chunk.count)
+        #else
+            Darwin.read(file, &chunk, chunk.count)
+        #endif
+    }
+}

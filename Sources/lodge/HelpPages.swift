@@ -1,0 +1,105 @@
+import CommandLineKit
+
+extension ProgramReference {
+    /// The version, the pages of help, the variables and the files of lodge.
+    static let lodge = ProgramReference(
+        version: Lodge.version,
+        pages: [
+            HelpPage(name: "options", summary: "The options that every command takes.") { $0.options },
+            HelpPage(name: "environment", summary: "What is read from the environment.") { $0.environment },
+            HelpPage(name: "formats", summary: "How an answer is written with --output.") { $0.formats },
+            HelpPage(name: "settings", summary: "Where the settings are, and what is in them.") { $0.settings },
+            HelpPage(name: "exit-statuses", summary: "The numbers that the program ends with.") { $0.exitStatuses },
+        ],
+        optionsNote: "Global options (--output, --account, --type, …): lodge help options",
+        helpExamples: ["lodge help search", "lodge help environment"],
+        variables: variables, files: files)
+
+    private static let variables = [
+        ("LODGE_PAGER, PAGER", "program that shows a long table on a terminal; without either there is none"),
+        ("NO_COLOR", "not empty: no colour"),
+        ("CLICOLOR_FORCE", "not empty and not 0: colour also in a pipe"),
+        ("CLICOLOR", "0: no colour"),
+        ("TERM", "dumb: no colour"),
+        ("COLUMNS, LINES", "size of the terminal, where it is not what the terminal says"),
+        ("BROWSER", "program that opens addresses"),
+        ("LODGE_KEY_CUSTODY", "where the key of the accounts is: lodge help config set"),
+        ("LODGE_PASSPHRASE_FILE", "file with the passphrase of that key"),
+        ("XDG_CONFIG_HOME", "folder of directory/settings.json (~/.config)"),
+        ("XDG_DATA_HOME", "folder of directory/, the accounts (~/.local/share)"),
+        ("HTTPS_PROXY, NO_PROXY", "proxy for requests, and the hosts that need none"),
+    ]
+
+    private static let files = [
+        ("$XDG_CONFIG_HOME/lodge/settings.json", "the account types, where --settings names no other file"),
+        ("$XDG_DATA_HOME/lodge/", "the accounts, sealed, and their key, where --store names no other folder"),
+    ]
+}
+
+extension HelpText {
+    /// The meaning of each format, in the order of ``OutputFormat``.
+    private static let formatMeanings = [
+        (OutputFormat.table, "aligned columns on a terminal; in a pipe separated by tabs, never cut, without colour"),
+        (.json, "one array; one object for a single thing. Errors are objects on standard error"),
+        (.jsonLines, "one JSON value a line, as it comes"),
+        (.csv, "RFC 4180, headings first. Before a cell that a spreadsheet would take for a formula stands '"),
+        (.tsv, "separated by tabs; tab, line break and backslash are written \\t, \\n and \\\\"),
+        (.vCard, "vCard 4.0; for me, search, show and lookup"),
+    ]
+
+    fileprivate var options: [String] {
+        section("Options", syntax.globalOptions.map { (name(of: $0), help(of: $0)) })
+            + paragraph(
+                "They may stand anywhere on the line; -- ends the options. Each has an environment variable: --ca-file is "
+                    + "LODGE_CA_FILE. A typed option wins over the variable, the variable over the settings.")
+    }
+
+    fileprivate var environment: [String] {
+        let (named, typed) = syntax.optionsWithoutDerivedVariable
+        let words = typed.map { "--\($0.option.name)" + ($0.command.isEmpty ? "" : " of \($0.command)") }
+        let names = named.map { (syntax.variable(of: $0.option) ?? "", "--\($0.option.name) of \($0.command)") }
+        return paragraph(
+            "Each option has a variable: LODGE_ and its name, so that --page-size is LODGE_PAGE_SIZE. An option "
+                + "without a value takes 1 or 0; one that may be repeated takes a value a line. An empty variable counts as "
+                + "absent. A typed option wins over the variable, the variable over the settings.")
+            + paragraph(
+                "Only typed, because they show secrets, destroy much or make no sense else: \(words.joined(separator: ", "))."
+            ) + section("Names of their own", names)
+            + section("Others", syntax.reference.variables.map { ($0.name, $0.meaning) })
+    }
+
+    fileprivate var formats: [String] {
+        section("Formats", Self.formatMeanings.map { ($0.0.rawValue, $0.1) })
+            + paragraph(
+                "A format never changes by itself: it is the table, in a pipe too, unless --output (-o) or LODGE_OUTPUT "
+                    + "says otherwise. Names in JSON, CSV and TSV are those of the directory; --fields chooses them. Sentences "
+                    + "go to standard error, and --quiet leaves them out.")
+    }
+
+    fileprivate var settings: [String] {
+        paragraph(
+            "--settings FILE, else LODGE_SETTINGS, else settings.json or settings.plist in $XDG_CONFIG_HOME/lodge "
+                + "(~/.config/lodge), else the presets built in. JSON may have comments. An unknown key is an error."
+        )
+            + [
+                "", "  {", #"    "defaultType": "work","#, #"    "types": {"#, #"      "work": {"#,
+                #"        "authority": "https://login.microsoftonline.com/common","#,
+                #"        "clientId": "00000000-0000-0000-0000-000000000000","#,
+                #"        "redirectUri": "http://127.0.0.1/callback","#,
+                #"        "scopes": ["openid", "profile", "offline_access", "User.ReadBasic.All"],"#,
+                #"        "graphAPI": "https://graph.microsoft.com/""#, "      }", "    }", "  }",
+            ]
+            + section(
+                "To go on",
+                [
+                    ("lodge providers add NAME", "writes such an entry"),
+                    ("lodge providers show NAME", "shows one, and what a preset must know"),
+                    ("lodge config", "shows what is in use, and where it came from"),
+                    ("lodge doctor", "looks for what is wrong"),
+                ])
+    }
+
+    fileprivate var exitStatuses: [String] {
+        section("Statuses", ExitStatus.allCases.map { ("\($0.rawValue)", $0.meaning) })
+    }
+}

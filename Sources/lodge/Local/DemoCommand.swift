@@ -1,0 +1,170 @@
+import CommandLineKit
+import Platform
+import DirectorySearch
+import HTTPExchange
+import LocalProvider
+import OAuth2Protocol
+import OAuth2AccountStore
+
+/// `demo`: the whole story, over real HTTP, with nothing to set up. Every value shown was received on the way.
+@MainActor
+struct DemoCommand {
+    private let console: Console
+    private let traffic = DemoTraffic()
+    private let events = DemoEvents()
+
+    /// Short, so that the token's expiry can be waited for.
+    private static let tokenLifetime = Duration.seconds(2)
+    private static let typeName = "demo"
+    private static let shownPeople = 12
+
+    init(_ context: CommandContext) { console = context.console }
+
+    func run() async throws -> ExitStatus {
+        let folder = FileManager.default.temporaryDirectory.path(percentEncoded: false)
+        let directory = StoreLocation(
+            "\(folder.hasSuffix("/") ? folder : folder + "/")lodge-demo-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(atPath: directory.path) }
+        var configuration = LoopbackProvider.Configuration()
+        configuration.accessTokenLifetime = Self.tokenLifetime
+        // Only the first one: however slow the machine is, there is one expiry and one refresh.
+        configuration.renewedAccessTokenLifetime = .seconds(3600)
+        let provider = try await LoopbackProvider(configuration: configuration)
+        do {
+            try await tell(provider, directory)
+        } catch {
+            await provider.shutDown()
+            throw error
+        }
+        await provider.shutDown()
+        try say("Stopped the provider and removed what the demo made.")
+        return .done
+    }
+
+    private func tell(_ provider: LoopbackProvider, _ directory: StoreLocation) async throws {
+        try say(
+            "Started a provider at \(provider.issuer.absoluteString) with a directory of \(provider.people.count) invented people."
+        )
+        let settings = try settings(provider)
+        var store = try await open(directory, settings)
+        let account = try await signIn(store)
+        try say("Saved account \(account.id), sealed, in \(store.storagePlace); its key is in \(store.keyPlace).")
+        try await showEvents(1)
+
+        let found = try await search(account, store)
+        let writer = TableWriter(UserRecord.columns, on: console)
+        for user in found.prefix(Self.shownPeople) { try writer.write(UserRecord(user: user)) }
+        try writer.finish()
+        if found.count > Self.shownPeople { try console.writeLine("(\(found.count - Self.shownPeople) more)") }
+        try await showFirst(of: found, account, store)
+
+        try await waitForExpiry(account)
+        let again = try await search(account, store)
+        let refreshes = provider.tokenRequestCount(grantType: "refresh_token")
+        try check(again.map(\.id) == found.map(\.id) && refreshes == 1, "the search after the expiry")
+        try say(
+            "On the way: \(refreshes) refresh; the refresh token that came is \(traffic.rotation) the one that was sent."
+        )
+        try await showEvents(1)
+
+        store = try await open(directory, settings)
+        guard let kept = try await store.currentAccount(ofType: Self.typeName) else {
+            throw CommandError(
+                .failed, "the demo went wrong", reason: "the account was not there after opening the store anew")
+        }
+        try say("Opened the store anew, as after a relaunch: it has \(kept.displayName ?? kept.label) (\(kept.label)).")
+        let third = try await search(kept, store)
+        try check(third.map(\.id) == found.map(\.id), "the search after the relaunch")
+        try await showEvents(0)
+
+        let report = try await store.signOut(kept.id)
+        let left = try await store.accounts()
+        try say(
+            "Signed out: \(left.count) accounts left here; revocation at the provider: \(word(report.revocation)); "
+                + "browser session: \(report.endSessionURL == nil ? "not offered" : "can be ended at the provider").")
+        try await showEvents(1)
+    }
+
+    private func settings(_ provider: LoopbackProvider) throws -> Settings {
+        var type = AccountType(
+            name: Self.typeName, provider: .issuer(provider.issuer.absoluteString), clientID: provider.clientID,
+            redirectURI: try RedirectURI("http://127.0.0.1/callback"),
+            scope: ["openid", "profile", "offline_access", "User.Read", "User.ReadBasic.All"])
+        type.graphAPI = provider.graphBase
+        return try Settings(types: [type], source: "the demo")
+    }
+
+    private func open(_ directory: StoreLocation, _ settings: Settings) async throws -> AccountStore {
+        let transport = traffic.watching(CurlTransport(userAgent: "lodge/\(Lodge.version)"))
+        let store = try await AccountStore(
+            settings: settings, storage: SQLiteStorage(directory: directory), custody: KeyFile(directory: directory),
+            dependencies: Dependencies(transport: transport))
+        events.observe(store)
+        return store
+    }
+
+    private func signIn(_ store: AccountStore) async throws -> Account {
+        let person = CurlTransport(userAgent: "the person's browser")
+        let traffic = traffic
+        let account = try await store.signIn(
+            to: Self.typeName,
+            by: .browser { url in
+                traffic.note(authorization: url)
+                _ = try await Approval().approve(url, transport: person)
+            })
+        try say(
+            "Signed in as \(account.displayName ?? account.label) (\(account.label)) with \(traffic.authorization); "
+                + "granted: \(account.scope.text).")
+        return account
+    }
+
+    private func search(_ account: Account, _ store: AccountStore) async throws -> [User] {
+        let filter = UserFilter.givenName(startsWith: "A")
+        var users: [User] = []
+        for try await user in GraphDirectory(account: account, in: store).users(matching: filter) { users.append(user) }
+        try say("Searched \(try filter.odata()): \(users.count) people.")
+        return users
+    }
+
+    private func showFirst(of users: [User], _ account: Account, _ store: AccountStore) async throws {
+        guard let id = users.first?.id else {
+            throw CommandError(.failed, "the demo went wrong", reason: "the search found nobody")
+        }
+        let user = try await GraphDirectory(account: account, in: store).user(id)
+        try say("Looked at the first one, \(user.displayName ?? id):")
+        try UserRecord(user: user).detail.write(to: console)
+    }
+
+    private func waitForExpiry(_ account: Account) async throws {
+        guard let expiry = account.accessTokenExpiry else {
+            throw CommandError(.failed, "the demo went wrong", reason: "the provider named no expiry")
+        }
+        try say("Waiting for the access token to expire at \(TimeText.rfc3339(expiry)).")
+        try console.flush()
+        let left = expiry.timeIntervalSinceNow
+        if left > 0 { try await Task.sleep(for: .seconds(left)) }
+    }
+
+    private func check(_ condition: Bool, _ what: String) throws {
+        guard !condition else { return }
+        throw CommandError(.failed, "the demo went wrong", reason: "\(what) did not bring what it should")
+    }
+
+    private func word(_ part: SignOutReport.Part) -> String {
+        switch part {
+        case .succeeded: "done"
+        case .notOffered: "not offered"
+        case .skipped: "not asked for"
+        case .failed(let reason): "failed (\(reason))"
+        }
+    }
+
+    private func showEvents(_ count: Int) async throws {
+        for event in await events.take(count) { try console.writeLine("      event: \(TerminalText.visible(event))") }
+    }
+
+    private func say(_ sentence: String) throws {
+        try console.writeLine("* " + TerminalText.visible(sentence))
+        try console.flush()
+    }
+}

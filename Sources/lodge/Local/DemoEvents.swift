@@ -1,0 +1,91 @@
+import CommandLineKit
+import OAuth2AccountStore
+import Synchronization
+
+#if NotificationCenter
+    // Foundation as a whole, for NotificationCenter.
+    import Foundation
+
+    /// The notifications of the demo's stores, in the order in which they came.
+    final class DemoEvents: Sendable {
+        private let waiting = Mutex<[String]>([])
+        /// The observers; they end with this.
+        private let observers = Mutex<[Observer]>([])
+
+        /// One registration at NotificationCenter. Sendable is sound: the token is only handed back, from one `deinit`.
+        private final class Observer: @unchecked Sendable {
+            private let token: any NSObjectProtocol
+
+            init(_ name: Notification.Name, _ store: AccountStore, _ body: @escaping @Sendable (Notification) -> Void) {
+                token = NotificationCenter.default.addObserver(forName: name, object: store, queue: nil, using: body)
+            }
+
+            deinit { NotificationCenter.default.removeObserver(token) }
+        }
+
+        private static let names: [Notification.Name] = [
+            .accountStoreAccountsDidChange, .accountStoreDidFailToRequestAccess, .accountDidChangeUserData,
+            .accountDidChangeAccessToken, .accountDidLoseAccessToken, .accountDidFailToGetAccessToken,
+        ]
+
+        /// Begins to listen to a store.
+        func observe(_ store: AccountStore) {
+            for name in Self.names {
+                let observer = Observer(name, store) { [weak self] notification in
+                    let keys = (notification.userInfo ?? [:]).keys.compactMap { $0 as? String }.sorted()
+                    let account =
+                        notification.userInfo?[AccountStore.newAccountKey]
+                        ?? notification.userInfo?[AccountStore.accountKey]
+                    var text = notification.name.rawValue
+                    if let account = account as? Account {
+                        text += " (\(keys.joined(separator: ", "))) for \(account.id)"
+                    }
+                    if account == nil { text += " (\(keys.joined(separator: ", ")))" }
+                    self?.waiting.withLock { $0.append(text) }
+                }
+                observers.withLock { $0.append(observer) }
+            }
+        }
+
+        /// What came since the last time, however many are expected: a notification is posted before the call returns that it is about.
+        func take(_: Int) async -> [String] {
+            waiting.withLock { waiting in
+                defer { waiting = [] }
+                return waiting
+            }
+        }
+    }
+#else
+    /// The events of the demo's stores, in the order in which they came.
+    final class DemoEvents: Sendable {
+        private let stream = Mutex<AsyncStream<AccountEvent>?>(nil)
+
+        /// Listens to a store from now on, and to no other.
+        func observe(_ store: AccountStore) { stream.withLock { $0 = store.events() } }
+
+        /// So many events, waited for.
+        func take(_ count: Int) async -> [String] {
+            var lines: [String] = []
+            guard count > 0, let stream = stream.withLock({ $0 }) else { return lines }
+            for await event in stream {
+                lines.append(Self.text(event))
+                if lines.count == count { break }
+            }
+            return lines
+        }
+
+        private static func text(_ event: AccountEvent) -> String {
+            switch event {
+            case .added(let account): "account \(account.id) added"
+            case .removed(let id, _): "account \(id) removed"
+            case .accessTokenChanged(let account): "account \(account.id) has a new access token"
+            case .accessTokenLost(let account): "account \(account.id) needs a sign-in"
+            case .userDataChanged(let account): "the app's own data of account \(account.id) changed"
+            case .profileChanged(let account): "account \(account.id) was signed in again"
+            case .signInFailed(let type, _): "a sign-in to \(type) failed"
+            case .accessTokenFailed(let account, _): "account \(account.id) could not get an access token"
+            case .manyChanges: "many accounts changed"
+            }
+        }
+    }
+#endif

@@ -1,0 +1,81 @@
+import CommandLineKit
+import Platform
+import LocalProvider
+import OAuth2AccountStore
+import StrictJSON
+
+/// `serve`
+@MainActor
+struct ServeCommand {
+    private let context: CommandContext
+
+    init(_ context: CommandContext) { self.context = context }
+
+    func run() async throws -> ExitStatus {
+        let invocation = context.invocation
+        var configuration = LoopbackProvider.Configuration()
+        configuration.port = UInt16(clamping: invocation.integer("port") ?? 0)
+        if let users = invocation.integer("users") { configuration.people = users }
+        if let lifetime = invocation.duration("token-lifetime") { configuration.accessTokenLifetime = lifetime }
+        configuration.quota = invocation.integer("quota")
+        let (requests, log) = AsyncStream.makeStream(of: LoggedRequest.self, bufferingPolicy: .bufferingNewest(10_000))
+        if invocation.flag("log") { configuration.onRequest = { log.yield($0) } }
+        for text in invocation.strings("fault") {
+            do throws(FaultError) {
+                try configuration.faults.add(parsing: text)
+            } catch {
+                throw CommandError(
+                    .usage, "wrong value of --fault", reason: error.description, hint: "lodge help serve")
+            }
+        }
+        let provider: LoopbackProvider
+        do {
+            provider = try await LoopbackProvider(configuration: configuration)
+        } catch {
+            throw CommandError(
+                .failed, "the local provider did not start", reason: "\(error)", hint: "name another port with --port")
+        }
+        if let path = invocation.string("port-file") {
+            do {
+                try await context.writtenFile(path).write(Array("\(provider.port)\n".utf8))
+            } catch {
+                await provider.shutDown()
+                guard let failure = error as? OwnerOnlyFile.Failure else { throw error }
+                throw CommandError(
+                    .failed, "the port cannot be written to \(path)", reason: failure.explanation,
+                    hint: "name a file in a folder that exists and may be written to")
+            }
+        }
+        try context.console.writeLine("\(provider.issuer.absoluteString)")
+        try context.console.flush()
+        context.console.note(
+            "A provider and a directory of \(provider.peopleCount) invented people, until Ctrl-C. Settings for it:")
+        context.console.note(settings(provider).text())
+        // Until a signal cancels the command.
+        for await request in requests { context.console.note(Self.line(request)) }
+        await provider.shutDown()
+        context.console.note("Stopped.")
+        return .done
+    }
+
+    /// A request as `--log` prints it: method, path with query, status or a dash, and the fault that played.
+    private static func line(_ request: LoggedRequest) -> String {
+        let query = request.query.map { "?\($0)" } ?? ""
+        let status = request.status.map { String($0) } ?? "-"
+        return "\(request.method) \(request.path)\(query) \(status)" + (request.fault.map { " \($0)" } ?? "")
+    }
+
+    /// Settings with which the command signs in to it.
+    private func settings(_ provider: LoopbackProvider) -> JSONValue {
+        [
+            "types": [
+                "local": [
+                    "issuer": .string(provider.issuer.absoluteString), "clientId": .string(provider.clientID),
+                    "redirectUri": "http://127.0.0.1/callback",
+                    "scopes": ["openid", "profile", "offline_access", "User.Read", "User.ReadBasic.All"],
+                    "graphAPI": .string(provider.graphBase.absoluteString),
+                ]
+            ]
+        ]
+    }
+}

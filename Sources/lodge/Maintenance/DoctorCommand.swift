@@ -1,0 +1,97 @@
+import CommandLineKit
+import Diagnostics
+import OAuth2AccountStore
+import StrictJSON
+
+/// `doctor`
+@MainActor
+struct DoctorCommand {
+    private let context: CommandContext
+
+    init(_ context: CommandContext) { self.context = context }
+
+    func run() async throws -> ExitStatus {
+        let diagnosis = try await diagnose()
+        let writer = OutputFormat(context.invocation).list(DiagnosisRecord.columns, context.console)
+        let places = context.invocation.typedPlaces
+        for finding in diagnosis.findings { try writer.write(DiagnosisRecord(finding: finding, places: places)) }
+        try writer.finish()
+        let statuses = diagnosis.problems.map { DiagnosisRecord(finding: $0).status }
+        let warnings = diagnosis.findings.count { $0.state == .warning }
+        context.console.note(Self.summary(problems: statuses.count, warnings: warnings))
+        return statuses.max { $0.rawValue < $1.rawValue } ?? .done
+    }
+
+    /// Wrong or missing settings are a finding like others: what they do not decide is looked at all the same.
+    private func diagnose() async throws -> Diagnosis {
+        let storage = SQLiteStorage(directory: context.storeDirectory)
+        let settings: Settings
+        do {
+            settings = try context.settings()
+        } catch {
+            return try await Diagnosis.examine(
+                without: Self.failure(error), storage: storage, keyLocations: try context.keyLocations(),
+                dependencies: context.dependencies())
+        }
+        let type = context.invocation.string("type")
+        if let type, settings[type] == nil {
+            throw CommandError(
+                .settings, "no account type \(type.debugDescription)",
+                reason: "\(settings.source) has \(settings.types.map(\.name).joined(separator: ", "))",
+                hint: "name one of them with --type")
+        }
+        return try await Diagnosis.examine(
+            settings: settings, storage: storage, keyLocations: try context.keyLocations(),
+            dependencies: context.dependencies(), type: type, usesNetwork: !context.invocation.flag("offline"))
+    }
+
+    /// What any command says when there are no settings to go by.
+    private static func failure(_ error: any Error) -> AccountStoreError {
+        let told = CommandError(reporting: error)
+        return AccountStoreError(
+            .settings, what: told.message, reason: told.reason ?? told.message, remedy: .changeSettings, hint: told.hint
+        )
+    }
+
+    private static func summary(problems: Int, warnings: Int) -> String {
+        func count(_ number: Int, _ word: String) -> String { "\(number) \(word)\(number == 1 ? "" : "s")" }
+        if problems == 0, warnings == 0 { return "All is well." }
+        return "\(count(problems, "problem")), \(count(warnings, "warning"))."
+    }
+}
+
+/// One thing that `doctor` looked at.
+struct DiagnosisRecord: OutputRecord {
+    let finding: Diagnosis.Finding
+    /// The places that were typed, for what mends it.
+    var places = TypedPlaces()
+
+    static let columns = [
+        TableColumn("CHECK"), TableColumn("STATE"), TableColumn("OF"), TableColumn("FOUND"), TableColumn("REMEDY"),
+    ]
+
+    /// What a use would end with.
+    var status: ExitStatus { finding.failure.map { CommandError(reporting: $0).status } ?? .failed }
+
+    /// The line that mends it.
+    var remedy: String? {
+        guard finding.state != .ok else { return nil }
+        return (finding.remedy ?? finding.failure.flatMap { CommandError(reporting: $0).hint })
+            .map(places.named)
+    }
+
+    var cells: [String] {
+        [finding.check.rawValue, finding.state.rawValue, finding.subject ?? "", finding.detail, remedy ?? ""]
+    }
+
+    var json: JSONValue {
+        var object: JSONObject = [
+            "check": .string(finding.check.rawValue), "state": .string(finding.state.rawValue),
+            "found": .string(finding.detail),
+        ]
+        if let subject = finding.subject { object.append("of", .string(subject)) }
+        if let remedy { object.append("remedy", .string(remedy)) }
+        if finding.state == .problem { object.append("status", .number(JSONNumber(Int64(status.rawValue)))) }
+        return .object(object)
+    }
+}

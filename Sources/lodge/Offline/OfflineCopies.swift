@@ -1,0 +1,84 @@
+import CommandLineKit
+import DirectorySearch
+import OAuth2AccountStore
+import StrictJSON
+
+/// The offline copies, as `sync` and `status` tell of them.
+@MainActor
+enum OfflineCopies {
+    /// A copy, whose it is, and what is kept or why that cannot be told.
+    private struct Copy {
+        var index: OfflineIndex
+        /// Nil when the account is gone.
+        var account: Account?
+        var summary: Result<OfflineIndex.Summary, any Error>
+    }
+
+    static func count(_ people: Int) -> String { people == 1 ? "1 person is" : "\(people) people are" }
+
+    static func json(_ index: OfflineIndex, _ summary: OfflineIndex.Summary, _ account: Account?) -> JSONObject {
+        [
+            "account": (account?.label).map { .string($0) } ?? .null, "id": .string(index.account.rawValue),
+            "people": .number(JSONNumber(Int64(summary.people))),
+            "properties": .array(summary.properties.map { .string($0) }),
+            "completed": summary.completed.map { .string(TimeText.rfc3339($0)) } ?? .null,
+            "isListing": .bool(summary.isListing), "bytes": .number(JSONNumber(summary.size)),
+            "place": .string(index.path),
+        ]
+    }
+
+    private static func copies(_ context: CommandContext, _ store: AccountStore) async throws -> [Copy] {
+        var copies: [Copy] = []
+        for index in await OfflineIndex.all(in: context.storeDirectory) {
+            // An account whose record cannot be read is reported where accounts are.
+            let account = try? await store.account(index.account)
+            do {
+                guard let summary = try await index.summary() else { continue }
+                copies.append(Copy(index: index, account: account, summary: .success(summary)))
+            } catch {
+                copies.append(Copy(index: index, account: account, summary: .failure(error)))
+            }
+        }
+        return copies
+    }
+
+    /// Adds what is kept offline to the view of `status`.
+    static func add(to detail: inout Detail, _ context: CommandContext, _ store: AccountStore) async throws {
+        for copy in try await copies(context, store) {
+            let who =
+                copy.account?.label
+                ?? context.naming(placesIn: "\(copy.index.account) (no account; lodge sync --forget --all)")
+            switch copy.summary {
+            case .success(let summary):
+                let time = summary.completed.map { "as of \(TimeText.rfc3339($0))" } ?? "not complete yet"
+                detail.add(
+                    "Offline",
+                    "\(who): \(count(summary.people)) kept in clear text in \(copy.index.path), \(time), with "
+                        + summary.properties.joined(separator: ", "))
+            case .failure(let error): detail.add("Offline", "\(who): \(error)")
+            }
+        }
+    }
+
+    /// The same as JSON.
+    static func json(_ context: CommandContext, _ store: AccountStore) async throws -> JSONValue {
+        .array(
+            try await copies(context, store).map { copy in
+                switch copy.summary {
+                case .success(let summary): .object(json(copy.index, summary, copy.account))
+                case .failure(let error):
+                    [
+                        "id": .string(copy.index.account.rawValue), "place": .string(copy.index.path),
+                        "error": .string("\(error)"),
+                    ]
+                }
+            })
+    }
+
+    /// Removes the copy of an account that is being removed.
+    static func forget(_ account: Account, _ context: CommandContext) async throws {
+        if try await OfflineIndex.forget(account: account.id, in: context.storeDirectory) {
+            context.console.note("The offline copy of \(account.label) was overwritten and removed.")
+        }
+    }
+}

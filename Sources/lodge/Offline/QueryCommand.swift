@@ -1,0 +1,124 @@
+import CommandLineKit
+import DirectorySearch
+import HTTPExchange
+import OAuth2AccountStore
+
+/// `query`
+@MainActor
+struct QueryCommand {
+    private let context: CommandContext
+    private let invocation: Invocation
+
+    /// How many people a mail program is given unless told.
+    private static let standardLimit = 50
+
+    init(_ context: CommandContext) {
+        self.context = context
+        invocation = context.invocation
+    }
+
+    func run() async throws -> ExitStatus {
+        let text = invocation.arguments("TEXT").joined(separator: " ")
+        let words = text.split(whereSeparator: \.isWhitespace).map(String.init)
+        guard !words.isEmpty else { throw DirectoryError(.emptySearch) }
+        let isAerc = invocation.string("format") == "aerc"
+        let limit = min(invocation.integer("limit") ?? Self.standardLimit, isAerc ? Self.standardLimit : 1000)
+
+        let store = try await context.store(try context.settings())
+        let account = try await context.account(store)
+        let offline = OfflineDirectory(account: account.id, in: context.storeDirectory)
+        let users: [User]
+        if invocation.flag("offline") {
+            users = try await offline.users(typed: text, limit: limit)
+            try await context.tellIncomplete(offline)
+        } else {
+            users = try await ask(words, limit, account, store, else: offline)
+        }
+
+        let rows = users.compactMap { AddressRow($0, usesUPN: invocation.flag("upn-as-mail")) }
+        guard !rows.isEmpty else {
+            // Mutt shows the first line in place of a list; aerc would offer it as an address.
+            let sentence = "Nobody with a mail address is found for \(TerminalText.visible(text))."
+            if isAerc { context.console.note(sentence) } else { try context.console.writeLine(sentence) }
+            return .notFound
+        }
+        if !isAerc { try context.console.writeLine(rows.count == 1 ? "1 person" : "\(rows.count) people") }
+        for row in rows { try context.console.writeLine(isAerc ? row.aerc : row.mutt) }
+        return .done
+    }
+
+    /// The directory's answer; the copy's where the directory cannot be reached and there is a copy.
+    private func ask(
+        _ words: [String], _ limit: Int, _ account: Account, _ store: AccountStore, else offline: OfflineDirectory
+    ) async throws -> [User] {
+        // Completion is for somebody who is typing: it does not wait for a busy service.
+        let directory = store.directory(of: account, retry: .never)
+        let query = UserQuery(.typed(words), pageSize: min(limit, 999), limit: limit)
+        do {
+            var users: [User] = []
+            for try await user in directory.users(matching: query) { users.append(user) }
+            return users
+        } catch  where Self.isOutage(error) {
+            // Of a copy without anybody in it, "nobody" would be no answer.
+            guard let summary = try? await offline.summary(), summary.people > 0,
+                let users = try? await offline.users(typed: words.joined(separator: " "), limit: limit)
+            else { throw error }
+            context.console.note("The directory cannot be reached; this is from the offline copy.")
+            try await context.tellIncomplete(offline)
+            return users
+        }
+    }
+
+    private static func isOutage(_ error: any Error) -> Bool {
+        switch error {
+        case is HTTPTransportError: true
+        case let error as DirectoryError: error.kind == .unavailable || error.kind == .throttled
+        case let error as AccountStoreError: error.kind == .network || error.kind == .unavailable
+        default: false
+        }
+    }
+}
+
+/// Somebody's address, as mail programs read it: columns separated by tabs.
+struct AddressRow: Equatable {
+    var mail: String
+    var name: String
+    var note: String
+
+    /// Nil for somebody without an address that can stand in a header.
+    init?(_ user: User, usesUPN: Bool) {
+        let address = [user.mail, usesUPN ? user.userPrincipalName : nil].compactMap { $0 }.first { !$0.isEmpty }
+        guard let address, address.unicodeScalars.allSatisfy(Self.mayStandInAddress) else { return nil }
+        mail = address
+        name = Self.clean(user.displayName ?? "")
+        note = [user.jobTitle, user.department].compactMap { $0 }.map(Self.clean).filter { !$0.isEmpty }
+            .joined(separator: " · ")
+    }
+
+    var mutt: String { "\(mail)\t\(name)\t\(note)" }
+    var aerc: String { "\(mail)\t\(name)" }
+
+    /// A text from the directory must not end a column or a line, nor become another address.
+    private static func clean(_ text: String) -> String {
+        var kept = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            if scalar == "\t" || scalar == "\n" || scalar == "\r" {
+                kept.append(" ")
+            } else if !isInvisible(scalar), !"\"<>".unicodeScalars.contains(scalar) {
+                kept.append(scalar)
+            }
+        }
+        return String(kept).split(separator: " ").joined(separator: " ")
+    }
+
+    private static func mayStandInAddress(_ scalar: Unicode.Scalar) -> Bool {
+        !isInvisible(scalar) && !scalar.properties.isWhitespace && !"\"<>(),;".unicodeScalars.contains(scalar)
+    }
+
+    private static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,128 @@
+import CommandLineKit
+import DirectorySearch
+import OAuth2AccountStore
+
+/// `lookup`
+@MainActor
+struct LookupCommand {
+    private let context: CommandContext
+
+    init(_ context: CommandContext) { self.context = context }
+
+    func run() async throws -> ExitStatus {
+        let lines = try lines()
+        guard let first = try await Names.next(of: lines) else {
+            throw CommandError(
+                .usage, "there is no name to look up", reason: "expected one a line",
+                hint: "echo ada@contoso.com | lodge lookup")
+        }
+        let format = OutputFormat(context.invocation)
+        let fields = try context.shownFields(format)
+        let select = try context.fields() ?? UserQuery.defaultProperties
+        let directory = try await context.directory()
+        let writer = format.list(UserRecord.columns(fields, format), context.console)
+        let line = context.console.terminal.outputIsTerminal ? nil : ProgressLine(context.console)
+        var status = ExitStatus.done
+        var (written, answered) = (0, 0)
+        var hint: String?
+        var waiting: String? = first
+        do {
+            while let name = waiting {
+                for try await lookup in directory.lookUp(Names(first: name, lines: lines), select: select) {
+                    answered += 1
+                    line?.show(answered, of: nil, "names")
+                    switch lookup.result {
+                    case .success(let user):
+                        try writer.write(UserRecord(user: user, fields: fields))
+                        written += 1
+                        if written % 20 == 0 { try writer.flush() }
+                    case .failure(let error):
+                        // Every name is told, whatever became of those before; the first that failed decides the status.
+                        let failed = report(lookup.name, error, after: &hint)
+                        if status == .done || status == .notFound { status = failed }
+                    }
+                }
+                // Nobody waits for an answer because the next name is not there yet.
+                try writer.flush()
+                waiting = try await Names.next(of: lines)
+            }
+        } catch {
+            if written > 0 { try writer.finish() }
+            throw error
+        }
+        line?.clear()
+        try writer.finish()
+        return status
+    }
+
+    /// Says why there is nobody, and gives the status that this alone would end with.
+    ///
+    /// Nobody of a name is an answer, which `--quiet` leaves out; a failure is said in any case.
+    ///
+    /// - Parameter hint: what the last failure advised: for many names in a row it is said once.
+    private func report(_ name: String, _ error: DirectoryError, after hint: inout String?) -> ExitStatus {
+        let console = context.console
+        guard error.kind != .notFound else {
+            if !console.options.reportsJSON {
+                console.note("Nobody is found for \(name).")
+            } else if console.options.verbosity >= .normal {
+                console.report(CommandError(.notFound, "nobody is found for \(name)"))
+            }
+            return .notFound
+        }
+        var failure = CommandError(reporting: error, type: context.invocation.string("type"))
+        failure.message = "\(name): \(failure.message)"
+        let isRepeated = failure.hint == hint
+        hint = failure.hint
+        if isRepeated, !console.options.reportsJSON { failure.hint = nil }
+        console.report(failure)
+        return failure.status
+    }
+
+    private func lines() throws -> LineReader {
+        if let path = context.invocation.argument("FILE"), path != "-" { return try LineReader(path: path) }
+        return context.world.inputLines()
+    }
+}
+
+/// The lines that are not blank, without white space around them, read as they are needed, until the next one is a while in coming.
+private struct Names: AsyncSequence, Sendable {
+    typealias Element = String
+
+    /// Long enough for a program that writes names as fast as it can.
+    private static let patience = Duration.milliseconds(50)
+
+    let first: String
+    let lines: LineReader
+
+    func makeAsyncIterator() -> Iterator { Iterator(first: first, lines: lines) }
+
+    struct Iterator: AsyncIteratorProtocol, Sendable {
+        var first: String?
+        let lines: LineReader
+
+        mutating func next() async throws -> String? {
+            defer { first = nil }
+            if let first { return first }
+            while try await lines.isReady(within: Names.patience), let line = try await lines.next() {
+                if let name = Names.name(line) { return name }
+            }
+            return nil
+        }
+    }
+
+    @MainActor
+    static func next(of lines: LineReader) async throws -> String? {
+        while let line = try await lines.next() {
+            if let name = name(line) { return name }
+        }
+        return nil
+    }
+
+    /// The name in a line; nil for a blank one.
+    private static func name(_ line: String) -> String? {
+        let start = line.unicodeScalars.drop { $0.properties.isWhitespace || $0 == "\u{FEFF}" }
+        let name = start.reversed().drop { $0.properties.isWhitespace }.reversed()
+        return name.isEmpty ? nil : String(String.UnicodeScalarView(name))
+    }
+}

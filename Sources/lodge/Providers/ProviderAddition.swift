@@ -1,0 +1,228 @@
+import CommandLineKit
+import Platform
+import OAuth2Protocol
+import OAuth2AccountStore
+import StrictJSON
+
+/// `providers add`
+@MainActor
+struct ProviderAddition {
+    private let context: CommandContext
+    private let invocation: Invocation
+    private let name: String
+
+    init(_ context: CommandContext) {
+        self.context = context
+        invocation = context.invocation
+        name = context.invocation.argument("NAME") ?? ""
+    }
+
+    func run() async throws -> ExitStatus {
+        let path = try settingsPath()
+        let old = try SettingsEdit.read(path)
+        let keys = try keys()
+        // Whatever is wrong with the rest is found before a client or a folder is made.
+        var trial = keys
+        if invocation.flag("register") { trial["clientId"] = "unknown" }
+        let type = try edited(trial, old, path).type
+        if invocation.flag("register") {
+            try await register(type, keys, path)
+        } else {
+            try await save(keys, path)
+        }
+        context.console.note(
+            "Added \(name) to \(path). To sign in: " + context.naming(placesIn: "lodge sign-in \(name)"))
+        if context.console.options.reportsJSON {
+            let type = try SettingsEdit.read(path).flatMap { try Settings(bytes: $0, source: path)[name] }
+            if let type {
+                try OutputFormat(invocation).show(ProviderRecord(type: type, isDefault: false), context.console)
+            }
+        }
+        return .done
+    }
+
+    /// The file to write: never one that would put another one in the shade.
+    private func settingsPath() throws(CommandError) -> String {
+        let (path, isNamed) = try context.neededSettingsFile()
+        guard !isNamed, path.hasSuffix(".plist") else { return path }
+        throw CommandError(
+            .settings, "property lists are not edited here", reason: "your settings are in \(path)",
+            hint: "add the type there yourself, or name a JSON file with --settings")
+    }
+
+    // MARK: The type
+
+    private func keys() throws -> JSONObject {
+        let issuer = invocation.string("issuer")
+        let preset = try preset(issuer: issuer)
+        var keys = JSONObject()
+        if let preset { keys.append("provider", .string(preset.name)) }
+        for member in try KeyValues(invocation.strings("set"), command: "providers add").object.members {
+            keys[member.name] = member.value
+        }
+        if let issuer { keys["issuer"] = .string(issuer) }
+        if preset == nil, issuer == nil {
+            throw usage(
+                "nothing says which provider it is", "neither --issuer nor --provider was given",
+                "name the issuer with --issuer, or one of the presets of: lodge providers")
+        }
+        if let id = invocation.string("client-id") { keys["clientId"] = .string(id) }
+        if let secret = try secret() { keys["clientSecret"] = secret }
+        if let uri = invocation.string("redirect-uri") {
+            keys["redirectUri"] = .string(uri)
+        } else if preset == nil {
+            keys["redirectUri"] = "http://127.0.0.1/callback"
+        }
+        let scope = invocation.strings("scope").flatMap {
+            $0.split(separator: " ").map { JSONValue.string(String($0)) }
+        }
+        if !scope.isEmpty {
+            keys["scopes"] = .array(scope)
+        } else if preset == nil {
+            keys["scopes"] = ["openid", "profile", "offline_access"]
+        }
+        try checkClient(preset)
+        return keys
+    }
+
+    private func preset(issuer: String?) throws(CommandError) -> ProviderPreset? {
+        guard let wanted = invocation.string("provider") else {
+            return issuer == nil || ProviderPreset(named: name)?.needs.contains("issuer") == true
+                ? ProviderPreset(named: name) : nil
+        }
+        guard let preset = ProviderPreset(named: wanted) else {
+            throw CommandError(
+                .usage, "wrong value of --provider", reason: "there is no preset \(wanted)",
+                hint: SpellingSuggestion.nearest(to: wanted, in: ProviderPreset.names).map { "did you mean \($0)?" }
+                    ?? "lodge providers")
+        }
+        return preset
+    }
+
+    private func checkClient(_ preset: ProviderPreset?) throws(CommandError) {
+        let registers = invocation.flag("register")
+        let hasClient = invocation.string("client-id") != nil
+        if registers,
+            hasClient || invocation.string("client-secret-file") != nil
+                || invocation.string("client-secret-env") != nil
+        {
+            throw usage("--register goes with no client", "the provider gives the client its identifier", nil)
+        }
+        if !registers, !hasClient, preset == nil || preset?.needs.contains("clientId") == true {
+            throw usage(
+                "the client is missing", "--client-id was not given",
+                "register an application at the provider and name its identifier, or let --register do it")
+        }
+        for option in ["registration-token-file", "register-with"] where !registers && invocation.string(option) != nil
+        {
+            throw usage("--\(option) goes with --register", "that was not given", nil)
+        }
+    }
+
+    private func secret() throws(CommandError) -> JSONValue? {
+        switch (invocation.string("client-secret-file"), invocation.string("client-secret-env")) {
+        case (nil, nil): return nil
+        case (let path?, nil): return ["file": .string(absolute(path))]
+        case (nil, let name?): return ["environment": .string(name)]
+        default: throw usage("the client secret has two places", "a file and a variable were named", nil)
+        }
+    }
+
+    /// The settings are read from other directories too.
+    private func absolute(_ path: String) -> String {
+        path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+    }
+
+    private func usage(_ message: String, _ reason: String, _ hint: String?) -> CommandError {
+        CommandError(.usage, message, reason: reason, hint: hint ?? "lodge help providers add")
+    }
+
+    // MARK: The file
+
+    /// The text with the type in it, and the type as it will be read.
+    private func edited(
+        _ keys: JSONObject, _ old: [UInt8]?, _ path: String
+    ) throws -> (bytes: [UInt8], type: AccountType, settings: Settings) {
+        let bytes = try SettingsEdit.adding(name, keys, to: old, file: path)
+        let settings = try Settings(bytes: bytes, source: path)
+        guard let type = settings[name] else {
+            throw SettingsError(file: path, key: "types.\(name)", expected: "the new type", found: "nothing")
+        }
+        return (bytes, type, settings)
+    }
+
+    /// Adds the type to what the file says by then.
+    ///
+    /// - Parameter client: the client that was registered for it.
+    private func save(_ keys: JSONObject, _ path: String, _ client: RegisteredClient? = nil) async throws {
+        let dependencies = context.dependencies()
+        try await SettingsEdit.change(
+            path, suffix: try ProviderRegistration.letters(dependencies), sleep: dependencies.sleep
+        ) { @MainActor old in
+            let (bytes, type, settings) = try edited(keys, old, path)
+            // First the token that can undo it, then the type.
+            if let client { try await context.store(settings, makesStore: true).keepRegistration(client, ofType: name) }
+            var holdsSecret = false
+            if case .inline = type.clientSecret { holdsSecret = true }
+            return .text(bytes, holdsSecret: holdsSecret)
+        }
+    }
+
+    // MARK: Registration
+
+    private func register(_ type: AccountType, _ known: JSONObject, _ path: String) async throws {
+        let registration = ProviderRegistration(type: type, dependencies: context.dependencies())
+        var metadata = ProviderPreset(named: type.preset ?? "")?.registration ?? JSONObject()
+        for member in try furtherMembers().members { metadata[member.name] = member.value }
+        let made = try await registration.register(metadata, initialAccessToken: try initialAccessToken())
+        do {
+            var keys = known
+            for member in made.keys.members { keys[member.name] = member.value }
+            do {
+                try await save(keys, path, made.client)
+            } catch {
+                await forget(made.client, keys, path)
+                throw error
+            }
+        } catch {
+            let isGone = await registration.undo(made.client)
+            context.console.note(
+                isGone
+                    ? "The client that was registered has been deleted again."
+                    : "The client \(made.client.clientID) was registered and is not used; the provider keeps it.")
+            throw error
+        }
+        context.console.note("Registered the client \(made.client.clientID) at \(made.client.issuer).")
+        for note in made.notes { context.console.note(note) }
+    }
+
+    /// Forgets the token of a client that is not used after all. One that another program registered for a type of the same name stays.
+    private func forget(_ client: RegisteredClient, _ keys: JSONObject, _ path: String) async {
+        let settings = (try? edited(keys, SettingsEdit.read(path), path).settings) ?? (try? context.settings())
+        guard let settings, let store = try? await context.store(settings),
+            (try? await store.registration(ofType: name))?.clientID == client.clientID
+        else { return }
+        try? await store.keepRegistration(nil, ofType: name)
+    }
+
+    private func furtherMembers() throws(CommandError) -> JSONObject {
+        guard let text = invocation.string("register-with") else { return [:] }
+        guard let object = (try? JSONValue(parsing: text, options: .init(refusesDuplicates: true)))?.object else {
+            throw usage("wrong value of --register-with", "expected a JSON object", nil)
+        }
+        return object
+    }
+
+    private func initialAccessToken() throws(CommandError) -> Secret? {
+        guard let path = invocation.string("registration-token-file") else { return nil }
+        let found: String
+        switch OwnerOnlyFile.read(path, maximumSize: 64 * 1024) {
+        case .failure(let failure): found = failure.explanation
+        case .success(let bytes):
+            let text = String(decoding: bytes.filter { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }, as: UTF8.self)
+            if !text.isEmpty, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) { return Secret(text) }
+            found = text.isEmpty ? "an empty file" : "characters that no token has"
+        }
+        throw usage("wrong value of --registration-token-file", "\(path): \(found)", nil)
+    }
+}

@@ -1,0 +1,126 @@
+import CommandLineKit
+import Diagnostics
+import OAuth2Protocol
+import OAuth2AccountStore
+import StrictJSON
+
+/// An account type of the settings, as `providers` shows it. No secret is in it.
+struct ProviderRecord: OutputRecord {
+    let type: AccountType
+    let isDefault: Bool
+
+    static let listColumns = [
+        TableColumn("NAME", keptWhole: true), TableColumn("PROVIDER"), TableColumn("FROM"), TableColumn("TO FILL IN"),
+    ]
+
+    var address: String {
+        switch type.provider {
+        case .issuer(let text), .authority(let text): text
+        case .endpoints:
+            type.endpoints["authorization_endpoint"]?.absoluteString ?? type.endpoints["token_endpoint"]?.absoluteString
+                ?? ""
+        }
+    }
+
+    var cells: [String] { [type.name, address, isDefault ? "settings, default" : "settings", ""] }
+
+    var detail: Detail {
+        var detail = Detail()
+        detail.add("Name", type.name)
+        detail.add("Default", isDefault ? "yes" : "no")
+        detail.add("Preset", type.preset)
+        detail.add("Provider", address)
+        for (name, _) in AuthorizationServer.endpointNames { detail.add(name, type.endpoints[name]?.absoluteString) }
+        detail.add("Client", type.clientID)
+        detail.add("Client secret", secret)
+        detail.add("Client authentication", type.clientAuthentication?.rawValue)
+        detail.add("Redirect URI", type.redirectURI.text)
+        detail.add("Scope", type.scope.text)
+        detail.add("Directory", type.graphAPI?.absoluteString)
+        detail.add("Resource hosts", type.resourceHosts)
+        detail.add("Pinned keys", type.pinnedKeys.map(\.description).sorted())
+        detail.add("Certificates", type.caFile)
+        return detail
+    }
+
+    private var secret: String? {
+        switch type.clientSecret {
+        case nil: nil
+        case .inline: "in the settings"
+        case .environment(let name): "in the environment variable \(name)"
+        case .file(let path): "in the file \(path)"
+        }
+    }
+
+    var json: JSONValue {
+        var object: JSONObject = ["name": .string(type.name), "provider": .string(address), "from": "settings"]
+        object.append("default", .bool(isDefault))
+        object.append("preset", type.preset.map { .string($0) } ?? .null)
+        object.append("clientId", .string(type.clientID))
+        object.append("hasClientSecret", .bool(type.clientSecret != nil))
+        object.append("redirectUri", .string(type.redirectURI.text))
+        object.append("scopes", .array(type.scope.tokens.map { .string($0) }))
+        let endpoints = AuthorizationServer.endpointNames.compactMap { name, _ in
+            type.endpoints[name].map { JSONObject.Member(name: name, value: .string($0.absoluteString)) }
+        }
+        object.append("endpoints", .object(JSONObject(endpoints)))
+        object.append("toFillIn", .array([]))
+        return .object(object)
+    }
+}
+
+/// A preset, as `providers` shows it.
+struct PresetRecord: OutputRecord {
+    let preset: ProviderPreset
+
+    var cells: [String] {
+        [preset.name, preset.address, "preset", preset.requiredKeys.joined(separator: ", ")]
+    }
+
+    var detail: Detail {
+        var detail = Detail()
+        detail.add("Preset", preset.name)
+        detail.add("Provider", preset.title)
+        detail.add("Address", preset.address)
+        detail.add(
+            "To fill in",
+            preset.requiredKeys.map { key in
+                preset.placeholders.first { $0.name == key }.map { "\(key): \($0.meaning)" } ?? key
+            })
+        detail.add(
+            "May be set",
+            preset.placeholders.compactMap { one in one.standard.map { "\(one.name): \(one.meaning) (\($0))" } })
+        detail.add("Note", preset.notes)
+        detail.add("Documentation", preset.documentation)
+        detail.add(
+            "To set it up", preset.isComplete ? "lodge sign-in \(preset.name)" : CommandError.addCommand(preset))
+        return detail
+    }
+
+    var json: JSONValue {
+        func list(_ words: [String]) -> JSONValue { .array(words.map { .string($0) }) }
+        return [
+            "name": .string(preset.name), "provider": .string(preset.address), "from": "preset",
+            "title": .string(preset.title), "toFillIn": list(preset.requiredKeys), "notes": list(preset.notes),
+            "documentation": list(preset.documentation),
+        ]
+    }
+}
+
+/// A line of `providers check`.
+struct FindingRecord: OutputRecord {
+    let finding: ProviderReport.Finding
+
+    static let listColumns = [
+        TableColumn("WHAT", keptWhole: true), TableColumn("STATE", keptWhole: true), TableColumn("DETAIL"),
+    ]
+
+    var cells: [String] { [finding.subject, finding.state.rawValue, finding.detail] }
+
+    var json: JSONValue {
+        [
+            "what": .string(finding.subject), "state": .string(finding.state.rawValue),
+            "detail": .string(finding.detail),
+        ]
+    }
+}

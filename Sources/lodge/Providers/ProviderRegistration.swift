@@ -1,0 +1,158 @@
+import CommandLineKit
+import Diagnostics
+import Platform
+import HTTPExchange
+import OAuth2Protocol
+import OAuth2AccountStore
+import StrictJSON
+
+/// Registers a client at a provider, and deletes it there. RFC 7591, RFC 7592
+struct ProviderRegistration: Sendable {
+    let type: AccountType
+    let dependencies: Dependencies
+
+    /// What a registration brought.
+    struct Made {
+        var client: RegisteredClient
+        /// The keys that the type needs for this client.
+        var keys: JSONObject
+        /// What the provider registered otherwise than asked, as sentences.
+        var notes: [String]
+    }
+
+    /// Registers a native client with the type's redirect URI and scope.
+    ///
+    /// - Throws: ``CommandError``, `AccountStoreError`
+    func register(_ metadata: JSONObject, initialAccessToken: Secret?) async throws -> Made {
+        let server = try await ProviderReport.server(of: type, dependencies: dependencies)
+        guard let issuer = server.issuer else {
+            throw CommandError(
+                .settings, "the client cannot be registered", reason: "the type \(type.name) has no issuer",
+                hint: "name it with --issuer")
+        }
+        var members: JSONObject = [:]
+        if !type.scope.isEmpty { members.append("scope", .string(type.scope.text)) }
+        for member in metadata.members { members[member.name] = member.value }
+        let request: ClientRegistrationRequest
+        do throws(OAuth2Error) {
+            request = try ClientRegistrationRequest(
+                server: server, redirectURIs: [type.redirectURI], name: "lodge", metadata: members,
+                initialAccessToken: initialAccessToken)
+        } catch {
+            throw CommandError(
+                .settings, "the client cannot be registered", reason: "\(error)",
+                hint: "register an application at the provider yourself and name it with --client-id")
+        }
+        let response = try await transport.send(request.request)
+        let registration: ClientRegistration
+        do throws(OAuth2Error) {
+            registration = try ClientRegistration.read(response, allowsLoopbackHTTP: true)
+        } catch {
+            throw refused(error, response.status, hadToken: initialAccessToken != nil)
+        }
+        let client = RegisteredClient(issuer: issuer, clientID: registration.clientID, access: registration.access)
+        do {
+            return Made(client: client, keys: try keys(registration), notes: notes(registration))
+        } catch {
+            _ = await undo(client)
+            throw error
+        }
+    }
+
+    /// Deletes the client; false when that did not work or the provider does not offer it.
+    func undo(_ client: RegisteredClient) async -> Bool { (try? await delete(client)) ?? false }
+
+    /// Deletes the client at the provider; false when the provider does not offer it.
+    ///
+    /// - Throws: ``CommandError``, `HTTPTransportError`
+    func delete(_ client: RegisteredClient) async throws -> Bool {
+        guard let access = client.access else { return false }
+        let response = try await transport.send(ClientManagementRequest.delete(access).request)
+        if ClientManagementRequest.isAlreadyGone(response) { return true }
+        do throws(OAuth2Error) {
+            try ClientManagementRequest.readDeletion(response)
+        } catch {
+            throw CommandError(
+                error.isTransient ? .unavailable : response.status == 403 ? .notPermitted : .failed,
+                "the provider did not delete the client \(client.clientID)", reason: "\(error)",
+                hint: "try again later, or remove the type here only, with --local")
+        }
+        return true
+    }
+
+    /// Unpredictable letters for the name of a file.
+    static func letters(_ dependencies: Dependencies) throws -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        let bytes = try dependencies.random(8)
+        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+
+    private var transport: any HTTPTransport { dependencies.transport(type.caFile) }
+
+    /// What the provider says counts, not what was asked for (RFC 7591 section 3.2.1).
+    private func keys(_ registration: ClientRegistration) throws -> JSONObject {
+        var keys: JSONObject = ["clientId": .string(registration.clientID)]
+        let method =
+            registration.authenticationMethod ?? (registration.clientSecret == nil ? "none" : "client_secret_basic")
+        guard AccountType.AuthenticationMethod(rawValue: method) != nil,
+            method == "none" || registration.clientSecret != nil
+        else {
+            throw CommandError(
+                .failed, "the registered client cannot be used",
+                reason: "the provider wants it to authenticate with \(method)"
+                    + (registration.clientSecret == nil ? " and gave it no secret" : ""),
+                hint: "ask for another method: --register-with '{\"token_endpoint_auth_method\": \"none\"}'")
+        }
+        if method != "none", let secret = registration.clientSecret {
+            keys.append("clientSecret", .string(secret.value))
+        }
+        keys.append("clientAuthentication", .string(method))
+        return keys
+    }
+
+    private func notes(_ registration: ClientRegistration) -> [String] {
+        var notes: [String] = []
+        if let uris = registration.redirectURIs, !uris.contains(type.redirectURI.text) {
+            notes.append(
+                "The provider registered other redirect URIs: \(uris.joined(separator: ", ")). "
+                    + "Sign-in will need one of them in the settings.")
+        }
+        if let text = registration.metadata["scope"]?.string {
+            let missing = type.scope.tokens.filter { !Scope(parsing: text).contains($0) }
+            if !missing.isEmpty {
+                notes.append("The provider did not register the scopes \(missing.joined(separator: ", ")).")
+            }
+        }
+        if registration.clientSecret != nil, let expiry = registration.clientSecretExpiresAt, expiry > 0 {
+            let date = Date(timeIntervalSince1970: min(expiry, 253_402_300_799))
+            notes.append("The client secret expires at \(TimeText.rfc3339(date)); then add the type anew.")
+        }
+        return notes
+    }
+
+    private func refused(_ error: OAuth2Error, _ status: Int, hadToken: Bool) -> CommandError {
+        var result = CommandError(
+            error.isTransient ? .unavailable : .failed, "the provider did not register the client", reason: "\(error)",
+            hint: "register an application at the provider yourself and name it with --client-id")
+        if case .provider(let answer) = error {
+            result.code = answer.code.rawValue
+            result.reason = answer.explanation ?? result.reason
+            // RFC 7591 section 3.2.2
+            switch answer.code.rawValue {
+            case "invalid_redirect_uri": result.hint = "name another one with --redirect-uri"
+            case "invalid_client_metadata": result.hint = "add or change members with --register-with"
+            case "invalid_software_statement", "unapproved_software_statement":
+                result.hint = "add the statement that the provider wants with --register-with"
+            default: break
+            }
+        }
+        if status == 401 || status == 403 {
+            result.status = .notPermitted
+            result.hint =
+                hadToken
+                ? "ask the provider for another initial access token"
+                : "ask the provider for an initial access token and name its file with --registration-token-file"
+        }
+        return result
+    }
+}

@@ -1,0 +1,62 @@
+import CommandLineKit
+import OAuth2AccountStore
+import StrictJSON
+
+/// `providers remove`
+@MainActor
+struct ProviderRemoval {
+    private let context: CommandContext
+
+    init(_ context: CommandContext) { self.context = context }
+
+    func run() async throws -> ExitStatus {
+        let name = context.invocation.argument("NAME") ?? ""
+        let path = try context.neededSettingsFile().path
+        guard let settings = try context.settingsOfFile(), let type = settings[name],
+            let old = try SettingsEdit.read(path)
+        else {
+            let isPreset = ProviderPreset(named: name) != nil
+            throw CommandError(
+                .notFound, "no account type \(name)",
+                reason: isPreset ? "\(name) is a preset and stays" : "\(path) does not have it",
+                hint: "lodge providers")
+        }
+        // Whatever is wrong with the file is found before anything is deleted at the provider.
+        _ = try SettingsEdit.removing(name, from: old, file: path)
+        let store = try await context.store(settings)
+        let accounts = try await store.accounts(ofType: name)
+        guard accounts.isEmpty else {
+            throw CommandError(
+                .failed, "the type \(name) is in use",
+                reason: "\(accounts.count) \(accounts.count == 1 ? "account is" : "accounts are") of this type",
+                hint: "lodge sign-out --all --type \(name)")
+        }
+        if let client = try await store.registration(ofType: name) {
+            try await delete(client, type)
+            try await store.keepRegistration(nil, ofType: name)
+        }
+        let dependencies = context.dependencies()
+        try await SettingsEdit.change(
+            path, suffix: try ProviderRegistration.letters(dependencies), sleep: dependencies.sleep
+        ) { old in
+            let bytes = try SettingsEdit.removing(name, from: old ?? [], file: path)
+            return SettingsEdit.isEmpty(bytes) ? .removed : .text(bytes, holdsSecret: false)
+        }
+        context.console.note("Removed \(name) from \(path).")
+        return .done
+    }
+
+    private func delete(_ client: RegisteredClient, _ type: AccountType) async throws {
+        if context.invocation.flag("local") {
+            context.console.note("The client \(client.clientID) stays registered at \(client.issuer).")
+            return
+        }
+        let registration = ProviderRegistration(type: type, dependencies: context.dependencies())
+        if try await registration.delete(client) {
+            context.console.note("Deleted the client \(client.clientID) at \(client.issuer).")
+        } else {
+            context.console.note(
+                "\(client.issuer) offers no deletion: the client \(client.clientID) stays registered there.")
+        }
+    }
+}

@@ -1,0 +1,200 @@
+import CommandLineKit
+import Platform
+import HTTPExchange
+import OAuth2Protocol
+import OAuth2AccountStore
+import StrictJSON
+
+/// What a request carries, as the options say it.
+@MainActor
+struct RequestContent {
+    private enum Source {
+        case text(String)
+        case file(String)
+        case input
+
+        /// `@FILE`, `@-`, or the text itself.
+        init(_ text: String) {
+            guard text.hasPrefix("@") else {
+                self = .text(text)
+                return
+            }
+            self = text == "@-" ? .input : .file(String(text.dropFirst()))
+        }
+    }
+
+    private struct Part {
+        var name: String
+        var source: Source
+        var type: String?
+        var fileName: String?
+    }
+
+    private enum Kind {
+        case none
+        case data(Source)
+        case json(Source)
+        case form([FormEncoding.Pair])
+        case parts([Part])
+    }
+
+    private let kind: Kind
+    /// The most JSON that is looked through before it is sent, in bytes.
+    private static let maximumJSON = 64 << 20
+
+    init(_ invocation: Invocation) throws {
+        let given = ["data", "json", "form", "part"].filter { !invocation.strings($0).isEmpty }
+        guard given.count <= 1 else {
+            throw CommandError(
+                .usage, "--\(given[0]) and --\(given[1]) exclude each other", reason: "a request has one content",
+                hint: "lodge help request")
+        }
+        if let text = invocation.string("data") {
+            kind = .data(Source(text))
+        } else if let text = invocation.string("json") {
+            kind = .json(Source(text))
+        } else if given == ["form"] {
+            kind = .form(try invocation.strings("form").map { try Self.pair($0, of: "form") })
+        } else if given == ["part"] {
+            let parts = try invocation.strings("part").map(Self.part)
+            let readers = parts.filter { if case .input = $0.source { true } else { false } }
+            guard readers.count <= 1 else {
+                throw CommandError(
+                    .usage, "standard input is read twice", reason: "two parts are @-",
+                    hint: "give one of them as @FILE")
+            }
+            kind = .parts(parts)
+        } else {
+            kind = .none
+        }
+    }
+
+    private static func pair(_ text: String, of option: String) throws -> FormEncoding.Pair {
+        let name = text.prefix { $0 != "=" }
+        guard name.count < text.count else {
+            // Not shown: it may be a password.
+            throw CommandError(
+                .usage, "--\(option) has no =", reason: "expected NAME=VALUE",
+                hint: option == "part" ? "--part file=@photo.jpg" : "--form name=Ada")
+        }
+        return (String(name), String(text.dropFirst(name.count + 1)))
+    }
+
+    /// `name=value`, `name=@FILE`, and after a file's name `;type=…` and `;filename=…`.
+    private static func part(_ text: String) throws -> Part {
+        let (name, value) = try pair(text, of: "part")
+        guard value.hasPrefix("@") else { return Part(name: name, source: .text(value)) }
+        var part = Part(name: name, source: .text(""))
+        // A semicolon that begins neither belongs to what it stands in: the file's own name, or the other one.
+        let marks = [";type=", ";filename="]
+        let places = marks.compactMap { value.firstRange(of: $0) }.sorted { $0.lowerBound < $1.lowerBound }
+        for (index, place) in places.enumerated() {
+            let end = index + 1 < places.count ? places[index + 1].lowerBound : value.endIndex
+            let text = String(value[place.upperBound..<end])
+            if value[place] == marks[0] { part.type = text } else { part.fileName = text }
+        }
+        let isType = part.type.map { $0.utf8.contains(0x2F) && $0.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F } } ?? true
+        guard isType else {
+            throw CommandError(
+                .usage, "wrong type in --part \(UsageError.quoted(name))", reason: "expected a media type after ;type=",
+                hint: "--part 'file=@photo.jpg;type=image/jpeg'")
+        }
+        let rest = value[..<(places.first?.lowerBound ?? value.endIndex)]
+        part.source = Source(String(rest))
+        return part
+    }
+
+    /// Puts the content into the request.
+    ///
+    /// - Parameter copy: copies standard input into a file.
+    /// - Returns: The files with what was read from standard input and from pipes, to be removed after the request.
+    /// - Throws: ``CommandError`` of the status `usage` when there is no such file or the JSON is none.
+    func put(
+        into request: inout HTTPRequest, readingInput copy: @MainActor (_ path: String) throws -> Void
+    ) throws -> [InputFile] {
+        var inputs: [InputFile] = []
+        func copied(_ copy: @MainActor (_ path: String) throws -> Void) throws -> HTTPBody {
+            let file = try InputFile()
+            inputs.append(file)
+            try copy(file.path)
+            return .file(at: URL(filePath: file.path))
+        }
+        func body(_ source: Source) throws -> HTTPBody {
+            switch source {
+            case .text(let text): return .bytes(Data(text.utf8))
+            // What a pipe gives can be read once, and may have to be sent twice.
+            case .file(let path) where StandardInput.isPipe(path):
+                return try copied { try StandardInput.copyPipe(path, to: $0) }
+            case .file(let path): return .file(at: URL(filePath: path))
+            case .input: return try copied(copy)
+            }
+        }
+        do {
+            switch kind {
+            case .none: return []
+            case .data(let source): request.content = try body(source)
+            case .json(let source):
+                request.content = try Self.json(try body(source), of: source, inputs.last)
+                if request.fields["Content-Type"] == nil { request.fields["Content-Type"] = "application/json" }
+                if request.fields["Accept"] == nil { request.fields["Accept"] = "application/json" }
+            case .form(let pairs):
+                request = HTTPRequest(request.method, request.url, form: pairs, fields: request.fields)
+            case .parts(let parts):
+                var form = MultipartForm()
+                for part in parts {
+                    var content = MultipartForm.Part(name: part.name, content: try body(part.source))
+                    switch part.source {
+                    case .text: break
+                    case .file(let path):
+                        content.fileName = part.fileName ?? URL(filePath: path).lastPathComponent
+                        content.contentType = part.type ?? "application/octet-stream"
+                    case .input:
+                        content.fileName = part.fileName ?? "-"
+                        content.contentType = part.type ?? "application/octet-stream"
+                    }
+                    form.parts.append(content)
+                }
+                request = try HTTPRequest(request.method, request.url, multipart: form, fields: request.fields)
+            }
+            // A file that is not there is found before a token is asked for.
+            _ = try request.content?.length()
+        } catch {
+            for input in inputs { input.remove() }
+            guard let error = error as? HTTPFileError else { throw error }
+            throw CommandError(
+                .usage, "the file \(error.path) cannot be sent",
+                reason: StandardInput.fault(ofFile: error.path) ?? error.reason,
+                hint: "check its path and permissions; what follows @ is the name of a file")
+        }
+        if request.content != nil, [.get, .head].contains(request.method) {
+            for input in inputs { input.remove() }
+            throw CommandError(
+                .usage, "\(request.method) has no content", reason: "expected none, or --form, which joins the query",
+                hint: "send it with POST or PUT")
+        }
+        return inputs
+    }
+
+    /// Looks whether it is JSON. It is sent as it was written.
+    private static func json(_ content: HTTPBody, of source: Source, _ input: InputFile?) throws -> HTTPBody {
+        guard let length = try content.length(), length <= maximumJSON else {
+            throw CommandError(
+                .usage, "the JSON is too large to be looked through", reason: "expected at most \(maximumJSON) bytes",
+                hint: "send it with --data and --header 'Content-Type: application/json'")
+        }
+        let bytes =
+            switch source {
+            case .text(let text): Data(text.utf8)
+            case .file(let path): try Data(contentsOf: URL(filePath: input?.path ?? path))
+            case .input: try Data(contentsOf: URL(filePath: input?.path ?? ""))
+            }
+        do {
+            _ = try JSONValue(parsing: bytes)
+        } catch {
+            throw CommandError(
+                .usage, "the content of --json is not JSON", reason: "\(error)",
+                hint: "quote it for the shell, or send it as it is with --data")
+        }
+        return .bytes(bytes)
+    }
+}

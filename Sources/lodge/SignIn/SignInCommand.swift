@@ -1,0 +1,187 @@
+import CommandLineKit
+import Platform
+import HTTPExchange
+import OAuth2Protocol
+import OAuth2AccountStore
+import StrictJSON
+
+/// `sign-in`
+@MainActor
+struct SignInCommand {
+    private let context: CommandContext
+    private let invocation: Invocation
+
+    /// The largest token answer that is read, in bytes.
+    private static let maximumAnswer = 1 << 20
+    /// The longest line that is pasted, in bytes.
+    private nonisolated static let maximumLine = 64 * 1024
+
+    init(_ context: CommandContext) {
+        self.context = context
+        invocation = context.invocation
+    }
+
+    func run() async throws -> ExitStatus {
+        let options = try options()
+        let settings = try context.settings()
+        let type = invocation.argument("TYPE") ?? context.typeName(settings)
+        let store = try await context.store(settings, makesStore: true)
+        let account = try await signIn(to: type, try await way(type, store), options, store)
+        let name = account.displayName.map { name in
+            account.userName.map { "\(name) (\($0))" } ?? name
+        }
+        context.console.note("Signed in to \(type) as \(name ?? account.label).")
+        try await tellOfTwins(of: account, store)
+        if context.console.options.reportsJSON {
+            let record = AccountRecord(account: account, isCurrent: true, now: store.dependencies.now())
+            try OutputFormat(invocation).show(record, context.console)
+        }
+        return .done
+    }
+
+    /// An imported account of the same name became this one where only one could be meant. Of several the person decides.
+    private func tellOfTwins(of account: Account, _ store: AccountStore) async throws {
+        guard account.subject != nil, let name = account.userName?.lowercased() else { return }
+        for other in try await store.accounts(ofType: account.type)
+        where other.id != account.id && other.subject == nil && other.userName?.lowercased() == name {
+            context.console.note(
+                "Another account of this name is kept whose owner was never verified: \(other.id). If it is the same person's, "
+                    + context.naming(placesIn: "lodge accounts remove \(other.id)"))
+        }
+    }
+
+    /// The way to go.
+    private func way(_ type: String, _ store: AccountStore) async throws -> SignInFlow {
+        if let way = try SignInFlow.named(by: invocation) { return way }
+        return try await .byItself(type, store, context.world)
+    }
+
+    private func signIn(
+        to type: String, _ way: SignInFlow, _ options: SignInOptions, _ store: AccountStore
+    ) async throws -> Account {
+        let method: SignInMethod
+        switch way {
+        case .token: return try await store.add(try tokenAnswer(), toType: type)
+        case .browser(let opens, let reason):
+            method = instructions.browser(opens: opens, because: reason, store.dependencies.openBrowser)
+        case .device(let reason): method = instructions.device(because: reason)
+        case .paste: method = try paste(type, store)
+        case .clientCredentials: method = .clientCredentials
+        case .password(let username): method = .password(username, try await password(of: username, type, store))
+        }
+        do {
+            return try await store.signIn(to: type, by: method, options: options)
+        } catch let error as AccountStoreError {
+            throw way.explaining(error, type: type)
+        }
+    }
+
+    /// What the person is told to do.
+    private var instructions: SignInInstructions {
+        SignInInstructions(
+            console: context.console, makeCode: invocation.flag("qr") ? context.world.qrCode : nil)
+    }
+
+    private func paste(_ type: String, _ store: AccountStore) throws -> SignInMethod {
+        guard !context.console.options.refusesInput else {
+            throw CommandError(
+                .usage, "--paste and --no-input exclude each other", reason: "what is pasted has to be read",
+                hint: "lodge sign-in \(type) --device")
+        }
+        let isCode = store.settings[type]?.redirectURI.text == RedirectURI.outOfBand
+        let read = context.world.readLine
+        return instructions.paste(type, isCode: isCode) { try await read(Self.maximumLine) }
+    }
+
+    /// What the options ask for. What is wrong with one is told before anything is asked of the provider or the person.
+    private func options() throws -> SignInOptions {
+        var options = SignInOptions()
+        options.scope = try invocation.scope()
+        options.prompt = invocation.strings("prompt").flatMap { words in
+            words.split(separator: " ").map { SignInOptions.Prompt(rawValue: String($0)) }
+        }
+        options.policy = invocation.string("policy")
+        options.loginHint = invocation.string("login-hint")
+        options.domainHint = invocation.string("domain-hint")
+        options.claims = try invocation.string("claims").map(claims)
+        for text in invocation.strings("param") {
+            guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
+                throw CommandError(
+                    .usage, "wrong value of --param", reason: "expected NAME=VALUE", hint: "lodge help sign-in")
+            }
+            let (name, value) = (String(text[..<equals]), String(text[text.index(after: equals)...]))
+            try check(parameter: name, value)
+            options.parameters[name] = value
+        }
+        options.timeout = invocation.duration("timeout")
+        return options
+    }
+
+    private func claims(_ text: String) throws -> String {
+        func refusal(_ reason: String) -> CommandError {
+            CommandError(
+                .usage, "wrong value of --claims", reason: reason,
+                hint: "--claims '{\"id_token\": {\"email\": null}}', quoted for the shell")
+        }
+        do {
+            guard try JSONValue(parsing: text).object != nil else { throw refusal("expected a JSON object") }
+            return text
+        } catch let error as CommandError {
+            throw error
+        } catch {
+            throw refusal("expected a JSON object: \(error)")
+        }
+    }
+
+    /// Refuses a parameter that the sign-in sets itself, or that an option sets beside it.
+    private func check(parameter name: String, _ value: String) throws {
+        let option = "--" + name.replacing("_", with: "-")
+        let hasOption = ["scope", "prompt", "login_hint", "claims"].contains(name)
+        if AuthorizationRequest.protocolParameters.contains(name)
+            || hasOption && !invocation.strings(String(option.dropFirst(2))).isEmpty
+        {
+            throw CommandError(
+                .usage, "--param cannot set \(name)",
+                reason: hasOption ? "it is what \(option) sets" : "the sign-in sets it itself",
+                hint: hasOption ? "give it with \(option) alone" : "leave it out")
+        }
+        guard name != "max_age" || Int(value).map({ (0...1_000_000_000).contains($0) }) ?? false else {
+            throw CommandError(
+                .usage, "wrong value of --param max_age", reason: "expected a whole number of seconds",
+                hint: "--param max_age=3600")
+        }
+    }
+
+    /// The password, from standard input. It is asked for only where a terminal is there to ask.
+    private func password(of username: String, _ type: String, _ store: AccountStore) async throws -> Secret {
+        let isTyped = context.console.terminal.inputIsTerminal
+        guard !isTyped || !context.console.options.refusesInput else {
+            throw CommandError(
+                .usage, "no password", reason: "--no-input forbids asking for it",
+                hint: "give it on standard input: lodge sign-in \(type) --username NAME < FILE")
+        }
+        // Nobody types a password for nothing.
+        if let known = store.settings[type], !known.allowsPasswordGrant { return Secret("") }
+        if isTyped { context.console.note("Password of \(username), which is not shown while you type:") }
+        guard let line = try await context.world.readHiddenLine(Self.maximumLine) else {
+            throw CommandError(
+                .usage, "no password", reason: "standard input is empty",
+                hint: "give the password on standard input: lodge sign-in \(type) --username NAME < FILE")
+        }
+        return Secret(line.last == "\r" ? String(line.dropLast()) : line)
+    }
+
+    private func tokenAnswer() throws -> TokenResponse {
+        let bytes = try context.world.readInput(Self.maximumAnswer)
+        let response = HTTPResponse(status: 200, fields: ["Content-Type": "application/json"], body: Data(bytes))
+        do throws(OAuth2Error) {
+            return try TokenResponse.read(response)
+        } catch {
+            throw CommandError(
+                .usage, "standard input has no token answer", reason: "\(error)",
+                hint:
+                    "expected JSON such as {\"access_token\": \"…\", \"token_type\": \"Bearer\", \"refresh_token\": \"…\"}"
+            )
+        }
+    }
+}

@@ -1,0 +1,126 @@
+import CommandLineKit
+import Platform
+import OAuth2Protocol
+import OAuth2AccountStore
+
+/// What `sign-in` tells the person to do: the address, the code, where the browser comes back. `--quiet` does not silence it.
+struct SignInInstructions: Sendable {
+    let console: Console
+    /// Makes a QR code of an address; nil where none is asked for.
+    let makeCode: (@Sendable (String) throws -> QRCode)?
+
+    /// In the browser of this machine.
+    ///
+    /// - Parameters:
+    ///   - opens: whether the browser is opened, or the address only shown.
+    ///   - reason: why no browser is opened, where nobody asked for that.
+    func browser(
+        opens: Bool, because reason: String?, _ open: @escaping @Sendable (URL) async throws -> Void
+    ) -> SignInMethod {
+        .browser(showing: { prepared in
+            if let reason {
+                await console.instruct(
+                    "No browser is opened: \(reason), and the provider offers no sign-in on another device.")
+            }
+            await console.instruct(
+                opens
+                    ? "Opening the browser. If it does not open, go to:"
+                    : "To sign in, open this address in a browser on this machine:")
+            await console.instruct(prepared.url.absoluteString)
+            await console.instruct(
+                "The browser comes back to \(prepared.redirectURI.text) on this machine. Ctrl-C ends the sign-in.")
+            await draw(
+                prepared.url,
+                caution: "A phone that reads the code does not find the way back to this machine: "
+                    + "for that use --device or --paste.")
+            guard opens else { return }
+            do {
+                try await open(prepared.url)
+            } catch {
+                await console.instruct(
+                    "The browser did not open: \(error). Open the address yourself; this goes on waiting.")
+            }
+        })
+    }
+
+    /// On another device.
+    ///
+    /// - Parameter reason: why, where nobody asked for that.
+    func device(because reason: String?) -> SignInMethod {
+        .device { prompt in
+            if let reason { await console.instruct("Signing in with another device: \(reason).") }
+            await console.instruct("On any device with a browser, open:")
+            await console.instruct("    \(prompt.verificationURI.absoluteString)")
+            await console.instruct("and enter the code:")
+            await console.instruct("    \(prompt.userCode)")
+            // Whoever comes by this address compares the code (RFC 8628 section 3.3.1).
+            if let complete = prompt.verificationURIComplete {
+                await console.instruct("Or open this address, and see that it shows the same code:")
+                await console.instruct("    \(complete.absoluteString)")
+            }
+            await draw(prompt.verificationURIComplete ?? prompt.verificationURI)
+            let minutes = max(1, prompt.expiresIn / 60)
+            await console.instruct(
+                "Waiting. The code is good for \(minutes) \(minutes == 1 ? "minute" : "minutes"). Ctrl-C ends the sign-in."
+            )
+        }
+    }
+
+    /// In any browser, from which the person copies what it ends on.
+    ///
+    /// - Parameters:
+    ///   - isCode: whether that is a code, else an address.
+    ///   - read: reads the line that is pasted; nil at the end of the input.
+    func paste(_ type: String, isCode: Bool, _ read: @escaping @Sendable () async throws -> String?) -> SignInMethod {
+        .paste { url in
+            await console.instruct("To sign in, open this address in any browser:")
+            await console.instruct(url.absoluteString)
+            await draw(url)
+            await console.instruct(
+                isCode
+                    ? "Then paste the code that it shows, and press Enter:"
+                    : "Then paste the whole address at which it ends, even if the page there does not open, and press Enter:"
+            )
+            guard let line = try await read() else {
+                throw CommandError(
+                    .signInNeeded, "the sign-in was not finished",
+                    reason: "standard input ended before anything was pasted",
+                    hint: "lodge sign-in \(type) --paste")
+            }
+            return line
+        }
+    }
+
+    /// Draws the QR code of an address, or says why there is none: the sign-in goes on without.
+    func draw(_ url: URL, caution: String? = nil) async {
+        guard let makeCode else { return }
+        do {
+            let code = try makeCode(url.absoluteString)
+            let columns = console.terminal.columns
+            if console.terminal.errorIsTerminal, code.columns > columns {
+                return await console.instruct(
+                    "The QR code is not drawn: it has \(code.columns) columns, and this terminal \(columns). "
+                        + "Make the window larger or its letters smaller.")
+            }
+            let lines = await code.lines(withColour: console.errorUsesColour)
+            // A code whose top is scrolled away is read by no camera. Below it stand a sentence and the cursor.
+            let (height, rows) = (lines.count + 2, console.terminal.rows)
+            if console.terminal.errorIsTerminal, height > rows {
+                return await console.instruct(
+                    "The QR code is not drawn: it needs \(height) lines, and this terminal has \(rows). "
+                        + "Make the window larger or its letters smaller.")
+            }
+            await console.draw(lines)
+            if await !console.errorUsesColour {
+                await console.instruct(
+                    "(Drawn for light letters on a dark background; on a light one a camera may not read it.)")
+            }
+            if let caution { await console.instruct(caution) }
+        } catch QRCode.Fault.noLibrary {
+            await console.instruct(
+                "No QR code can be drawn here. Install \(QRCode.packageName) for that; the address is enough.")
+        } catch {
+            await console.instruct("No QR code is drawn: the address is too long for one.")
+        }
+    }
+}

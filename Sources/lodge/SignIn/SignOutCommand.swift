@@ -1,0 +1,73 @@
+import CommandLineKit
+import OAuth2AccountStore
+import StrictJSON
+
+/// `sign-out`
+@MainActor
+struct SignOutCommand {
+    private let context: CommandContext
+
+    init(_ context: CommandContext) { self.context = context }
+
+    func run() async throws -> ExitStatus {
+        let invocation = context.invocation
+        if invocation.flag("all"), invocation.argument("ACCOUNT") != nil {
+            throw CommandError(
+                .usage, "--all goes with no account", reason: "an account was named too",
+                hint: "lodge help sign-out")
+        }
+        let store = try await context.store(try context.settings())
+        let accounts =
+            invocation.flag("all")
+            ? try await store.accounts(ofType: invocation.string("type"))
+            : [try await context.account(store, named: invocation.argument("ACCOUNT"))]
+        guard !accounts.isEmpty else {
+            throw CommandError(.notFound, "nobody is signed in", hint: "lodge sign-in")
+        }
+        var records: [JSONValue] = []
+        for account in accounts {
+            try await OfflineCopies.forget(account, context)
+            // On a shared device the session is ended unasked, but not without the network.
+            let report = try await store.signOut(
+                account.id, revoking: !invocation.flag("local"),
+                endingBrowserSession: invocation.flag("browser") ? true : nil)
+            let browser = Self.browserSession(report.browserSession)
+            context.console.note("Removed \(account.label) (\(account.type)) here.")
+            context.console.note(Self.sentence(report.revocation))
+            context.console.note(browser.sentence)
+            records.append([
+                "account": .string(account.label), "type": .string(account.type), "removed": true,
+                "revocation": .string(Self.word(report.revocation)), "browserSession": .string(browser.word),
+            ])
+        }
+        if context.console.options.reportsJSON { try context.console.write(.array(records)) }
+        return .done
+    }
+
+    private static func sentence(_ part: SignOutReport.Part) -> String {
+        switch part {
+        case .succeeded: "The provider has revoked the tokens."
+        case .notOffered: "The provider offers no revocation: the tokens live until they expire."
+        case .skipped: "The provider was not asked: the tokens live until they expire."
+        case .failed(let reason): "The tokens could not be revoked and must be assumed to live on: \(reason)."
+        }
+    }
+
+    private static func word(_ part: SignOutReport.Part) -> String {
+        switch part {
+        case .succeeded: "done"
+        case .notOffered: "not-offered"
+        case .skipped: "skipped"
+        case .failed: "failed"
+        }
+    }
+
+    private static func browserSession(_ part: SignOutReport.Part) -> (sentence: String, word: String) {
+        switch part {
+        case .succeeded: ("The browser was asked to end its session.", "asked")
+        case .notOffered: ("The provider offers no way to end the browser's session.", "not-offered")
+        case .skipped: ("The browser's session was left alone (--browser ends it).", "skipped")
+        case .failed(let reason): ("The browser's session could not be ended: \(reason).", "failed")
+        }
+    }
+}

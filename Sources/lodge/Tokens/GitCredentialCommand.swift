@@ -1,0 +1,121 @@
+import CommandLineKit
+import Platform
+import OAuth2AccountStore
+
+/// `git-credential`: the protocol of git's credential helpers (gitcredentials(7), git-credential(1)).
+@MainActor
+struct GitCredentialCommand {
+    private let context: CommandContext
+
+    /// The largest question that is read, in bytes. Git's own lines have at most 64 KiB.
+    private static let maximumQuestion = 256 * 1024
+
+    init(_ context: CommandContext) { self.context = context }
+
+    /// What git asks: attributes, one a line.
+    struct Question {
+        var attributes: [String: String] = [:]
+
+        init(_ bytes: [UInt8]) {
+            for line in bytes.split(whereSeparator: { $0 == 0x0A || $0 == 0 }) {
+                guard let equals = line.firstIndex(of: UInt8(ascii: "=")) else { continue }
+                let name = String(decoding: line[..<equals], as: UTF8.self)
+                attributes[name] = String(decoding: line[line.index(after: equals)...], as: UTF8.self)
+            }
+        }
+
+        /// The host without its port, in lower case; nil where a token must not go.
+        var host: String? {
+            guard let text = attributes["host"], let url = URL(string: "x://\(text)"),
+                let host = url.host(percentEncoded: false)?.lowercased(), !host.isEmpty
+            else { return nil }
+            switch attributes["protocol"] {
+            case "https": return host
+            case "http" where ["127.0.0.1", "localhost", "::1"].contains(host): return host
+            default: return nil
+            }
+        }
+    }
+
+    /// Answers nothing where no account type is of that host: git then asks the next helper, or the person.
+    func get() async throws -> ExitStatus {
+        let question = Question(try context.world.readInput(Self.maximumQuestion))
+        guard let (store, account, _) = try await account(for: question) else { return .done }
+        let token = try await store.accessToken(for: account.id)
+        var lines = ["username=\(question.attributes["username"] ?? Self.userName)", "password=\(token.secret.value)"]
+        if let expiry = token.expiry { lines.append("password_expiry_utc=\(Int(expiry.timeIntervalSince1970))") }
+        // A line break in a value would be another attribute.
+        guard lines.allSatisfy({ !$0.utf8.contains(0x0A) && !$0.utf8.contains(0) }) else {
+            throw CommandError(.failed, "the credential is not given to git", reason: "it has a line break in it")
+        }
+        for line in lines { try context.console.writeLine(line) }
+        return .done
+    }
+
+    /// Git says that a password did not work. If it is the token of today, a new one is got.
+    func erase() async throws -> ExitStatus {
+        let question = Question(try context.world.readInput(Self.maximumQuestion))
+        guard let password = question.attributes["password"],
+            let (store, account, _) = try await account(for: question),
+            account.canRefresh
+        else { return .done }
+        let token = try await store.accessToken(for: account.id)
+        if token.secret.value == password { _ = try await store.accessToken(for: account.id, rejected: token.secret) }
+        return .done
+    }
+
+    /// Takes what git wants to store, and does nothing with it.
+    func store() throws -> ExitStatus {
+        _ = try context.world.readInput(Self.maximumQuestion)
+        return .done
+    }
+
+    /// GitHub and GitLab take any name beside a token; this is the one that GitLab names.
+    private static let userName = "oauth2"
+
+    private func account(for question: Question) async throws -> (AccountStore, Account, AccountType)? {
+        guard let host = question.host else { return nil }
+        let settings = try context.settings()
+        let named = context.invocation.string("type")
+        let types = settings.types.filter { (named == nil || $0.name == named) && Self.hosts(of: $0).contains(host) }
+        guard !types.isEmpty else { return nil }
+        let store = try await context.store(settings)
+        let accounts = try await store.accounts(ofType: nil)
+        let own = accounts.filter { account in types.contains { $0.name == account.type } }
+        if let name = context.invocation.string("account") {
+            let found = CommandContext.accounts(named: name, among: own)
+            // None, or several: an error as elsewhere, but where it is an account of another host.
+            let account = found.count == 1 ? found[0] : try await context.account(store, named: name)
+            return types.first { $0.name == account.type }.map { (store, account, $0) }
+        }
+        if let name = question.attributes["username"], !name.isEmpty {
+            for type in types {
+                let named = CommandContext.accounts(named: name, among: own.filter { $0.type == type.name })
+                if named.count == 1 { return (store, named[0], type) }
+                // Several people of one name: the one in use, or nobody.
+                guard !named.isEmpty else { continue }
+                let current = try await store.currentAccount(ofType: type.name)
+                guard let current, named.contains(where: { $0.id == current.id }) else {
+                    throw CommandError(several: named, named: name, hint: "name one of them with --account")
+                }
+                return (store, current, type)
+            }
+            // Somebody who has no account for this host must not get another person's token.
+            guard !name.contains("@"), CommandContext.accounts(named: name, among: accounts).isEmpty else { return nil }
+        }
+        // No name, or one that is nobody's, such as the host's own word for "a token": any account will do.
+        for type in types {
+            if let current = try await store.currentAccount(ofType: type.name) { return (store, current, type) }
+        }
+        return nil
+    }
+
+    private static func hosts(of type: AccountType) -> Set<String> {
+        var urls = Array(type.endpoints.values)
+        switch type.provider {
+        case .issuer(let text), .authority(let text): urls += [URL(string: text)].compactMap { $0 }
+        case .endpoints: break
+        }
+        return Set((urls.compactMap { $0.host(percentEncoded: false) } + type.resourceHosts).map { $0.lowercased() })
+    }
+}

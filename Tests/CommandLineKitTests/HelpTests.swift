@@ -1,0 +1,83 @@
+import Testing
+
+@testable import CommandLineKit
+
+@Suite struct HelpTests {
+    private let help = HelpText(syntax: sample)
+
+    private func lines(_ topic: HelpTopic) -> [String] {
+        help.text(topic).split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    }
+
+    @Test func `help begins with the purpose, then usage and example, then what can be given`() {
+        #expect(
+            help.text(.command(["sign-in"])) == """
+                Sign in to an account and keep it.
+
+                Usage:   lodge sign-in [options] [TYPE]
+                Also:    login
+                Example: lodge sign-in graph
+
+                Arguments:
+                  [TYPE]             account type to sign in to
+
+                Options:
+                  -d, --device       sign in with a code on another device
+                      --no-browser   print the address and wait
+                  -s, --scope SCOPE  scope to ask for; may be repeated
+                      --port PORT    port to listen on
+
+                Global options (--output, --account, --type, …): lodge help options
+                """)
+    }
+
+    @Test func `help of a group lists its commands`() {
+        #expect(
+            help.text(.command(["accounts"])) == """
+                List and change the kept accounts.
+
+                Usage:   lodge accounts [COMMAND] [options]
+                Example: lodge accounts
+
+                Commands:
+                  list    List the accounts (the default)
+                  rename  Give an account another name
+
+                Global options (--output, --account, --type, …): lodge help options
+                """)
+    }
+
+    @Test func `every help fits 80 columns and all but the largest fit a screen`() {
+        var topics: [HelpTopic] = [.page("options"), .command([])]
+        func collect(_ command: CommandSpec, _ path: [String]) {
+            for next in command.subcommands {
+                topics.append(.command(path + [next.name]))
+                collect(next, path + [next.name])
+            }
+        }
+        collect(sample.root, [])
+        #expect(topics.count == 16)
+        for topic in topics {
+            let lines = lines(topic)
+            #expect(lines.count > 2, "\(topic)")
+            #expect(lines.allSatisfy { TerminalText.width($0) <= 80 && !$0.hasSuffix(" ") }, "\(topic)")
+            #expect(lines.count <= 24 || topic == .command(["search"]), "\(topic)")
+        }
+    }
+
+    @Test func `help shows a variable with a name of its own, and a page by its name`() {
+        #expect(help.text(.command(["sign-out"])).contains("[LODGE_SIGN_OUT_ALL]"))
+        #expect(help.text(.page("options")) == "The options.\n\nAbout options.")
+        #expect(help.text(.page("bogus")).isEmpty)
+    }
+
+    @Test func `long texts are broken between words`() {
+        let narrow = HelpText(syntax: sample, width: 40)
+        let lines = narrow.text(.command(["search"])).split(separator: "\n").map(String.init)
+        #expect(lines.contains("Several conditions must all hold; with"))
+        #expect(lines.contains("  --fields LIST      properties to show:"))
+        #expect(lines.contains("                     mail,manager.displayName"))
+    }
+
+    @Test func `a command that is not there has no help`() { #expect(help.text(.command(["bogus"])).isEmpty) }
+}

@@ -1,0 +1,123 @@
+@testable import CommandLineKit
+
+/// A program with the shapes that the real one has: aliases, subcommands with a default, a command that replaces a global
+/// option, repeated options, all kinds of values.
+let sample = CommandSyntax(
+    root: CommandSpec(
+        "lodge", "Keep accounts and look people up.", examples: ["lodge search ada"],
+        options: [.flag("version", "show the version and stop", environment: .none)],
+        subcommands: [
+            CommandSpec(
+                "sign-in", aliases: ["login"], "Sign in to an account and keep it.",
+                examples: ["lodge sign-in graph"],
+                arguments: [
+                    ArgumentSpec("TYPE", "account type to sign in to", optional: true, completion: .names("type"))
+                ],
+                options: [
+                    .flag("device", short: "d", "sign in with a code on another device"),
+                    .flag("no-browser", "print the address and wait"),
+                    .value("scope", short: "s", "SCOPE", "scope to ask for", repeated: true),
+                    .value("port", "PORT", "port to listen on", is: .integer(0...65535)),
+                ]),
+            CommandSpec(
+                "search", "Find people by the beginning of their given name.",
+                discussion: "Several conditions must all hold; with --any one of them is enough.",
+                examples: ["lodge search ada", "lodge search --surname O\\'Brien --output json"],
+                arguments: [ArgumentSpec("TEXT", "beginning of the given name", optional: true, variadic: true)],
+                options: [
+                    .value("given-name", "TEXT", "given name begins with"),
+                    .value("surname", "TEXT", "surname begins with"),
+                    .value("name", "TEXT", "display name begins with"),
+                    .value("mail", "TEXT", "mail address begins with"),
+                    .value("upn", "TEXT", "user principal name begins with"),
+                    .value("department", "TEXT", "department is"),
+                    .value("job-title", "TEXT", "job title begins with"),
+                    .value("office", "TEXT", "office is"),
+                    .flag("any", "one condition is enough"),
+                    .value("filter", "FILTER", "an OData filter, as it is"),
+                    .value("search", "TEXT", "a Graph search, as it is", allowsEmpty: true),
+                    .value("limit", "N", "stop after this many people", is: .integer(1...1_000_000)),
+                    .value("page-size", "N", "people a request", is: .integer(1...999)),
+                    .flag("all", "every page"),
+                    .value(
+                        "fields", "LIST", "properties to show: mail,manager.displayName", completion: .list("field")),
+                    .flag("explain", "print the request and send nothing"),
+                ]),
+            CommandSpec(
+                "show", "Show one person.", examples: ["lodge show ada@contoso.com"],
+                arguments: [ArgumentSpec("USER", "id, UPN or mail of the person")]),
+            CommandSpec("me", "Show the person who is signed in.", examples: ["lodge me"]),
+            CommandSpec(
+                "sign-out", aliases: ["logout"], "Revoke and remove an account.",
+                arguments: [
+                    ArgumentSpec("ACCOUNT", "account to sign out", optional: true, completion: .names("account"))
+                ],
+                options: [.flag("all", "every account", environment: .named("LODGE_SIGN_OUT_ALL"))]),
+            CommandSpec(
+                "accounts", "List and change the kept accounts.", examples: ["lodge accounts"],
+                subcommands: [
+                    CommandSpec("list", "List the accounts."),
+                    CommandSpec(
+                        "rename", "Give an account another name.",
+                        arguments: [ArgumentSpec("ACCOUNT", "account"), ArgumentSpec("NAME", "its new name")],
+                        options: [.flag("force", short: "f", "even if the name is taken")]),
+                ], defaultSubcommand: "list"),
+            CommandSpec(
+                "config", "Read and change settings.",
+                subcommands: [
+                    CommandSpec("get", "Show a value.", arguments: [ArgumentSpec("KEY", "what to show")]),
+                    CommandSpec("path", "Show where the settings are."),
+                ]),
+            CommandSpec(
+                "exec", "Run a command with an access token.",
+                arguments: [ArgumentSpec("CMD", "command to run", variadic: true)]),
+            CommandSpec(
+                "request", "Send a signed request.",
+                arguments: [ArgumentSpec("METHOD", "method"), ArgumentSpec("URL", "address")],
+                options: [
+                    .value(
+                        "output", "FILE", "where the answer goes", completion: .file,
+                        environment: .named("LODGE_REQUEST_OUTPUT")),
+                    .value("data", "TEXT", "body to send", allowsEmpty: true),
+                ]),
+        ]), globalOptions: sampleOptions,
+    reference: ProgramReference(
+        pages: ["options", "environment", "formats", "settings", "exit-statuses"].map { name in
+            HelpPage(name: name, summary: "The \(name).") { $0.paragraph("About \(name).") }
+        },
+        optionsNote: "Global options (--output, --account, --type, …): lodge help options",
+        helpExamples: ["lodge help search"]))
+
+/// The options of every command of the sample.
+let sampleOptions: [OptionSpec] = [
+    .value("settings", "FILE", "settings to use", completion: .file),
+    .value("account", "NAME", "account to act for", completion: .names("account")),
+    .value("type", "TYPE", "account type to act for", completion: .names("type")),
+    .value("store", "DIR", "folder that keeps the accounts", completion: .folder),
+    .value(
+        "output", short: "o", "FORMAT", "format of the answer", is: .choice(OutputFormat.names), completion: .format),
+    .flag("quiet", "say nothing but the answer and errors"),
+    .flag("verbose", "say what is done"),
+    .flag("debug", "say how it is done"),
+    .flag("no-color", "no colour, no bold"),
+    .flag("no-input", "never ask"),
+    .flag("no-pager", "show long tables without a pager"),
+    .value("timeout", "SECONDS", "give up after this long", is: .seconds(0.001...86_400)),
+    .value("ca-file", "FILE", "certificate authorities to trust, PEM", completion: .file),
+    .flag("help", short: "h", "show help and stop", environment: .none),
+]
+
+/// Reads a line of words separated by spaces.
+func parsed(_ line: String, _ environment: [String: String] = [:]) throws -> Invocation {
+    try sample.parse(arguments: line.split(separator: " ").map(String.init), environment: environment)
+}
+
+/// The error that reading a line ends with; nil when it is understood.
+func usageError(_ line: String, _ environment: [String: String] = [:]) -> UsageError? {
+    do throws(UsageError) {
+        _ = try sample.parse(arguments: line.split(separator: " ").map(String.init), environment: environment)
+        return nil
+    } catch {
+        return error
+    }
+}

@@ -1,0 +1,233 @@
+import DirectorySearch
+import OAuth2AccountStore
+import Testing
+
+@testable import TerminalBrowser
+
+@Suite struct AccountPaneTests {
+    @Test func `without an account it offers to sign in, and what was typed is searched for afterwards`() {
+        var browser = DrivenModel(accounts: [])
+        #expect(browser.shows("Nobody is signed in yet."))
+        #expect(browser.shows("Enter signs in."))
+        browser.type("ada")
+        browser.wait(.seconds(1))
+        #expect(browser.wanted.isEmpty)
+        browser.press(.enter)
+        #expect(browser.wanted == [.signIn(1, nil)])
+        browser.send(.signIn(1, .browser(address: "https://login.example/authorize?x=1")))
+        #expect(browser.shows("Your browser shows the sign-in page."))
+        #expect(browser.shows("https://login.example/authorize?x=1"))
+        browser.press(.character("c"))
+        #expect(browser.wanted.last == .copy("https://login.example/authorize?x=1"))
+        browser.send(.signIn(1, .done(label: "ada@contoso.com")))
+        browser.send(.accounts([.ada], current: BrowseAccount.ada.id))
+        #expect(browser.wanted.last == .search(2, "ada"))
+        #expect(browser.shows("Signed in as ada@contoso.com."))
+    }
+
+    @Test func `a device code is shown large enough to be read`() {
+        var browser = DrivenModel(columns: 40, rows: 10, accounts: [])
+        browser.press(.enter)
+        browser.send(.signIn(1, .code("ABCD-EFGH", address: "https://example.com/device")))
+        #expect(browser.shows("ABCD-EFGH"))
+        #expect(browser.style("ABCD-EFGH") == .heading)
+    }
+
+    @Test func `a sign-in that fails says why and can be tried again or left`() {
+        var browser = DrivenModel(accounts: [])
+        browser.press(.enter)
+        browser.send(.signIn(1, .failed(BrowseFailure(summary: "the sign-in was refused", hint: "ask for access"))))
+        #expect(browser.shows("The sign-in was refused."))
+        #expect(browser.shows("What helps: ask for access"))
+        browser.press(.enter)
+        #expect(browser.wanted == [.signIn(1, nil), .signIn(2, nil)])
+        browser.send(.signIn(1, .done(label: "late")))
+        #expect(!browser.shows("Signed in"))
+        browser.press(.escape)
+        #expect(browser.wanted.last == .cancel(2))
+        #expect(browser.shows("Nobody is signed in yet."))
+    }
+
+    @Test func `a opens the accounts, Enter uses one, and nothing of the other is left`() {
+        var browser = DrivenModel(accounts: [.ada, .eve])
+        browser.list([.ada])
+        browser.answerDetail()
+        browser.press(.character(" "))
+        #expect(browser.shows("1 marked"))
+        browser.forget()
+        browser.press(.character("a"))
+        #expect(browser.shows("ada@contoso.com  graph"))
+        #expect(browser.shows("eve@fabrikam.com  other"))
+        #expect(browser.shows("Sign in to another account"))
+        browser.press(.down, .enter)
+        #expect(browser.wanted == [.use("a2"), .search(3, "ad")])
+        #expect(browser.names.isEmpty)
+        #expect(browser.shows("Now searching as eve@fabrikam.com. Nobody is marked any more."))
+        #expect(!browser.shows("1 marked"))
+        #expect(browser.lines[0].hasSuffix("eve@fabrikam.com"))
+        browser.send(.accounts([.ada, .eve], current: BrowseAccount.eve.id))
+        #expect(browser.wanted.count == 2, "the session's confirmation changes nothing")
+        browser.press(.character("["))
+        #expect(browser.names.isEmpty)
+    }
+
+    @Test func `the menu's last row signs in to another account`() {
+        var browser = DrivenModel(accounts: [.ada])
+        browser.press(.tab, .character("a"), .character("G"), .enter)
+        #expect(browser.wanted == [.signIn(1, nil)])
+    }
+
+    @Test func `an account that needs a sign-in says so, and Enter begins it`() {
+        var eve = BrowseAccount.eve
+        eve.needsSignIn = true
+        var browser = DrivenModel(accounts: [.ada, eve])
+        browser.press(.tab, .character("a"))
+        #expect(browser.shows("needs a sign-in"))
+        browser.press(.down, .enter)
+        #expect(browser.wanted == [.signIn(1, "a2")])
+    }
+
+    @Test func `s signs in anew, and what was not permitted is asked again`() {
+        var browser = DrivenModel()
+        browser.list([.ada])
+        browser.answerDetail {
+            $0.manager = .notPermitted(DirectoryError(.notPermitted(permissions: ["User.Read.All"])))
+        }
+        browser.forget()
+        browser.press(.character("a"), .character("s"))
+        #expect(browser.wanted == [.signIn(3, "a1")])
+        browser.send(.signIn(3, .done(label: "ada@contoso.com")))
+        browser.wait(.milliseconds(150))
+        #expect(browser.wanted == [.signIn(3, "a1"), .detail(4, "ada")])
+    }
+
+    @Test func `a search that needs a sign-in says so with the key, and goes on after it`() {
+        var browser = DrivenModel("ada")
+        browser.send(
+            .failed(1, BrowseFailure(summary: "the directory does not accept the sign-in", needsSignIn: true)))
+        #expect(browser.shows("The directory does not accept the sign-in."))
+        #expect(browser.shows("Enter signs in."))
+        browser.forget()
+        browser.press(.enter)
+        #expect(browser.wanted == [.signIn(2, "a1")])
+        browser.send(.signIn(2, .done(label: "ada@contoso.com")))
+        #expect(browser.wanted.last == .search(3, "ada"))
+    }
+
+    @Test func `an account that another program removed or added is known at once`() {
+        var browser = DrivenModel(accounts: [.ada, .eve])
+        browser.list([.ada])
+        browser.send(.accounts([.eve], current: BrowseAccount.eve.id))
+        #expect(browser.wanted.last == .search(2, "ad"))
+        browser.send(.accounts([], current: nil))
+        #expect(browser.shows("Nobody is signed in yet."))
+        #expect(browser.names.isEmpty)
+    }
+
+    @Test func `without a chosen account Enter shows the accounts`() {
+        var browser = DrivenModel("ada", accounts: nil)
+        browser.send(.accounts([.ada, .eve], current: nil))
+        #expect(browser.shows("No account is chosen."))
+        browser.press(.enter, .down, .enter)
+        #expect(browser.wanted == [.use("a2"), .search(1, "ada")])
+    }
+
+    @Test func `an account that another program removed is said to be, and Enter signs in from where one was`() {
+        for pane in BrowseModel.Pane.allCases {
+            var browser = DrivenModel(accounts: [.ada])
+            browser.list([.ada])
+            browser.press(.character(" "))
+            while browser.model.focus != pane { browser.press(.tab) }
+            browser.forget()
+            browser.send(.accounts([], current: nil))
+            #expect(browser.shows("The account was removed by another program. Nobody is marked any more."))
+            #expect(browser.shows("Nobody is signed in yet.") && browser.shows("Enter sign in"))
+            browser.press(.enter)
+            #expect(browser.wanted == [.signIn(browser.lastNumber, nil)])
+        }
+        var browser = DrivenModel(accounts: [.ada, .eve])
+        browser.list([.ada])
+        browser.send(.accounts([.eve], current: BrowseAccount.eve.id))
+        #expect(
+            browser.shows("The account was removed by another program. Now searching as eve@fabrikam.com."))
+        browser.send(.accounts([], current: nil))
+        browser.send(.accounts([.ada], current: BrowseAccount.ada.id))
+        #expect(browser.shows("Now searching as ada@contoso.com.") && !browser.shows("was removed"))
+    }
+
+    @Test func `marks that a sign-in to another account loses are said to be`() {
+        var browser = DrivenModel(accounts: [.ada])
+        browser.list([.ada])
+        browser.press(.character(" "), .character("a"), .character("G"), .enter)
+        browser.send(.signIn(browser.lastNumber, .done(label: "eve@fabrikam.com")))
+        browser.send(.accounts([.ada, .eve], current: BrowseAccount.eve.id))
+        #expect(browser.shows("Signed in as eve@fabrikam.com. Nobody is marked any more."))
+    }
+
+    @Test func `a sign-in that the directory accepts again is not asked for`() {
+        var browser = DrivenModel(accounts: [.ada])
+        browser.list([.ada])
+        browser.press(.character("R"))
+        let refused = BrowseFailure(summary: "the directory does not accept the sign-in", needsSignIn: true)
+        browser.send(.failed(browser.searchNumber, refused))
+        browser.press(.character("a"))
+        #expect(browser.shows("needs a sign-in"))
+        browser.send(.accounts([.ada], current: BrowseAccount.ada.id))
+        #expect(browser.shows("needs a sign-in"), "the store knows nothing of it")
+        browser.press(.escape, .character("R"))
+        browser.answer([.ada], source: .offline)
+        browser.press(.character("a"))
+        #expect(browser.shows("needs a sign-in"), "the copy on this machine does not ask who searches")
+        browser.press(.escape)
+        browser.answer([.ada])
+        browser.press(.character("a"))
+        #expect(!browser.shows("needs a sign-in"))
+        browser.forget()
+        browser.press(.enter)
+        #expect(browser.wanted.isEmpty)
+        var ada = BrowseAccount.ada
+        ada.needsSignIn = true
+        browser.send(.accounts([ada], current: ada.id))
+        browser.press(.character("R"))
+        browser.answer([.ada])
+        browser.press(.character("a"))
+        #expect(browser.shows("needs a sign-in"), "what the store says stays")
+    }
+
+    @Test func `with several types each has its own sign-in to another account`() {
+        var browser = DrivenModel(accounts: [.ada], types: ["graph", "other"])
+        browser.press(.tab, .character("a"))
+        #expect(browser.shows("Sign in to another account: graph"))
+        #expect(browser.shows("Sign in to another account: other"))
+        browser.press(.character("G"), .enter)
+        #expect(browser.wanted == [.signIn(1, nil)] && browser.signInType == "other")
+        browser.send(.signIn(1, .failed(BrowseFailure(summary: "no"))))
+        browser.press(.enter)
+        #expect(browser.wanted.last == .signIn(2, nil) && browser.signInType == "other")
+        browser.press(.escape, .character("a"), .down, .character("s"))
+        #expect(browser.wanted.last == .signIn(3, nil) && browser.signInType == "graph")
+        var single = DrivenModel(accounts: [.ada], types: ["graph"])
+        single.press(.tab, .character("a"), .down, .down)
+        #expect(single.shows(">  Sign in to another account") && !single.shows("account: "))
+        single.press(.enter)
+        #expect(single.wanted == [.signIn(1, nil)] && single.signInType == nil)
+    }
+
+    @Test func `accounts of the same name are told apart by their types, others are not`() throws {
+        func account(_ id: String, _ label: String, _ type: String) -> BrowseAccount {
+            BrowseAccount(id: .init(rawValue: id), label: label, type: type, needsSignIn: false)
+        }
+        let told = BrowseAccount.toldApart([
+            account("1", "ada@x", "graph"), account("2", "ada@x", "other"), account("3", "eve@x", "other"),
+        ])
+        #expect(told.map(\.label) == ["ada@x (graph)", "ada@x (other)", "eve@x"])
+        let long = BrowseAccount.toldApart([
+            account("1", "ada.lovelace@contoso.com", "graph"), account("2", "ada.lovelace@contoso.com", "other"),
+        ])
+        for columns in [40, 60, 120] {
+            #expect(DrivenModel(columns: columns, accounts: long).lines[0].hasSuffix(" (graph)"), "\(columns)")
+        }
+        let menu = DrivenModel(accounts: long)
+        #expect(BrowseDrawing(menu.model).accountName == "ada.lovelace@contoso.com (graph)")
+    }
+}

@@ -1,0 +1,258 @@
+import DirectorySearch
+import StrictJSON
+import Testing
+
+@testable import CommandLineKit
+@testable import TerminalBrowser
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+@Suite struct DetailPaneTests {
+    @Test func `a person is asked for 150 ms after the cursor rests`() {
+        var browser = DrivenModel()
+        browser.list([.ada, .adam, .adele])
+        browser.press(.down)
+        browser.wait(.milliseconds(149))
+        browser.press(.down)
+        browser.wait(.milliseconds(149))
+        #expect(browser.wanted.isEmpty)
+        #expect(browser.shows("adele@contoso.com"), "what the list knows is shown at once")
+        browser.wait(.milliseconds(1))
+        #expect(browser.wanted == [.detail(2, "adele")])
+    }
+
+    @Test func `what was read is kept, and what is not looked at any more is cancelled`() {
+        var browser = DrivenModel()
+        browser.list([.ada, .adam])
+        browser.answerDetail { $0.user.officeLocation = "Room 7" }
+        #expect(browser.shows("Room 7"))
+        browser.press(.down)
+        browser.wait(.milliseconds(150))
+        browser.forget()
+        browser.press(.up)
+        #expect(browser.wanted == [.cancel(3)])
+        #expect(browser.shows("Room 7"))
+        browser.wait(.seconds(1))
+        #expect(browser.wanted == [.cancel(3)])
+        browser.send(.detail(3, UserDetail(user: .adam)))
+        #expect(browser.model.details["adam"] == nil)
+    }
+
+    @Test func `details are kept of two hundred people, those looked at last`() {
+        var details = RecentDetails()
+        for number in 0..<200 { details.keep(UserDetail(user: .ada), for: "\(number)", isWhole: true) }
+        details.touch("0")
+        for number in 200..<300 { details.keep(UserDetail(user: .ada), for: "\(number)", isWhole: true) }
+        #expect(details.count == 200)
+        #expect(details["0"] != nil)
+        #expect(details["1"] == nil)
+    }
+
+    @Test func `nothing is asked about a person while a search is under way`() {
+        var browser = DrivenModel()
+        browser.type("ad")
+        browser.wait(.milliseconds(150))
+        browser.answer([.ada])
+        browser.wait(.milliseconds(100))
+        browser.forget()
+        browser.type("a")
+        browser.wait(.milliseconds(150))
+        browser.wait(.seconds(3))
+        #expect(browser.wanted == [.search(2, "ada")])
+        browser.answer([.ada])
+        browser.wait(.milliseconds(150))
+        #expect(browser.wanted == [.search(2, "ada"), .detail(3, "ada")])
+    }
+
+    @Test func `what is around a person is told in the words that fit`() {
+        var browser = DrivenModel(columns: 120, rows: 30)
+        browser.list([.ada])
+        browser.answerDetail {
+            $0.manager = .notPermitted(DirectoryError(.notPermitted(permissions: ["User.Read.All"])))
+            $0.photo = .none
+            $0.groups = .failed(DirectoryError(.unavailable, status: 503))
+        }
+        #expect(browser.shows("Manager     not permitted without User.Read.All  a"))
+        #expect(browser.shows("Photo       none"))
+        #expect(browser.shows("Groups      the directory is not available (status 503)  R"))
+    }
+
+    @Test func `a failure is told in the detail, with the key that tries again`() {
+        var browser = DrivenModel()
+        browser.list([.ada])
+        browser.wait(.milliseconds(150))
+        browser.send(.failed(2, BrowseFailure(summary: "the network does not answer", isNetwork: true)))
+        #expect(browser.shows("The network does not answer. R tries again."))
+        browser.forget()
+        browser.wait(.seconds(5))
+        #expect(browser.wanted.isEmpty)
+        browser.press(.character("R"))
+        #expect(browser.wanted == [.detail(3, "ada")])
+        browser.answerDetail()
+        #expect(!browser.shows("does not answer"))
+    }
+
+    @Test func `a detail that the directory puts off is asked for after the pause`() {
+        var browser = DrivenModel()
+        browser.list([.ada])
+        browser.wait(.milliseconds(150))
+        browser.send(.failed(2, BrowseFailure(summary: "x", retryAfter: .seconds(2))))
+        browser.forget()
+        browser.wait(.milliseconds(1999))
+        #expect(browser.wanted.isEmpty)
+        browser.wait(.milliseconds(1))
+        #expect(browser.wanted == [.detail(3, "ada")])
+    }
+
+    @Test func `Enter goes to the detail without waiting, keys scroll it, Esc goes back`() {
+        var browser = DrivenModel(columns: 40, rows: 10)
+        browser.list([.ada])
+        browser.press(.enter)
+        #expect(browser.wanted == [.detail(2, "ada")])
+        #expect(browser.model.focus == .detail)
+        let before = browser.text
+        browser.press(.character("j"))
+        #expect(browser.text != before)
+        browser.press(.character("k"))
+        #expect(browser.text == before)
+        browser.press(.character("G"), .character("G"), .character("j"))
+        #expect(browser.shows("Id          ada"))
+        browser.press(.character("g"))
+        #expect(browser.text == before)
+        browser.press(.escape)
+        #expect(browser.model.focus == .list)
+        browser.press(.escape)
+        #expect(browser.model.focus == .query)
+    }
+
+    @Test func `Tab goes through the panes both ways`() {
+        var browser = DrivenModel()
+        browser.list([.ada])
+        #expect(browser.model.focus == .list)
+        for pane in [BrowseModel.Pane.detail, .query, .list] {
+            browser.press(.tab)
+            #expect(browser.model.focus == pane)
+        }
+        for pane in [BrowseModel.Pane.query, .detail, .list] {
+            browser.press(.backTab)
+            #expect(browser.model.focus == pane)
+        }
+    }
+
+    @Test func `M shows the groups in the detail and asks once`() {
+        var browser = DrivenModel()
+        browser.list([.ada])
+        browser.answerDetail()
+        browser.forget()
+        browser.press(.character("M"))
+        #expect(browser.wanted == [.groups(3, "ada")])
+        #expect(browser.shows("Asking for the groups…"))
+        var answer = UserDetail(user: User())
+        answer.groups = .value([
+            DirectoryObject(json: ["id": "g1", "displayName": "All \u{1B}[31mStaff"]),
+            DirectoryObject(
+                json: ["id": "g2", "displayName": "Admins", "@odata.type": "#microsoft.graph.directoryRole"]),
+        ])
+        browser.send(.detail(3, answer))
+        #expect(browser.shows("Groups of Ada Lovelace"))
+        #expect(browser.shows(#"All \u{1B}[31mStaff"#))
+        #expect(browser.shows("Admins  directoryRole"))
+        browser.press(.character("M"))
+        #expect(browser.shows("Groups      2 groups  M"))
+        #expect(browser.shows("ada@contoso.com"))
+        browser.press(.character("M"))
+        #expect(browser.shows("Admins"))
+        #expect(browser.wanted == [.groups(3, "ada")])
+    }
+
+    @Test func `groups that may not be seen are said so in the detail`() {
+        var browser = DrivenModel()
+        browser.list([.ada])
+        browser.answerDetail()
+        browser.press(.character("M"))
+        var answer = UserDetail(user: User())
+        answer.groups = .notPermitted(DirectoryError(.notPermitted(permissions: ["GroupMember.Read.All"])))
+        browser.send(.detail(3, answer))
+        #expect(browser.shows("Groups: not permitted without GroupMember.Read.All. a signs in anew."))
+    }
+
+    // MARK: Photos
+
+    private static let photo = ProfilePhoto(json: ["width": 48, "height": 48])
+
+    @Test func `a photo comes on demand and stands at the right of the detail`() throws {
+        var browser = DrivenModel(columns: 120, rows: 30)
+        browser.list([.ada])
+        browser.answerDetail {
+            $0.user.jobTitle = String(repeating: "Engineer of 機械 ", count: 8)
+            $0.photo = .value(Self.photo)
+        }
+        #expect(browser.shows("Photo       48×48  p"))
+        browser.forget()
+        browser.press(.character("p"))
+        #expect(browser.wanted == [.photo(3, "ada")])
+        #expect(browser.model.screen().picture == nil)
+        browser.send(.photo(3, UserPhoto(bytes: Data([1, 2, 3]), mediaType: "image/jpeg")))
+        let picture = try #require(browser.model.screen().picture)
+        #expect(picture.bytes == Data([1, 2, 3]))
+        #expect(picture.area.column + picture.area.columns == 120)
+        for row in browser.lines[picture.area.row..<(picture.area.row + picture.area.rows)] {
+            #expect(TerminalText.width(row) <= picture.area.column, "no text lies under the photo")
+        }
+        browser.press(.character("p"))
+        #expect(browser.model.screen().picture == nil)
+        browser.press(.character("p"))
+        #expect(browser.model.screen().picture != nil)
+        #expect(browser.wanted == [.photo(3, "ada")])
+    }
+
+    @Test func `a terminal that shows pictures gets photos by itself, where there are some`() {
+        var browser = DrivenModel(showsPictures: true)
+        browser.list([.ada, .adam])
+        browser.answerDetail { $0.photo = .value(Self.photo) }
+        #expect(browser.wanted == [.detail(2, "ada"), .photo(3, "ada")])
+        browser.forget()
+        browser.press(.down)
+        browser.answerDetail { $0.photo = .none }
+        #expect(browser.wanted == [.cancel(3), .detail(4, "adam")])
+    }
+
+    @Test func `it is said that there is no photo`() {
+        var browser = DrivenModel()
+        browser.list([.ada])
+        browser.answerDetail { $0.photo = .none }
+        browser.press(.character("p"))
+        #expect(browser.shows("Ada Lovelace has no photo."))
+    }
+
+    @Test func `few photos are kept`() {
+        var photos = RecentPhotos()
+        for number in 0..<30 { photos.keep(UserPhoto(bytes: Data(count: 100)), for: "\(number)") }
+        #expect(photos["9"] == nil)
+        #expect(photos["10"] != nil)
+        photos.keep(UserPhoto(bytes: Data(count: RecentPhotos.mostBytes + 1)), for: "large")
+        #expect(photos["29"] == nil)
+        #expect(photos["large"] != nil)
+    }
+
+    @Test func `with --offline photos are said not to be kept, and the line of keys has those that lead somewhere`() {
+        for pane in [BrowseModel.Pane.list, .detail] {
+            var browser = DrivenModel(columns: 200, isOffline: true)
+            browser.type("ad")
+            browser.wait(.milliseconds(150))
+            browser.answer([.ada], source: .offline)
+            browser.press(.down)
+            browser.answerDetail()
+            while browser.model.focus != pane { browser.press(.tab) }
+            let keys = browser.lines.last ?? ""
+            #expect(keys.contains("c copy mail") && keys.contains("y copy menu") && keys.contains("? help"))
+            for key in ["m manager", "r reports", "M groups", "p photo"] { #expect(!keys.contains(key)) }
+            browser.press(.character("p"))
+            #expect(browser.shows("Photos are not kept offline."))
+        }
+    }
+}

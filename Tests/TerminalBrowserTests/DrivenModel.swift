@@ -1,0 +1,179 @@
+import DirectorySearch
+import OAuth2AccountStore
+import StrictJSON
+import Testing
+
+@testable import TerminalBrowser
+
+/// A model with a time of its own, which moves only when it is told to.
+struct DrivenModel {
+    var model: BrowseModel
+    var now: Duration = .zero
+    /// What was wanted since the last ``forget()``, without ticks.
+    var wanted: [Wish] = []
+    private(set) var wake: Duration?
+    /// The type that the last sign-in to another account was wanted for.
+    private(set) var signInType: String?
+    /// The last look into the copy on this machine that was wanted.
+    private(set) var glance: (number: Int, text: String)?
+
+    /// An effect in a form that can be compared.
+    enum Wish: Hashable {
+        case search(Int, String)
+        case cancelSearch
+        case nextPage(Int)
+        case detail(Int, String)
+        case reports(Int, String)
+        case groups(Int, String)
+        case photo(Int, String)
+        case cancel(Int)
+        case use(String)
+        case signIn(Int, String?)
+        case copy(String)
+        case export([String])
+        case redraw, suspend, quit
+    }
+
+    init(
+        _ text: String = "", columns: Int = 80, rows: Int = 24, accounts: [BrowseAccount]? = [.ada],
+        types: [String] = [], showsPictures: Bool = false, isOffline: Bool = false
+    ) {
+        model = BrowseModel(
+            text: text, types: types, showsPictures: showsPictures, isOffline: isOffline,
+            incompleteNote: "Not complete: lodge sync goes on with it.")
+        send(.resized(ScreenSize(columns: columns, rows: rows)))
+        if let accounts { send(.accounts(accounts, current: accounts.first?.id)) }
+    }
+
+    mutating func send(_ event: BrowseEvent) {
+        for effect in model.handle(event, at: now) {
+            switch effect {
+            case .wake(let time): wake = time
+            case .search(let number, let text): wanted.append(.search(number, text))
+            case .glance(let number, let text): glance = (number, text)
+            case .cancelSearch: wanted.append(.cancelSearch)
+            case .nextPage(let number): wanted.append(.nextPage(number))
+            case .detail(let number, let id): wanted.append(.detail(number, id))
+            case .reports(let number, let id): wanted.append(.reports(number, id))
+            case .groups(let number, let id): wanted.append(.groups(number, id))
+            case .photo(let number, let id): wanted.append(.photo(number, id))
+            case .cancel(let number): wanted.append(.cancel(number))
+            case .use(let id): wanted.append(.use(id.rawValue))
+            case .signIn(let number, let whom):
+                switch whom {
+                case .account(let id): wanted.append(.signIn(number, id.rawValue))
+                case .another(let type):
+                    wanted.append(.signIn(number, nil))
+                    signInType = type
+                }
+            case .copy(let text): wanted.append(.copy(text))
+            case .export(let users): wanted.append(.export(users.map { $0.id ?? "" }))
+            case .redraw: wanted.append(.redraw)
+            case .suspend: wanted.append(.suspend)
+            case .quit: wanted.append(.quit)
+            }
+        }
+    }
+
+    mutating func press(_ keys: Key...) { for key in keys { send(.key(key)) } }
+
+    /// Presses the keys of a text, one after the other without a pause.
+    mutating func type(_ text: String) { for character in text { send(.key(.character(character))) } }
+
+    /// Lets time pass; ticks come when they were asked for.
+    mutating func wait(_ duration: Duration) {
+        let end = now + duration
+        while let time = wake, time <= end {
+            wake = nil
+            now = max(now, time)
+            send(.tick)
+        }
+        now = end
+    }
+
+    mutating func forget() { wanted = [] }
+
+    /// The number of the search that was sent last.
+    var searchNumber: Int {
+        for case .search(let number, _) in wanted.reversed() { return number }
+        return model.search.live ?? -1
+    }
+
+    /// The number of the last question of any kind.
+    var lastNumber: Int { model.lastNumber }
+
+    /// Answers the last search with these people.
+    mutating func answer(_ people: [User], hasMore: Bool = false, source: BrowseSource = .directory) {
+        let page = BrowsePage(people: people, hasMore: hasMore, source: source, isContinuation: false)
+        send(.people(searchNumber, page))
+    }
+
+    /// Searches for a text, answered by these people, with the list having the keys.
+    mutating func list(_ people: [User], for text: String = "ad", hasMore: Bool = false) {
+        type(text)
+        wait(.milliseconds(150))
+        answer(people, hasMore: hasMore)
+        press(.down)
+        forget()
+    }
+
+    /// Answers the question for the person under the cursor.
+    mutating func answerDetail(_ change: (inout UserDetail) -> Void = { _ in }) {
+        wait(.milliseconds(150))
+        guard let row = model.list.selection else { return }
+        var detail = UserDetail(user: row.user)
+        change(&detail)
+        send(.detail(model.detail.running?.number ?? -1, detail))
+    }
+
+    var text: String { model.screen().text }
+    var lines: [String] { text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) }
+    /// The name of the person under the cursor.
+    var selected: String? { model.list.selection?.user.displayName }
+    var names: [String] { model.list.rows.compactMap(\.user.displayName) }
+
+    func shows(_ text: String) -> Bool { self.text.contains(text) }
+    /// The style of a text on the screen that is a piece of its own.
+    func style(_ text: String) -> ScreenStyle? {
+        model.screen().rows.joined().first { $0.text.contains(text) }?.style
+    }
+}
+
+extension BrowseAccount {
+    static let ada = BrowseAccount(
+        id: .init(rawValue: "a1"), label: "ada@contoso.com", type: "graph", needsSignIn: false)
+    static let eve = BrowseAccount(
+        id: .init(rawValue: "a2"), label: "eve@fabrikam.com", type: "other", needsSignIn: false)
+}
+
+extension User {
+    /// Somebody with an identifier, a name and, unless told otherwise, an address made of the identifier.
+    static func person(
+        _ id: String, _ name: String, title: String? = nil, mail: String? = "", phone: String? = nil
+    ) -> User {
+        var user = User()
+        user.id = id
+        user.displayName = name
+        user.jobTitle = title
+        user.mail = mail.map { $0.isEmpty ? "\(id)@contoso.com" : $0 }
+        if let phone { user.businessPhones = [phone] }
+        return user
+    }
+
+    static let ada = person("ada", "Ada Lovelace", title: "Engineer", phone: "+1 425 555 0100")
+    static let adam = person("adam", "Adam Smith", title: "Economist")
+    static let adele = person("adele", "Adele Vance", title: "Retail Manager")
+    static let grace = person("grace", "Grace Hopper", title: "Admiral")
+
+    static func many(_ count: Int, from first: Int = 0) -> [User] {
+        (first..<(first + count)).map { person("p\($0)", "Person \($0)", title: "Clerk") }
+    }
+}
+
+/// Compares the whole screen, without the spaces at the ends of its rows.
+func compare(_ browser: DrivenModel, _ expected: String, at place: SourceLocation = #_sourceLocation) {
+    let text = browser.text
+    if text != expected {
+        Issue.record("The screen is:\n\(text)\nSCREEN END", sourceLocation: place)
+    }
+}

@@ -1,0 +1,120 @@
+import DirectorySearch
+import Testing
+
+@testable import TerminalBrowser
+
+@Suite struct HelpPageTests {
+    /// A browser in which every key has something to do: people above and below the cursor, places before and after it, somebody marked.
+    private func busy(_ pane: BrowseModel.Pane?) -> DrivenModel {
+        var browser = DrivenModel(accounts: [.ada, .eve])
+        if pane == .query {
+            browser.type("ada love")
+            browser.wait(.milliseconds(150))
+            browser.answer(User.many(50))
+            for _ in 0..<4 { browser.press(.left) }
+            browser.forget()
+            return browser
+        }
+        browser.list(User.many(50), for: "one")
+        browser.press(.character("/"), .control("u"))
+        browser.list(User.many(50), for: "two")
+        for _ in 0..<20 { browser.press(.down) }
+        browser.answerDetail { $0.manager = .value(.grace) }
+        browser.press(.character(" "), .character("m"), .character("["))
+        browser.forget()
+        return browser
+    }
+
+    @Test func `every key on the help page does something`() {
+        for section in KeyHelp.sections {
+            for entry in section.entries {
+                for key in entry.keys {
+                    var browser = busy(section.pane)
+                    let before = browser.model.screen()
+                    browser.press(key)
+                    #expect(
+                        browser.model.screen() != before || !browser.wanted.isEmpty,
+                        "\(entry.shown) in \(section.title) does nothing")
+                    #expect(!browser.shows("does nothing here"), "\(entry.shown) is no key")
+                }
+            }
+        }
+    }
+
+    @Test func `? shows the keys from every pane and Esc closes them`() {
+        for pane in BrowseModel.Pane.allCases {
+            var browser = busy(nil)
+            while browser.model.focus != pane { browser.press(.tab) }
+            browser.press(.character("?"))
+            #expect(browser.shows("Keys"))
+            #expect(browser.shows("In the search line"))
+            browser.press(.character("G"))
+            #expect(browser.shows("ctrl-c"))
+            browser.press(.escape)
+            #expect(browser.model.focus == pane)
+            #expect(!browser.shows("In the search line"))
+        }
+    }
+
+    @Test func `an unknown letter says where to find the known ones`() {
+        var browser = busy(nil)
+        browser.press(.character("x"))
+        #expect(browser.shows("x does nothing here: / goes to the search line, ? shows the keys."))
+        #expect(browser.wanted.isEmpty)
+    }
+
+    @Test func `q ends from list and detail and is a letter in the search line; ctrl-c ends from everywhere`() {
+        var browser = busy(nil)
+        browser.press(.character("/"), .character("q"))
+        #expect(!browser.wanted.contains(.quit))
+        browser.press(.down, .character("q"))
+        #expect(browser.wanted.last == .quit)
+        for key in ["?", "L", "a", "y"] {
+            var browser = busy(nil)
+            browser.press(.character(Character(key)), .character("q"))
+            #expect(!browser.wanted.contains(.quit), "q closes what \(key) opened")
+            #expect(browser.model.cover == nil)
+            browser.press(.character(Character(key)), .control("c"))
+            #expect(browser.wanted.last == .quit)
+        }
+    }
+
+    @Test func `ctrl-z stops, the return draws anew, and so does ctrl-l`() {
+        var browser = busy(nil)
+        browser.press(.control("z"))
+        browser.send(.resumed)
+        browser.press(.control("l"))
+        #expect(browser.wanted == [.suspend, .redraw, .redraw])
+    }
+
+    @Test func `the request log is shown, scrolled and bounded`() {
+        var browser = busy(nil)
+        for number in 0..<700 { browser.send(.logged("GET /v1.0/users?n=\(number) 200 1 ms\u{1B}[2J")) }
+        #expect(browser.model.log.count == BrowseModel.mostLogLines)
+        browser.press(.character("L"))
+        #expect(browser.shows(#"n=699 200 1 ms\u{1B}[2J"#))
+        browser.press(.up)
+        #expect(!browser.shows("n=699 "))
+        browser.press(.character("g"))
+        #expect(browser.shows("n=200 "))
+        browser.press(.character("G"))
+        #expect(browser.shows("n=699 "))
+        browser.press(.character("L"))
+        #expect(!browser.shows("n=699 "))
+    }
+
+    @Test(arguments: [20, 33, 34, 40, 60, 80]) func `no word of the help page is cut`(columns: Int) {
+        let text = KeyHelp.lines(columns).map { $0.pieces.map(\.text).joined() }
+        #expect(!text.contains { $0.contains("…") })
+        let words = text.joined(separator: " ").split(separator: " ")
+        let all = words.joined(separator: " ")
+        for entry in KeyHelp.sections.flatMap(\.entries) {
+            #expect(all.contains("\(entry.shown) \(entry.words)"), "\(entry.shown)")
+        }
+        #expect(KeyHelp.lines(columns).allSatisfy { $0.width <= columns })
+    }
+
+    @Test func `what the page says to work everywhere is not said of pages without panes`() {
+        #expect(KeyHelp.sections.map(\.title).contains("In every pane"))
+    }
+}

@@ -1,0 +1,157 @@
+import DirectorySearch
+import Testing
+
+@testable import TerminalBrowser
+
+@Suite struct ListPaneTests {
+    @Test func `the cursor follows the person, not the row`() {
+        var browser = DrivenModel()
+        browser.list([.ada, .adam, .adele])
+        browser.press(.down)
+        #expect(browser.selected == "Adam Smith")
+        browser.press(.character("/"))
+        browser.type("a")
+        browser.wait(.milliseconds(150))
+        browser.answer([.adele, .ada, .grace, .adam])
+        #expect(browser.selected == "Adam Smith")
+        #expect(browser.lines.contains { $0.hasPrefix("> Adam Smith") })
+    }
+
+    @Test func `where the person is gone the cursor goes to the first row of another search`() {
+        var browser = DrivenModel()
+        browser.list([.ada, .adam, .adele])
+        browser.press(.character("G"), .character("/"))
+        browser.type("g")
+        browser.wait(.milliseconds(150))
+        browser.answer([.grace, .ada])
+        #expect(browser.selected == "Grace Hopper")
+    }
+
+    @Test func `keys move the cursor and keep it in view`() {
+        var browser = DrivenModel(rows: 24)
+        browser.list(User.many(100))
+        let page = browser.model.layout.listRows - 1
+        func check(_ number: Int, _ keys: Key..., at line: SourceLocation = #_sourceLocation) {
+            for key in keys { browser.send(.key(key)) }
+            #expect(browser.selected == "Person \(number)", sourceLocation: line)
+            #expect(browser.lines.contains { $0.hasPrefix("> Person \(number) ") }, sourceLocation: line)
+        }
+        check(1, .down)
+        check(2, .character("j"))
+        check(1, .character("k"))
+        check(0, .up)
+        check(page, .pageDown)
+        check(0, .pageUp)
+        check(99, .character("G"))
+        check(99, .down)
+        check(0, .character("g"))
+        check(99, .end)
+        check(0, .home)
+        #expect(browser.shows("1 of 100"))
+    }
+
+    @Test func `the next page is asked for once, near the end`() {
+        var browser = DrivenModel()
+        browser.list(User.many(100), hasMore: true)
+        #expect(browser.shows("1 of 100+"))
+        for _ in 0..<80 { browser.press(.down) }
+        #expect(browser.wanted.filter { $0 == .nextPage(1) }.isEmpty)
+        for _ in 0..<19 { browser.press(.down) }
+        #expect(browser.wanted.filter { $0 == .nextPage(1) }.count == 1)
+        let page = BrowsePage(
+            people: User.many(100, from: 100), hasMore: false, source: .directory, isContinuation: true)
+        browser.send(.people(1, page))
+        #expect(browser.shows("100 of 200"))
+        #expect(browser.selected == "Person 99")
+        browser.press(.character("G"))
+        #expect(browser.wanted.filter { $0 == .nextPage(1) }.count == 1)
+    }
+
+    @Test func `a page that does not come is told and asked for again by a key`() {
+        var browser = DrivenModel()
+        browser.list(User.many(100), hasMore: true)
+        browser.press(.character("G"))
+        browser.send(.failed(1, BrowseFailure(summary: "the network does not answer", isNetwork: true)))
+        #expect(browser.shows("More could not be read: The network does not answer."))
+        browser.forget()
+        browser.press(.up)
+        #expect(!browser.wanted.contains(.nextPage(1)))
+        browser.press(.character("R"))
+        #expect(browser.wanted.contains(.nextPage(1)))
+    }
+
+    @Test func `a page that waits for a pause comes by itself`() {
+        var browser = DrivenModel()
+        browser.list(User.many(100), hasMore: true)
+        browser.press(.character("G"))
+        browser.forget()
+        browser.send(.failed(1, BrowseFailure(summary: "x", retryAfter: .seconds(3))))
+        browser.wait(.milliseconds(2900))
+        #expect(!browser.wanted.contains(.nextPage(1)))
+        browser.wait(.milliseconds(100))
+        #expect(browser.wanted.contains(.nextPage(1)))
+    }
+
+    @Test func `not more people are read than anybody walks through`() {
+        var browser = DrivenModel()
+        browser.list(User.many(ResultList.mostRows + 5), hasMore: true)
+        browser.press(.character("G"))
+        #expect(browser.model.list.rows.count == ResultList.mostRows)
+        #expect(!browser.wanted.contains(.nextPage(1)))
+    }
+
+    @Test func `a page that comes while something else is shown is there when one goes back`() {
+        var browser = DrivenModel()
+        browser.list(User.many(100), hasMore: true)
+        browser.press(.character("G"))
+        #expect(browser.wanted.contains(.nextPage(1)))
+        browser.press(.character("r"))
+        var answer = UserDetail(user: .ada)
+        answer.reports = .value([DirectoryObject(json: User.grace.json)])
+        browser.send(.detail(browser.lastNumber, answer))
+        #expect(browser.names == ["Grace Hopper"])
+        let page = BrowsePage(
+            people: User.many(100, from: 100), hasMore: false, source: .directory, isContinuation: true)
+        browser.send(.people(1, page))
+        #expect(browser.names == ["Grace Hopper"])
+        browser.press(.character("["))
+        #expect(browser.names.count == 200)
+    }
+
+    @Test func `letters that were searched for are shown as such, whatever their case and accents`() {
+        let needles = MatchHighlighter("zoe li")
+        let pieces = needles.parted("Zoë O'Lía Eli LIN")
+        #expect(pieces.filter { $0.style == .match }.map(\.text) == ["Zoë", "Lí", "LI"])
+        #expect(pieces.map(\.text).joined() == "Zoë O'Lía Eli LIN")
+    }
+
+    @Test func `people are marked across searches and exported in order`() {
+        var browser = DrivenModel()
+        browser.press(.control("s"))
+        #expect(browser.shows("Nobody is marked: space marks a person."))
+        browser.list([.ada, .adam, .adele])
+        browser.press(.character(" "), .down, .character(" "), .down, .character(" "), .character(" "))
+        #expect(browser.shows("2 marked"))
+        #expect(browser.lines.contains { $0.hasPrefix(" *Ada Lovelace") })
+        browser.press(.character("/"), .control("u"))
+        browser.list([.grace], for: "gr")
+        browser.press(.character(" "), .control("s"))
+        #expect(browser.wanted.contains(.export(["ada", "adam", "grace"])))
+        browser.send(.exported(count: 3, file: "people.vcf"))
+        #expect(browser.shows("3 people written to people.vcf."))
+        browser.send(.exportFailed("the disk is full"))
+        #expect(browser.shows("Nobody was exported: the disk is full."))
+    }
+
+    @Test func `people without identifiers are listed, and nothing is asked about them`() {
+        var browser = DrivenModel()
+        var nobody = User()
+        browser.list([nobody, nobody])
+        browser.press(.down, .character("m"), .character(" "), .character("c"), .character("M"), .character("p"))
+        browser.wait(.seconds(1))
+        #expect(browser.wanted.isEmpty)
+        nobody.displayName = "Somebody"
+        browser.press(.character("y"))
+        #expect(browser.shows("nothing to copy"))
+    }
+}

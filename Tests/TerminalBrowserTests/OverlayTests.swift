@@ -1,0 +1,150 @@
+import Testing
+
+@testable import TerminalBrowser
+
+@Suite struct CoverScreenTests {
+    @Test func `signing in, nobody found, menus`() {
+        compare(
+            DrivenModel(accounts: []),
+            #"""
+            Search                                                             not signed in
+            People ─────────────────────────────────────────────────────────────────────────
+
+              Welcome. Nobody is signed in yet.
+              Enter signs in.
+              Then type the beginning of a name, and people appear here.
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+            ? help  Enter sign in  ctrl-c end
+            """#)
+        var nobody = DrivenModel()
+        nobody.type("xq")
+        nobody.wait(.milliseconds(150))
+        nobody.answer([])
+        compare(
+            nobody,
+            #"""
+            Search xq                                                        ada@contoso.com
+            People · xq ────────────────────────────────────────────────────────────────────
+
+              Nobody is found for xq.
+              Searched in the directory of ada@contoso.com: names, mail addresses and
+              sign-in names that begin with it.
+              Try fewer letters, another spelling or the surname alone.
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+            Enter list  Tab pane  Esc clear  ? help  ctrl-c end
+            """#)
+        var menu = ScreenTests.browser(120, 16)
+        menu.press(.character("y"))
+        compare(
+            menu,
+            #"""
+            Search ad                                                                                                ada@contoso.com
+            People · ad ───────────────────────────── 1 of 9+ · more… │ Copy ──────────────────────────────────────────── Esc closes
+            > Ada Lovelace                   Engineer                 │ > 1 Mail           ada@contoso.com
+              安達 太郎                      営業部長                 │   2 Name           Ada Lovelace
+              آدم الحسن                      مهندس                    │   3 Name and mail  Ada Lovelace <ada@contoso.com>
+              Adán Núñez                     Diseñador                │   4 Phone          +1 425 555 0100
+              👩‍💻 Ada Byron 🇬🇧                Poet ❤️                  │   5 Title          Engineer
+              김 아담                        개발자                   │   6 Department     Analytical Engines
+              Ada \u{202E}nimdA\u{1B}[2J     Line\nbreak              │   7 UPN            ada@contoso.onmicrosoft.com
+              Adelheid Maria Theresia von …  Head of Everything       │   8 Id             ada
+              Adela Quinn                                             │   9 vCard          the vCard of Ada Lovelace
+                                                                      │
+                                                                      │
+                                                                      │
+                                                                      │
+            j k choose  Enter copy  Esc back
+            """#)
+        var accounts = ScreenTests.browser(80, 24)
+        accounts.press(.character("a"))
+        compare(
+            accounts,
+            #"""
+            Search ad                                                        ada@contoso.com
+            Accounts ──────────────────────────────────────────────────────────── Esc closes
+            >* ada@contoso.com  graph
+               Sign in to another account
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+            j k choose  s sign in anew  Enter use  Esc back
+            """#)
+        var help = ScreenTests.browser(80, 24)
+        help.press(.character("?"))
+        compare(
+            help,
+            #"""
+            Search ad                                                        ada@contoso.com
+            Keys ──────────────────────────────────────────────────────────────── Esc closes
+            In the search line
+              Down Enter      to the list
+              Esc             clear
+              ctrl-a ctrl-e   to the start, to the end
+              ctrl-w          delete the word before the cursor
+              ctrl-u ctrl-k   delete to the start, to the end
+
+            In the list and the detail
+              j k Up Down     move
+              g G PgUp PgDn   to the start, to the end, by a page
+              Enter           to the detail
+              Esc             back
+              /               to the search line
+              m               the manager
+              r               those who report to the person
+              M               the groups of the person
+              [ ]             back to what was shown, and forward
+              c               copy the mail address
+              y               menu of everything that can be copied
+              space           mark the person
+              p               show or hide photos
+            j k scroll  Esc back  ctrl-c end
+            """#)
+    }
+}

@@ -1,0 +1,97 @@
+import DirectorySearch
+import Testing
+
+@testable import TerminalBrowser
+
+/// What the browser does while the directory wants a pause or cannot be reached.
+@Suite struct PauseTests {
+    private static let throttled = BrowseFailure(
+        summary: "the directory takes no more requests for now", retryAfter: .seconds(12))
+
+    @Test func `a pause counts down, typing goes on, and the newest text is sent when it is over`() {
+        var browser = DrivenModel()
+        browser.type("ad")
+        browser.wait(.milliseconds(150))
+        browser.send(.failed(browser.searchNumber, Self.throttled))
+        #expect(browser.shows("The directory asks for a pause: again in 12 s."))
+        browser.wait(.milliseconds(2500))
+        #expect(browser.shows("again in 10 s."))
+        browser.forget()
+        browser.type("ele")
+        #expect(browser.shows("Search adele"))
+        browser.wait(.milliseconds(9499))
+        #expect(browser.wanted.isEmpty)
+        browser.wait(.milliseconds(1))
+        #expect(browser.wanted == [.search(2, "adele")])
+        #expect(!browser.shows("pause"))
+    }
+
+    @Test(arguments: [(80, 24), (40, 10), (20, 5)])
+    func `what is done during a pause is told beside the countdown`(_ columns: Int, _ rows: Int) {
+        var browser = DrivenModel(columns: columns, rows: rows)
+        browser.list([.ada])
+        browser.press(.character("R"))
+        browser.send(.failed(browser.searchNumber, Self.throttled))
+        browser.press(.character("c"))
+        browser.send(.copied("a@b", by: "xsel"))
+        #expect(browser.shows("Copied") && browser.shows("12 s"))
+        browser.send(.exportFailed("full"))
+        #expect(browser.shows("Nobody") && browser.shows("12 s"))
+        browser.press(.character("k"))
+        #expect(!browser.shows("Nobody") && browser.shows("12 s."))
+    }
+
+    @Test func `a pause without end is cut to a day, and one of nothing lasts a second`() {
+        var browser = DrivenModel()
+        browser.type("ad")
+        browser.wait(.milliseconds(150))
+        browser.send(.failed(1, BrowseFailure(summary: "x", retryAfter: .seconds(Int64.max / 2))))
+        #expect(browser.shows("again in 86400 s."))
+        var other = DrivenModel()
+        other.type("ad")
+        other.wait(.milliseconds(150))
+        other.send(.failed(1, BrowseFailure(summary: "x", retryAfter: .zero)))
+        other.wait(.milliseconds(999))
+        #expect(other.wanted.count == 1)
+        other.wait(.milliseconds(1))
+        #expect(other.wanted == [.search(1, "ad"), .search(2, "ad")])
+    }
+
+    @Test
+    func `a broken network leaves the list, is told with the key that tries again, and the next letter tries again`() {
+        var browser = DrivenModel()
+        browser.type("ad")
+        browser.wait(.milliseconds(150))
+        browser.answer([.ada])
+        browser.type("e")
+        browser.wait(.milliseconds(150))
+        browser.send(
+            .failed(
+                browser.searchNumber,
+                BrowseFailure(summary: "the network does not answer", reason: "no route", isNetwork: true)))
+        #expect(browser.shows("The network does not answer: no route. Enter tries again."))
+        #expect(browser.names == ["Ada Lovelace"])
+        browser.forget()
+        browser.press(.enter)
+        #expect(browser.wanted == [.search(3, "ade")])
+        browser.send(.failed(3, BrowseFailure(summary: "the network does not answer", isNetwork: true)))
+        browser.press(.down)
+        #expect(browser.shows("R tries again."))
+        browser.press(.character("R"))
+        browser.send(
+            .failed(browser.searchNumber, BrowseFailure(summary: "the network does not answer", isNetwork: true)))
+        browser.press(.character("/"))
+        browser.type("l")
+        browser.wait(.milliseconds(150))
+        #expect(browser.wanted.last == .search(5, "adel"))
+        #expect(!browser.shows("does not answer"))
+    }
+
+    @Test func `nothing wakes the program while nothing happens`() {
+        var browser = DrivenModel()
+        browser.list([.ada, .adele])
+        browser.answerDetail()
+        browser.wait(.seconds(1))
+        #expect(browser.wake == nil)
+    }
+}

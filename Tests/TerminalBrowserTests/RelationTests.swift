@@ -1,0 +1,195 @@
+import DirectorySearch
+import Testing
+
+@testable import TerminalBrowser
+
+@Suite struct AroundTests {
+    @Test func `m shows the manager, and Esc or [ comes back to the same person`() {
+        var browser = DrivenModel()
+        browser.list([.ada, .adam, .adele])
+        browser.press(.down)
+        browser.answerDetail { $0.manager = .value(.grace) }
+        #expect(browser.shows("Manager     Grace Hopper  m"))
+        browser.press(.character("m"))
+        #expect(browser.names == ["Grace Hopper"])
+        #expect(browser.shows("Manager of Adam Smith"))
+        browser.press(.escape)
+        #expect(browser.selected == "Adam Smith")
+        #expect(browser.names.count == 3)
+        browser.press(.character("]"))
+        #expect(browser.names == ["Grace Hopper"])
+        browser.press(.character("["))
+        #expect(browser.selected == "Adam Smith")
+        #expect(browser.shows("Search ad"))
+    }
+
+    @Test func `m asks at once where the person is not read yet, and goes there when the answer comes`() {
+        var browser = DrivenModel()
+        browser.list([.ada])
+        browser.press(.character("m"))
+        #expect(browser.wanted == [.detail(2, "ada")])
+        #expect(browser.shows("Asking for the manager of Ada Lovelace…"))
+        browser.answerDetail { $0.manager = .value(.grace) }
+        #expect(browser.names == ["Grace Hopper"])
+    }
+
+    @Test func `who has moved on is not pulled to the manager`() {
+        var browser = DrivenModel()
+        browser.list([.ada, .adam])
+        browser.press(.character("m"), .down)
+        #expect(browser.wanted == [.detail(2, "ada"), .cancel(2)])
+        var answer = UserDetail(user: .ada)
+        answer.manager = .value(.grace)
+        browser.send(.detail(2, answer))
+        #expect(browser.selected == "Adam Smith")
+        browser.answerDetail { $0.manager = .value(.grace) }
+        #expect(browser.selected == "Adam Smith")
+    }
+
+    @Test func `no manager, and one that may not be seen, are said`() {
+        var browser = DrivenModel()
+        browser.list([.ada, .adam])
+        browser.answerDetail { $0.manager = .none }
+        browser.press(.character("m"))
+        #expect(browser.shows("Ada Lovelace has no manager."))
+        browser.press(.down)
+        browser.answerDetail {
+            $0.manager = .notPermitted(DirectoryError(.notPermitted(permissions: ["User.Read.All"])))
+        }
+        browser.press(.character("m"))
+        #expect(browser.shows("The manager of Adam Smith: not permitted without User.Read.All. a signs in anew."))
+        #expect(browser.names.count == 2)
+    }
+
+    @Test func `r shows the reports as the list`() {
+        var browser = DrivenModel()
+        browser.list([.grace], for: "gr")
+        browser.press(.character("r"))
+        #expect(browser.wanted == [.reports(2, "grace")])
+        var answer = UserDetail(user: User())
+        answer.reports = .value([User.ada, .adam].map { DirectoryObject(json: $0.json) })
+        browser.send(.detail(2, answer))
+        #expect(browser.names == ["Ada Lovelace", "Adam Smith"])
+        #expect(browser.shows("Reports of Grace Hopper"))
+        #expect(browser.shows("1 of 2"))
+        browser.press(.character("["))
+        #expect(browser.shows("Reports     2 people  r"))
+        browser.forget()
+        browser.press(.character("r"))
+        #expect(browser.names == ["Ada Lovelace", "Adam Smith"])
+        #expect(!browser.wanted.contains(.reports(3, "grace")), "what is known is not asked again")
+    }
+
+    @Test func `R reads reports anew, with the cursor on the same person, and [ still goes back`() {
+        var browser = DrivenModel()
+        browser.list([.grace], for: "gr")
+        func reports(_ people: [User]) -> UserDetail {
+            var answer = UserDetail(user: User())
+            answer.reports = .value(people.map { DirectoryObject(json: $0.json) })
+            return answer
+        }
+        browser.press(.character("r"))
+        browser.send(.detail(2, reports([.ada, .adam])))
+        browser.press(.down)
+        browser.answerDetail()
+        browser.forget()
+        browser.press(.character("R"))
+        #expect(browser.wanted == [.reports(browser.lastNumber, "grace")])
+        #expect(browser.names == ["Ada Lovelace", "Adam Smith"])
+        browser.send(.detail(browser.lastNumber, reports([.adele, .ada, .adam])))
+        #expect(browser.names == ["Adele Vance", "Ada Lovelace", "Adam Smith"] && browser.selected == "Adam Smith")
+        #expect(browser.shows("Reports of Grace Hopper"))
+        browser.press(.character("R"))
+        browser.send(.failed(browser.lastNumber, BrowseFailure(summary: "the network does not answer")))
+        #expect(browser.shows("The network does not answer.") && browser.names.count == 3)
+        browser.press(.character("R"))
+        browser.send(.detail(browser.lastNumber, reports([])))
+        #expect(browser.shows("Nobody reports to Grace Hopper.") && browser.names.count == 3)
+        browser.press(.character("["))
+        #expect(browser.names == ["Grace Hopper"] && browser.model.past.isEmpty)
+    }
+
+    @Test func `R reads a manager anew, and a new text is searched for`() {
+        var browser = DrivenModel()
+        browser.list([.ada])
+        browser.answerDetail { $0.manager = .value(.grace) }
+        browser.press(.character("m"))
+        browser.answerDetail()
+        browser.forget()
+        browser.press(.character("R"))
+        #expect(browser.wanted == [.detail(browser.lastNumber, "ada")])
+        var answer = UserDetail(user: .ada)
+        answer.manager = .value(.adele)
+        browser.send(.detail(browser.lastNumber, answer))
+        #expect(browser.names == ["Adele Vance"] && browser.shows("Manager of Ada Lovelace"))
+        browser.press(.character("/"))
+        browser.type("x")
+        browser.forget()
+        browser.press(.control("r"))
+        #expect(browser.wanted == [.search(browser.lastNumber, "adx")])
+    }
+
+    @Test func `nobody reports, or it is not permitted: the list stays`() {
+        var browser = DrivenModel()
+        browser.list([.ada, .adam])
+        var answer = UserDetail(user: User())
+        answer.reports = .none
+        browser.press(.character("r"))
+        browser.send(.detail(2, answer))
+        #expect(browser.shows("Nobody reports to Ada Lovelace."))
+        browser.press(.down, .character("r"))
+        browser.send(.failed(browser.lastNumber, BrowseFailure(summary: "the network does not answer")))
+        #expect(browser.shows("The network does not answer."))
+        #expect(browser.names.count == 2)
+    }
+
+    @Test func `a search that was looked at can be gone back to, one that was typed over cannot`() {
+        var browser = DrivenModel()
+        browser.type("ad")
+        browser.wait(.milliseconds(150))
+        browser.answer([.ada])
+        browser.type("e")
+        browser.wait(.milliseconds(150))
+        browser.answer([.adele])
+        browser.press(.down, .character("/"), .control("u"))
+        browser.list([.grace], for: "gr")
+        browser.press(.character("["))
+        #expect(browser.names == ["Adele Vance"])
+        #expect(browser.shows("Search ade"))
+        browser.press(.character("["))
+        #expect(browser.shows("There is nothing to go back to."))
+        browser.press(.character("]"))
+        #expect(browser.names == ["Grace Hopper"])
+        browser.press(.character("]"))
+        #expect(browser.shows("There is nothing to go forward to."))
+    }
+
+    @Test func `not more places are kept than anybody goes back to`() {
+        var browser = DrivenModel()
+        browser.list([.ada])
+        browser.answerDetail { $0.manager = .value(.ada) }
+        for _ in 0..<200 { browser.press(.character("m")) }
+        #expect(browser.model.past.count == BrowseModel.mostPlaces)
+        var heavy = DrivenModel()
+        for number in 0..<6 {
+            heavy.list(User.many(15_000), for: "ad\(number)")
+            heavy.press(.character("/"), .control("u"))
+        }
+        #expect(heavy.model.past.count == 2)
+    }
+
+    @Test func `a text that was cleared by mistake comes back`() {
+        var browser = DrivenModel()
+        browser.type("ad")
+        browser.wait(.milliseconds(150))
+        browser.answer([.ada])
+        browser.press(.escape)
+        #expect(browser.shows("Type at least 2 letters"))
+        browser.press(.escape)
+        #expect(browser.shows("ctrl-c ends the program"))
+        #expect(!browser.wanted.contains(.quit))
+        browser.press(.down, .character("["))
+        #expect(browser.names == ["Ada Lovelace"])
+        #expect(browser.shows("Search ad"))
+    }
+}

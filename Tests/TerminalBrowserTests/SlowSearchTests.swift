@@ -1,0 +1,65 @@
+import DirectorySearch
+import Testing
+
+@testable import TerminalBrowser
+
+/// Keys that come before the answer does.
+@Suite struct SlowSearchTests {
+    @Test func `nobody is listed yet is not said once somebody is`() {
+        var browser = DrivenModel()
+        browser.type("grace")
+        browser.press(.enter, .character("j"), .character("c"))
+        #expect(browser.shows("Still searching for grace."))
+        browser.answer([.grace])
+        #expect(!browser.shows("Still searching") && browser.shows("Grace Hopper"))
+        var glanced = DrivenModel()
+        glanced.type("grace")
+        glanced.press(.enter, .character("c"))
+        let page = BrowsePage(people: [.grace], hasMore: false, source: .offline, isContinuation: false)
+        glanced.send(.glance(glanced.glance?.number ?? 0, page))
+        #expect(!glanced.shows("Still searching") && glanced.shows("Grace Hopper"))
+        var failed = DrivenModel()
+        failed.type("grace")
+        failed.press(.enter, .character("c"))
+        failed.send(.failed(failed.searchNumber, BrowseFailure(summary: "the network does not answer")))
+        #expect(!failed.shows("Still searching") && failed.shows("The network does not answer."))
+        failed.press(.character("c"))
+        #expect(failed.shows("Nobody is listed"))
+    }
+
+    @Test(arguments: ["c", "y", " ", "m", "r"])
+    func `nothing is done to somebody who was found for another text`(_ key: Character) {
+        var browser = DrivenModel()
+        browser.list([.ada])
+        browser.answerDetail { $0.manager = .value(.adele) }
+        browser.press(.character("/"), .control("u"))
+        browser.list([.ada])
+        browser.press(.character("/"))
+        browser.type("x")
+        browser.wait(.milliseconds(150))
+        browser.forget()
+        browser.press(.enter, .character(key))
+        #expect(browser.shows("Still searching for adx."))
+        #expect(browser.wanted.isEmpty && browser.model.marked.isEmpty && browser.model.cover == nil)
+        #expect(browser.names == ["Ada Lovelace"])
+        let before = browser.text
+        browser.answer([.adam])
+        browser.press(.character(key))
+        #expect(browser.text != before && !browser.shows("Still searching"))
+    }
+
+    @Test func `a list that is read anew, or whose search failed, can be used`() {
+        var browser = DrivenModel()
+        browser.list([.ada])
+        browser.press(.character("R"), .character("c"))
+        #expect(browser.wanted.last == .copy("ada@contoso.com"))
+        browser.answer([.ada])
+        browser.press(.character("/"))
+        browser.type("x")
+        browser.wait(.milliseconds(150))
+        browser.send(.failed(browser.searchNumber, BrowseFailure(summary: "the network does not answer")))
+        browser.forget()
+        browser.press(.down, .character("c"), .character(" "))
+        #expect(browser.wanted.first == .copy("ada@contoso.com") && browser.model.marked.count == 1)
+    }
+}

@@ -1,0 +1,105 @@
+import Foundation
+import Testing
+
+@testable import CommandLineKit
+@testable import TerminalBrowser
+
+/// What is put into cells, and how it looks.
+@Suite struct TerminalDrawingTests {
+    /// As the C library counts: the second half of an emoji of several is a character of its own.
+    private static func width(_ scalar: UInt32) -> Int {
+        switch scalar {
+        case 0x300...0x36F, 0xFE0F, 0x200D: 0
+        case 0x1F1E6...0x1F1FF: 1
+        case 0x1F000...0x1FAFF, 0x4E00...0x9FFF, 0xAC00...0xD7A3: 2
+        default: 1
+        }
+    }
+
+    private let cells = TerminalCells(isUnicode: true, width: Self.width)
+    private let ascii = TerminalCells(isUnicode: false, width: Self.width)
+
+    @Test func `letters of ASCII are one piece`() {
+        let (pieces, end) = cells.pieces("Ada Lovelace", from: 3, limit: 80)
+        #expect(pieces.map(\.column) == [3] && pieces.map(\.piece) == [.ascii("Ada Lovelace")] && end == 15)
+    }
+
+    @Test func `a wide letter takes two columns, a mark none`() {
+        let (pieces, end) = cells.pieces("a李e\u{301}b", from: 0, limit: 80)
+        #expect(pieces.map(\.column) == [0, 1, 3, 4] && end == 5)
+        #expect(pieces.map(\.piece) == [.ascii("a"), .cell([0x674E]), .cell([0x65, 0x301]), .ascii("b")])
+    }
+
+    @Test(arguments: ["👩‍👩‍👧", "❤️", "🇩🇪", "👍🏽", "1️⃣", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "김", "ﷺ", "নি"])
+    func `what follows stands where TerminalText says, whatever the C library believes`(_ character: String) {
+        for cells in [cells, ascii] {
+            let (pieces, end) = cells.pieces("x" + character + "y", from: 0, limit: 80)
+            let columns = TerminalText.width(character)
+            #expect(end == columns + 2)
+            let last = pieces.last
+            #expect(last?.piece == .ascii("y") ? last?.column == columns + 1 : "\(pieces)".contains("y"))
+            // Every column of it is filled: by cells, or by spaces.
+            var filled = 0
+            for (_, piece) in pieces {
+                switch piece {
+                case .ascii(let text): filled += text.count
+                case .cell(let scalars): filled += scalars.reduce(0) { $0 + max(0, Self.width($1)) }
+                }
+            }
+            #expect(filled == columns + 2)
+        }
+    }
+
+    @Test func `nothing goes over the edge, and no letter is parted there`() {
+        let (pieces, end) = cells.pieces("ab李李", from: 0, limit: 5)
+        #expect(end == 4 && pieces.count == 2)
+    }
+
+    @Test func `a letter carries at most what a cell holds`() {
+        let (pieces, _) = cells.pieces("a" + String(repeating: "\u{301}", count: 8), from: 0, limit: 80)
+        #expect(pieces.map(\.piece) == [.cell([0x61, 0x301, 0x301, 0x301, 0x301])])
+    }
+
+    @Test func `a terminal of ASCII gets ASCII, with lines that look like lines`() {
+        let (pieces, end) = ascii.pieces("│ José 李 …", from: 0, limit: 80)
+        let text = pieces.map { if case .ascii(let text) = $0.piece { text } else { "" } }.joined()
+        #expect(text == "| Jos? ?  ~" && end == 11)
+    }
+
+    // MARK: Colours
+
+    @Test func `without colour every state that matters still looks different from plain text`() {
+        let plain = TerminalPalette(colours: 0)
+        for style in [
+            ScreenStyle.heading, .selected, .selectedElsewhere, .marked, .match, .key, .warning, .failure, .dimmed,
+        ] {
+            #expect(plain.appearance(style) != plain.appearance(.plain), "\(style)")
+            #expect(plain.appearance(style).colour == nil)
+        }
+        #expect(plain.appearance(.selected) != plain.appearance(.selectedElsewhere))
+    }
+
+    @Test func `sixteen colours are the terminal's own, which suit its background`() {
+        for hue in TerminalPalette.hues.values { #expect((1...6).contains(hue.of8)) }
+        #expect(TerminalPalette(colours: 16).appearance(.failure).colour == 1)
+    }
+
+    @Test func `of 256 colours those are taken that can be read on white and on black`() {
+        for (style, hue) in TerminalPalette.hues {
+            let luminance = Self.luminance(hue.of256)
+            #expect(1.05 / (luminance + 0.05) >= 3.5, "\(style) on white")
+            #expect((luminance + 0.05) / 0.05 >= 3.5, "\(style) on black")
+        }
+    }
+
+    /// WCAG's relative luminance of a colour of xterm's cube.
+    private static func luminance(_ colour: Int) -> Double {
+        let steps = [0.0, 95, 135, 175, 215, 255]
+        let index = colour - 16
+        func linear(_ step: Int) -> Double {
+            let value = steps[step] / 255
+            return value <= 0.04 ? value / 12.92 : pow((value + 0.055) / 1.055, 2.4)
+        }
+        return 0.2126 * linear(index / 36) + 0.7152 * linear(index / 6 % 6) + 0.0722 * linear(index % 6)
+    }
+}
