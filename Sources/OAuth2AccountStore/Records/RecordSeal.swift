@@ -1,0 +1,45 @@
+import JOSE
+import Platform
+import SealedStorage
+
+/// Seals records with AES-256-GCM. Identifier, type and revision are bound: a record copied to another account, or an old one put
+/// back, does not open.
+struct RecordSeal: Sendable {
+    let key: SealingKey
+    let identities: RecordIdentity
+    private static let keyCheckValue = Array("OAuth2AccountStore key".utf8)
+    private static let checkContext = Array("key-check-1".utf8)
+
+    init(key: SealingKey) {
+        self.key = key
+        identities = RecordIdentity(key: key)
+    }
+
+    private static func context(_ id: String, _ type: String, _ revision: Int64) -> [UInt8] {
+        // Lengths keep the parts apart.
+        Array("account-1:\(id.utf8.count):\(id):\(type.utf8.count):\(type):\(revision)".utf8)
+    }
+
+    func seal(_ record: AccountRecord, revision: Int64) throws -> SealedRecord {
+        let plain = try JSONEncoder().encode(record)
+        let sealed = try key.seal(plain, authenticating: Self.context(record.id.rawValue, record.type, revision))
+        return SealedRecord(
+            id: record.id.rawValue, type: record.type, revision: revision, identity: identities.digest(record),
+            sealed: sealed)
+    }
+
+    /// The record, or nil when its seal is broken.
+    func open(_ record: SealedRecord) -> AccountRecord? {
+        let context = Self.context(record.id, record.type, record.revision)
+        guard let plain = try? key.open(record.sealed, authenticating: context) else { return nil }
+        return try? JSONDecoder().decode(AccountRecord.self, from: Data(plain))
+    }
+
+    /// A text by which the key is recognised.
+    func check() throws -> [UInt8] { try key.seal(Self.keyCheckValue, authenticating: Self.checkContext) }
+
+    /// Whether that text was made with this key.
+    func matches(_ check: [UInt8]) -> Bool {
+        (try? key.open(check, authenticating: Self.checkContext)) == Self.keyCheckValue
+    }
+}
