@@ -12,6 +12,7 @@ let package = Package(
         .library(name: "OAuth2Protocol", targets: ["OAuth2Protocol"]),
         .library(name: "JOSE", targets: ["JOSE"]),
         .library(name: "HTTPExchange", targets: ["HTTPExchange"]),
+        .library(name: "CurlHTTP", targets: ["CurlHTTP"]),
         .library(name: "LocalProvider", targets: ["LocalProvider"]),
         .library(name: "FleetStorage", targets: ["FleetStorage"]),
         .executable(name: "lodge", targets: ["lodge"]),
@@ -41,7 +42,8 @@ let package = Package(
         // The house, from the cellar up.
         .target(name: "StrictJSON"),
         .target(name: "Platform"),
-        .target(name: "HTTPExchange", dependencies: ["CCurl", "Platform"]),
+        .target(name: "HTTPExchange", dependencies: ["Platform", "StrictJSON"]),
+        .target(name: "CurlHTTP", dependencies: ["CCurl", "HTTPExchange", "Platform"]),
         .target(name: "JOSE", dependencies: ["Platform", "COpenSSL", "StrictJSON"]),
         .target(name: "LoopbackHTTP", dependencies: ["Platform", "HTTPExchange"]),
         .target(name: "OAuth2Protocol", dependencies: ["Platform", "HTTPExchange", "JOSE", "StrictJSON"]),
@@ -53,8 +55,8 @@ let package = Package(
         .target(
             name: "OAuth2AccountStore",
             dependencies: [
-                "AccountKeys", "HTTPExchange", "JOSE", "LoopbackHTTP", "OAuth2Protocol", "Platform", "ProviderSettings",
-                "SealedStorage", "StrictJSON",
+                "AccountKeys", "CurlHTTP", "HTTPExchange", "JOSE", "LoopbackHTTP", "OAuth2Protocol", "Platform",
+                "ProviderSettings", "SealedStorage", "StrictJSON",
             ]),
         .target(
             name: "FleetStorage",
@@ -107,7 +109,7 @@ let package = Package(
         .executableTarget(
             name: "benchmarks",
             dependencies: [
-                "CSQLite", "DirectorySearch", "HTTPExchange", "JOSE", "LoopbackHTTP", "OAuth2Protocol",
+                "CurlHTTP", "CSQLite", "DirectorySearch", "HTTPExchange", "JOSE", "LoopbackHTTP", "OAuth2Protocol",
                 "OAuth2AccountStore", "StrictJSON",
             ], path: "Benchmarks", exclude: ["Peers"]),
 
@@ -124,6 +126,7 @@ let package = Package(
         .testTarget(name: "HTTPExchangeTests", dependencies: ["HTTPExchange", "StrictJSON", "TestSupport"]),
         .testTarget(
             name: "LoopbackHTTPTests", dependencies: ["HTTPExchange", "LoopbackHTTP", "StrictJSON", "TestSupport"]),
+        .testTarget(name: "CurlHTTPTests", dependencies: ["CurlHTTP", "HTTPExchange", "StrictJSON", "TestSupport"]),
         .testTarget(name: "JOSETests", dependencies: ["JOSE", "StrictJSON", "TestSupport"]),
         .testTarget(
             name: "OAuth2ProtocolTests",
@@ -154,17 +157,19 @@ let package = Package(
         .testTarget(
             name: "DirectorySearchTests",
             dependencies: [
-                "DirectorySearch", "HTTPExchange", "LocalProvider", "OAuth2Protocol", "OAuth2AccountStore",
+                "CurlHTTP", "DirectorySearch", "HTTPExchange", "LocalProvider", "OAuth2Protocol", "OAuth2AccountStore",
                 "OAuth2AccountStoreTesting",
                 "StrictJSON",
                 "TestSupport",
             ]),
         .testTarget(
             name: "LocalProviderTests",
-            dependencies: ["HTTPExchange", "JOSE", "LocalProvider", "LoopbackHTTP", "StrictJSON"]),
+            dependencies: ["CurlHTTP", "HTTPExchange", "JOSE", "LocalProvider", "LoopbackHTTP", "StrictJSON"]),
         .testTarget(
             name: "ExampleTests",
-            dependencies: ["HTTPExchange", "LocalProvider", "SendRequest", "SignInAndSearch", "WatchAccounts"]),
+            dependencies: [
+                "CurlHTTP", "HTTPExchange", "LocalProvider", "SendRequest", "SignInAndSearch", "WatchAccounts",
+            ]),
         .testTarget(
             name: "CommandLineKitTests", dependencies: ["CommandLineKit", "Platform", "StrictJSON"]),
         .testTarget(
@@ -186,7 +191,7 @@ let package = Package(
 if Context.environment["LODGE_ONLY"] == "PostgreSQL" {
     let needed: Set = [
         "Platform",
-        "COpenSSL", "CCurl", "CSQLite", "CPostgreSQL", "StrictJSON", "HTTPExchange", "JOSE", "LoopbackHTTP",
+        "COpenSSL", "CCurl", "CSQLite", "CPostgreSQL", "StrictJSON", "HTTPExchange", "CurlHTTP", "JOSE", "LoopbackHTTP",
         "OAuth2Protocol", "OAuth2AccountStore",
         "FleetStorage", "StorageSuite", "store-process", "FleetStorageTests",
     ]

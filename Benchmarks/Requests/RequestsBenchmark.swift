@@ -1,3 +1,4 @@
+import CurlHTTP
 import HTTPExchange
 
 #if canImport(FoundationEssentials)

@@ -101,9 +101,7 @@ extension AccountType {
 
     /// The same when it is on another machine.
     var remoteOrigin: URL? {
-        guard let origin, origin.scheme == "https", let host = origin.host(percentEncoded: true),
-            !["127.0.0.1", "localhost", "::1", "[::1]"].contains(host)
-        else { return nil }
+        guard let origin, origin.scheme == "https", !origin.isLoopback else { return nil }
         return origin
     }
 }

@@ -43,16 +43,12 @@ public final class URLSessionTransport: HTTPTransport {
         var followed = 0
         while true {
             try Task.checkCancellation()
-            guard current.url.scheme?.lowercased() == "https" || current.url.isLoopback else {
-                throw HTTPTransportError(
-                    .plainHTTPRefused, host: current.url.host() ?? "",
-                    reason: "Plain http is refused for any host but this machine; use https.")
-            }
+            _ = try Self.origin(of: current.url)
             var response = try await exchange(current, until: deadline)
             response.url = response.url ?? current.url
-            guard case .follow(let limit) = request.redirects, let next = try current.redirected(by: response) else {
-                return response
-            }
+            guard case .follow(let limit) = request.redirects,
+                let next = try current.redirected(by: response, origin: Self.origin(of:))
+            else { return response }
             followed += 1
             guard followed <= limit else {
                 throw HTTPTransportError(
@@ -60,6 +56,25 @@ public final class URLSessionTransport: HTTPTransport {
             }
             current = next
         }
+    }
+
+    /// Returns the scheme, host and port of a URL as Foundation reads them, which makes the connection.
+    private static func origin(of url: URL) throws(HTTPTransportError) -> String {
+        func refused(_ kind: HTTPTransportError.Kind, _ reason: String) -> HTTPTransportError {
+            HTTPTransportError(kind, host: url.shownHost, reason: reason)
+        }
+        guard let origin = url.origin, let host = url.host(percentEncoded: false), !host.isEmpty,
+            host.utf8.allSatisfy({ $0 < 0x80 }),
+            origin.hasPrefix("https://") || origin.hasPrefix("http://")
+        else { throw refused(.invalidRequest, "The address is not a complete http or https address.") }
+        guard url.user == nil, url.password == nil else {
+            throw refused(
+                .invalidRequest, "The address holds a user name or password; send them in an Authorization field.")
+        }
+        guard origin.hasPrefix("https://") || url.isLoopback else {
+            throw refused(.plainHTTPRefused, "Plain http is refused for any host but this machine; use https.")
+        }
+        return origin
     }
 
     private func exchange(

@@ -1,6 +1,7 @@
 // A client imports OAuth2AccountStore and can name every type that its API shows.
 
 @_exported import AccountKeys
+@_exported import CurlHTTP
 @_exported import HTTPExchange
 @_exported import OAuth2Protocol
 @_exported import ProviderSettings

@@ -1,11 +1,3 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
-
 import Dispatch
 import Synchronization
 
@@ -76,15 +68,6 @@ package final class SerialThread: SerialExecutor {
         }
     }
 
-    private final class Start {
-        let queue: Queue
-        let executor: UnownedSerialExecutor
-        init(queue: Queue, executor: UnownedSerialExecutor) {
-            self.queue = queue
-            self.executor = executor
-        }
-    }
-
     private let queue = Queue()
     private let started = Once()
 
@@ -100,44 +83,14 @@ package final class SerialThread: SerialExecutor {
 
     /// Before the first job: a program that never touches the disk never has the thread.
     private func start() {
-        let start = Unmanaged.passRetained(Start(queue: queue, executor: asUnownedSerialExecutor()))
-        #if canImport(Darwin)
-            var thread: pthread_t?
-        #else
-            var thread = pthread_t()
-        #endif
-        let code = pthread_create(&thread, nil, threadMain, start.toOpaque())
-        guard code == 0 else {
-            // No thread to be had: one that Dispatch has already does as well. Jobs without a thread would wait for ever.
-            let context = UInt(bitPattern: start.toOpaque())
-            DispatchQueue.global().async {
-                if let context = UnsafeMutableRawPointer(bitPattern: context) { SerialThread.run(context) }
+        let queue = queue
+        let executor = asUnownedSerialExecutor()
+        let run: @Sendable () -> Void = {
+            while let jobs = queue.next() {
+                for job in jobs { job.runSynchronously(on: executor) }
             }
-            return
         }
-        #if canImport(Darwin)
-            if let thread { pthread_detach(thread) }
-        #else
-            pthread_detach(thread)
-        #endif
-    }
-
-    fileprivate static func run(_ context: UnsafeMutableRawPointer) {
-        let start = Unmanaged<Start>.fromOpaque(context).takeRetainedValue()
-        while let jobs = start.queue.next() {
-            for job in jobs { job.runSynchronously(on: start.executor) }
-        }
+        // Without a new thread, use one of Dispatch: jobs without a thread would wait forever.
+        if DetachedThread.start(run) != 0 { DispatchQueue.global().async(execute: run) }
     }
 }
-
-#if canImport(Darwin)
-    private func threadMain(_ context: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
-        SerialThread.run(context)
-        return nil
-    }
-#else
-    private func threadMain(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-        if let context { SerialThread.run(context) }
-        return nil
-    }
-#endif

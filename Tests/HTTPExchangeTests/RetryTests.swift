@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 @Suite struct `Sending again` {
-    let request = HTTPRequest(.get, url("https://a.example/"))
+    let request = HTTPRequest(.get, URL(filePath: "/"))
 
     /// Runs the policy over these results, and gives the waits and the number of attempts.
     private func run(
@@ -59,17 +59,5 @@ import Testing
         #expect(await run(HTTPRetryPolicy(), [asking("7"), fine]).waits == [.seconds(7)])
         #expect(await run(HTTPRetryPolicy(), [asking("31"), fine]).attempts == 1)
         #expect(await run(HTTPRetryPolicy(totalDelay: .seconds(50)), [asking("20")]).waits.count == 2)
-    }
-
-    @Test func `a policy with the real transport`() async throws {
-        let server = try ScriptedServer { connection, number in
-            while connection.readRequest() != nil {
-                connection.send(answer(number == 1 ? "503 Busy" : "200 OK", "Connection: close\r\n"))
-                if number == 1 { return }
-            }
-        }
-        let response = try await CurlTransport().send(
-            HTTPRequest(.get, server.url()), retrying: HTTPRetryPolicy(firstDelay: .milliseconds(1)))
-        #expect(response.status == 200)
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import CurlHTTP
 import HTTPExchange
 import JOSE
 import StrictJSON

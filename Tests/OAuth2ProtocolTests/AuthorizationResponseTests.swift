@@ -1,3 +1,4 @@
+import HTTPExchange
 import StrictJSON
 import TestSupport
 import Testing

@@ -7,8 +7,6 @@
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
 #include <dirent.h>
-#include <pthread.h>
-#include <signal.h>
 #include <string.h>
 
 // Whether libcurl is on this machine. Loads it, once.
@@ -162,23 +160,6 @@ static inline int ccurl_has_hashed_certificates(const char *path) {
     }
     (void)closedir(folder);
     return found;
-}
-
-// Starts a detached thread that takes no signals: they belong to the program's own threads, and a SIGPIPE from a
-// connection that went away must not end the process. Gives 0 or an errno value.
-static inline int ccurl_start_thread(void *(*run)(void *), void *context) {
-    sigset_t every, before;
-    pthread_attr_t attributes;
-    pthread_t thread;
-    int failure = pthread_attr_init(&attributes);
-    if (failure != 0) return failure;
-    (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    (void)sigfillset(&every);
-    (void)pthread_sigmask(SIG_SETMASK, &every, &before);
-    failure = pthread_create(&thread, &attributes, run, context);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    (void)pthread_attr_destroy(&attributes);
-    return failure;
 }
 
 #endif

@@ -1,21 +1,21 @@
 import Platform
 
 /// A file to send, or a piece of it.
-struct FileSegment: Sendable, Equatable {
-    let path: String
-    let offset: Int64
+package struct FileSegment: Sendable, Equatable {
+    package let path: String
+    package let offset: Int64
     /// nil for all that follows the offset.
-    let length: Int64?
+    package let length: Int64?
 
     /// The number of bytes that there are to send.
-    func measure() throws(HTTPFileError) -> Int64 {
+    package func measure() throws(HTTPFileError) -> Int64 {
         let (descriptor, length) = try open()
         _ = close(descriptor)
         return length
     }
 
     /// Opens the file and gives the descriptor, which the caller closes, and the number of bytes to send. The bytes begin at ``offset``.
-    func open() throws(HTTPFileError) -> (descriptor: Int32, length: Int64) {
+    package func open() throws(HTTPFileError) -> (descriptor: Int32, length: Int64) {
         func failure(_ reason: String) -> HTTPFileError { HTTPFileError(path: path, reason: reason) }
         guard offset >= 0, length.map({ $0 >= 0 }) ?? true else {
             throw failure("the part of the file that is to be sent has a negative offset or length.")
@@ -45,4 +45,4 @@ struct FileSegment: Sendable, Equatable {
 func systemOpen(_ path: String, _ flags: Int32, _ mode: mode_t = 0o666) -> Int32 { open(path, flags, mode) }
 
 /// What the last failed system call meant.
-func systemWords(_ code: Int32 = errno) -> String { String(cString: strerror(code)) }
+package func systemWords(_ code: Int32 = errno) -> String { String(cString: strerror(code)) }

@@ -15,13 +15,13 @@ import Synchronization
 /// Its descriptions give the number of parts, never what is in them.
 public struct HTTPBody: Sendable, Equatable {
     /// One part, without parts of its own.
-    enum Segment: Sendable, Equatable {
+    package enum Segment: Sendable, Equatable {
         case bytes(Data)
         case file(FileSegment)
         case chunks(ChunkSource)
     }
 
-    private(set) var segments: [Segment]
+    package private(set) var segments: [Segment]
 
     /// These bytes.
     public static func bytes(_ bytes: Data) -> HTTPBody { HTTPBody(segments: [.bytes(bytes)]) }
@@ -89,7 +89,7 @@ public struct HTTPBody: Sendable, Equatable {
     }
 
     /// Whether all bytes are in memory.
-    var isInMemory: Bool { segments.allSatisfy { if case .bytes = $0 { true } else { false } } }
+    package var isInMemory: Bool { segments.allSatisfy { if case .bytes = $0 { true } else { false } } }
 }
 
 extension HTTPBody: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
@@ -104,11 +104,11 @@ extension HTTPBody: CustomStringConvertible, CustomDebugStringConvertible, Custo
 }
 
 /// Where chunks come from. Two are equal when they are the same.
-final class ChunkSource: Sendable, Equatable {
-    typealias Take = @Sendable (Data) async throws -> Void
+package final class ChunkSource: Sendable, Equatable {
+    package typealias Take = @Sendable (Data) async throws -> Void
 
-    let length: Int64?
-    let isReplayable: Bool
+    package let length: Int64?
+    package let isReplayable: Bool
     private let make: @Sendable (_ take: @escaping Take) async throws -> Void
     private let wasOpened = Atomic<Bool>(false)
 
@@ -120,7 +120,7 @@ final class ChunkSource: Sendable, Equatable {
     }
 
     /// Makes all chunks and gives each to the function, which waits until there is room.
-    func produce(_ take: @escaping Take) async throws {
+    package func produce(_ take: @escaping Take) async throws {
         guard !wasOpened.exchange(true, ordering: .acquiringAndReleasing) || isReplayable else {
             throw HTTPTransportError(
                 .invalidRequest, host: "",
@@ -129,5 +129,5 @@ final class ChunkSource: Sendable, Equatable {
         try await make(take)
     }
 
-    static func == (left: ChunkSource, right: ChunkSource) -> Bool { left === right }
+    package static func == (left: ChunkSource, right: ChunkSource) -> Bool { left === right }
 }

@@ -1,8 +1,7 @@
 import Platform
-internal import CCurl
 
 /// A file that is open for writing. It is closed with its last reference.
-final class OpenFile: Sendable {
+package final class OpenFile: Sendable {
     let descriptor: Int32
     let path: String
 
@@ -15,7 +14,7 @@ final class OpenFile: Sendable {
     deinit { _ = close(descriptor) }
 
     /// Writes all bytes at the end of what was written. May wait for the disk.
-    func write(_ bytes: UnsafeRawBufferPointer) throws(HTTPFileError) {
+    package func write(_ bytes: UnsafeRawBufferPointer) throws(HTTPFileError) {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = systemWrite(descriptor, UnsafeRawBufferPointer(rebasing: rest))
@@ -30,7 +29,7 @@ final class OpenFile: Sendable {
     }
 
     /// Writes all bytes at the end of what was written. May wait for the disk.
-    func write(_ data: Data) throws(HTTPFileError) {
+    package func write(_ data: Data) throws(HTTPFileError) {
         let result = data.withUnsafeBytes { bytes in
             Result { () throws(HTTPFileError) in try write(bytes) }
         }
@@ -43,30 +42,18 @@ private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -
 }
 
 /// Threads of their own for calls that may wait for a disk, so that none of Swift's does.
-enum FileThread {
+package enum FileThread {
     /// Runs the work on a thread that begins and ends with it.
-    static func run<Value: Sendable>(
+    package static func run<Value: Sendable>(
         _ work: @escaping @Sendable () throws(HTTPFileError) -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
-            let context = Unmanaged.passRetained(Job { continuation.resume(with: Result { try work() }) })
-            let failure = ccurl_start_thread(
-                { context in
-                    guard let context else { return nil }
-                    Unmanaged<Job>.fromOpaque(context).takeRetainedValue().body()
-                    return nil
-                }, context.toOpaque())
-            guard failure != 0 else { return }
-            context.release()
+            let code = DetachedThread.start { continuation.resume(with: Result { try work() }) }
+            guard code != 0 else { return }
             continuation.resume(
                 throwing: HTTPTransportError(
                     .other, host: "",
-                    reason: "No thread could be started (error \(failure)); the system is out of resources."))
+                    reason: "No thread could be started (error \(code)); the system is out of resources."))
         }
-    }
-
-    private final class Job: Sendable {
-        let body: @Sendable () -> Void
-        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
     }
 }

@@ -63,7 +63,7 @@ public struct HTTPProgressUpdates: AsyncSequence, Sendable {
 }
 
 /// Thins out what libcurl tells, and sees to the one last report.
-final class ProgressMeter: Sendable {
+package final class ProgressMeter: Sendable {
     private struct State {
         var latest = HTTPProgress()
         var reported: ContinuousClock.Instant?
@@ -74,10 +74,10 @@ final class ProgressMeter: Sendable {
     private let state = Mutex(State())
     private let handler: HTTPProgress.Handler
 
-    init(_ handler: @escaping HTTPProgress.Handler) { self.handler = handler }
+    package init(_ handler: @escaping HTTPProgress.Handler) { self.handler = handler }
 
     /// Notes where the transfer is, and tells it when the last report is long enough ago.
-    func update(_ progress: HTTPProgress) {
+    package func update(_ progress: HTTPProgress) {
         let now = ContinuousClock.now
         let isDue = state.withLock { state in
             guard !state.hasEnded, state.latest != progress || state.reported == nil else { return false }
@@ -90,7 +90,7 @@ final class ProgressMeter: Sendable {
     }
 
     /// Makes the last report. Only the first call does.
-    func end() {
+    package func end() {
         let last: HTTPProgress? = state.withLock { state in
             guard !state.hasEnded else { return nil }
             state.hasEnded = true

@@ -62,7 +62,7 @@ public struct HTTPResponseBody: AsyncSequence, Sendable {
 
     let source: any ResponseBodySource
 
-    init(source: any ResponseBodySource) { self.source = source }
+    package init(source: any ResponseBodySource) { self.source = source }
 
     /// Content that is already there.
     public init(_ bytes: Data) { source = MemoryBody(bytes) }
@@ -85,7 +85,7 @@ public struct HTTPResponseBody: AsyncSequence, Sendable {
 }
 
 /// Where the chunks of an answer come from.
-protocol ResponseBodySource: Sendable {
+package protocol ResponseBodySource: Sendable {
     /// The next chunk, or nil at the end.
     func next() async throws -> Data?
     /// Writes the rest to a file.
@@ -94,7 +94,7 @@ protocol ResponseBodySource: Sendable {
 
 extension ResponseBodySource {
     /// Chunk by chunk, each on a thread where waiting for a disk does no harm.
-    func write(to file: OpenFile) async throws {
+    package func write(to file: OpenFile) async throws {
         while let chunk = try await next() {
             try await FileThread.run { () throws(HTTPFileError) in try file.write(chunk) }
         }

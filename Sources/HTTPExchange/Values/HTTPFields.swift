@@ -63,6 +63,13 @@ public struct HTTPFields: Sendable, Equatable, ExpressibleByDictionaryLiteral, S
     /// Goes through the field lines in order.
     public func makeIterator() -> IndexingIterator<[Field]> { fields.makeIterator() }
 
+    /// Whether a text can be the value of a field: it has no control character but the tab.
+    ///
+    /// See RFC 9110 section 5.5.
+    package static func isValue(_ text: some StringProtocol) -> Bool {
+        text.utf8.allSatisfy { $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7F) }
+    }
+
     private static func matches(_ left: String, _ right: String) -> Bool {
         left.utf8.count == right.utf8.count
             && left.utf8.elementsEqual(right.utf8, by: { lowercased($0) == lowercased($1) })

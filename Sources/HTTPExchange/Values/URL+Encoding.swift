@@ -42,7 +42,7 @@ extension URL {
             if stays {
                 result.append(byte)
             } else {
-                result += "%\(byte < 16 ? "0" : "")\(String(byte, radix: 16, uppercase: true))".utf8
+                PercentEncoding.append(byte, to: &result)
             }
         }
         return String(decoding: result, as: UTF8.self)

@@ -20,7 +20,7 @@ final class ServerHints: Sendable {
 
     /// Looks at an answer of this address.
     func note(_ response: HTTPResponse, from url: URL, now: Date) {
-        let origin = Self.origin(url)
+        let origin = url.origin ?? ""
         let offset = response.fields["Date"].flatMap(HTTPDate.parse).map { $0.timeIntervalSince(now) }
         state.withLock { state in
             state.nonces.note(response, from: url)
@@ -35,22 +35,10 @@ final class ServerHints: Sendable {
 
     /// The same; nil when the server did not tell the time.
     func knownOffset(of url: URL) -> Double? {
-        let origin = Self.origin(url)
+        let origin = url.origin ?? ""
         return state.withLock { $0.offsets[origin] }
     }
 
     /// The server's last nonce for proofs (RFC 9449 section 8.2).
     func nonce(for url: URL) -> String? { state.withLock { $0.nonces.nonce(for: url) } }
-
-    /// Scheme, host and port, the scheme's own where none is written.
-    static func origin(_ url: URL) -> String {
-        let scheme = url.scheme?.lowercased() ?? ""
-        let port = url.port ?? ["https": 443, "http": 80][scheme] ?? 0
-        return "\(scheme)://\(url.host(percentEncoded: true)?.lowercased() ?? ""):\(port)"
-    }
-}
-
-extension URL {
-    /// Whether scheme, host and port are the same (RFC 6454 section 5).
-    func hasOrigin(of other: URL) -> Bool { ServerHints.origin(self) == ServerHints.origin(other) }
 }

@@ -48,7 +48,9 @@ struct AuthorizedRequest: Sendable {
             guard request.content?.isReplayable ?? true else { return answer }
 
             let isBound = signed.token.type == "dpop"
-            if isBound, case .follow(let limit) = request.redirects, let next = try current.redirected(by: head) {
+            if isBound, case .follow(let limit) = request.redirects,
+                let next = try current.redirected(by: head, origin: CurlTransport.origin(of:))
+            {
                 // A proof is for one address: the next one needs its own.
                 redirects += 1
                 guard redirects <= limit else {

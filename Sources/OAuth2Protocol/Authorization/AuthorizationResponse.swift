@@ -1,4 +1,5 @@
 import Platform
+import HTTPExchange
 import JOSE
 
 /// The redirect that ends the person's part of a sign-in.

@@ -1,4 +1,5 @@
 import Platform
+import HTTPExchange
 import StrictJSON
 
 /// Parameters that several requests have, checked.

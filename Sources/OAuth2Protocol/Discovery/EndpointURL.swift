@@ -30,12 +30,9 @@ public enum EndpointURL {
     private static func url(_ text: String) -> URL? {
         if let url = URL(string: text, encodingInvalidCharacters: false) { return url }
         guard let mark = text.firstIndex(of: "?") else { return nil }
-        let query = text[text.index(after: mark)...].utf8.map { byte in
-            let stands =
-                (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20)
-                || "-._~:/?@!$&'()*+,;=%#".utf8.contains(byte)
-            return stands ? String(Unicode.Scalar(byte)) : FormEncoding.percentEncoded(byte)
+        let query = PercentEncoding.encode(text[text.index(after: mark)...].utf8) { byte in
+            PercentEncoding.isUnreserved(byte) || ":/?@!$&'()*+,;=%#".utf8.contains(byte)
         }
-        return URL(string: text[...mark] + query.joined(), encodingInvalidCharacters: false)
+        return URL(string: text[...mark] + query, encodingInvalidCharacters: false)
     }
 }

@@ -1,4 +1,5 @@
 import Platform
+import HTTPExchange
 import JOSE
 
 /// The address that ends the browser's session at the provider.

@@ -1,4 +1,5 @@
 import Platform
+import HTTPExchange
 import JOSE
 
 extension TokenRequest {

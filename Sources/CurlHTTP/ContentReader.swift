@@ -1,0 +1,175 @@
+import Platform
+import HTTPExchange
+
+/// Reads a request's content for libcurl, part after part. Lives on the worker's thread only.
+final class ContentReader {
+    /// What there is for libcurl.
+    enum Found {
+        case bytes(Int)
+        /// Nothing yet: `wake` is called when that changes.
+        case nothing
+        case end
+        /// ``failure`` says why.
+        case failed
+    }
+
+    /// The number of bytes, or nil where a part does not know its length.
+    let length: Int64?
+    /// Why there is no more.
+    private(set) var failure: (any Error)?
+    /// Whether everything was read.
+    private(set) var isComplete = false
+
+    private let segments: [HTTPBody.Segment]
+    /// The lengths that were measured in the beginning, and are held to.
+    private let lengths: [Int64?]
+    private let wake: @Sendable () -> Void
+    private var index = 0
+    /// How much of the present part was read.
+    private var position: Int64 = 0
+    private var descriptor: Int32?
+    private var feed: UploadStream?
+
+    /// Looks at every file, so that one that is missing stops the request before anything is sent.
+    init(_ content: HTTPBody, wake: @escaping @Sendable () -> Void) throws(HTTPFileError) {
+        segments = content.segments
+        self.wake = wake
+        var lengths: [Int64?] = []
+        for segment in segments {
+            switch segment {
+            case .bytes(let bytes): lengths.append(Int64(bytes.count))
+            case .file(let file): lengths.append(try file.measure())
+            case .chunks(let source): lengths.append(source.length)
+            }
+        }
+        self.lengths = lengths
+        length = lengths.reduce(Int64(0)) { total, length in
+            guard let total, let length else { return nil }
+            let sum = total.addingReportingOverflow(length)
+            return sum.overflow ? nil : sum.partialValue
+        }
+    }
+
+    deinit { leave() }
+
+    /// Fills the buffer as far as it can be filled without waiting for anyone but the disk.
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Found {
+        var filled = 0
+        while filled < buffer.count {
+            guard failure == nil else { return .failed }
+            guard index < segments.count else {
+                isComplete = true
+                break
+            }
+            switch readPart(into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])) {
+            case .bytes(let count):
+                filled += count
+                position += Int64(count)
+            case .end: next()
+            case .nothing: return filled > 0 ? .bytes(filled) : .nothing
+            case .failed: return .failed
+            }
+        }
+        return filled > 0 ? .bytes(filled) : .end
+    }
+
+    /// Whether a part that was read can be read again.
+    var canSeek: Bool { segments.allSatisfy { if case .chunks = $0 { false } else { true } } }
+
+    /// Goes to this place, counted from the beginning. False where that cannot be done: chunks are gone once they were read.
+    func seek(to target: Int64) -> Bool {
+        let hasRead = segments.prefix(index + 1).contains { if case .chunks = $0 { true } else { false } }
+        guard target >= 0, !hasRead, failure == nil else { return false }
+        leave()
+        index = 0
+        position = 0
+        isComplete = false
+        var rest = target
+        while rest > 0 {
+            guard index < segments.count, let length = lengths[index] else { return false }
+            if case .chunks = segments[index] { return false }
+            if rest < length {
+                position = rest
+                return true
+            }
+            rest -= length
+            index += 1
+        }
+        return true
+    }
+
+    private func readPart(into buffer: UnsafeMutableRawBufferPointer) -> Found {
+        switch segments[index] {
+        case .bytes(let bytes):
+            let start = bytes.startIndex + Int(position)
+            let count = min(bytes.endIndex - start, buffer.count)
+            guard count > 0 else { return .end }
+            return .bytes(bytes[start..<start + count].copyBytes(to: buffer))
+        case .file(let file): return read(file, into: buffer)
+        case .chunks(let source): return read(source, into: buffer)
+        }
+    }
+
+    private func read(_ file: FileSegment, into buffer: UnsafeMutableRawBufferPointer) -> Found {
+        let left = (lengths[index] ?? 0) - position
+        guard left > 0 else { return .end }
+        if descriptor == nil {
+            do {
+                descriptor = try file.open().descriptor
+            } catch {
+                failure = error
+                return .failed
+            }
+        }
+        guard let descriptor else { return .failed }
+        while true {
+            let count = pread(
+                descriptor, buffer.baseAddress, Int(min(left, Int64(buffer.count))), off_t(file.offset + position))
+            if count > 0 { return .bytes(count) }
+            if count < 0, errno == EINTR { continue }
+            failure = HTTPFileError(
+                path: file.path,
+                reason: count < 0
+                    ? "the file cannot be read any further (\(systemWords()))."
+                    : "the file became shorter while it was being sent; send it again once nothing writes to it.")
+            return .failed
+        }
+    }
+
+    private func read(_ source: ChunkSource, into buffer: UnsafeMutableRawBufferPointer) -> Found {
+        let feed = feed ?? UploadStream(source, wake: wake)
+        self.feed = feed
+        switch feed.take(into: buffer) {
+        case .bytes(let count):
+            guard let length = source.length, position + Int64(count) > length else { return .bytes(count) }
+            return wrongLength(length, "more")
+        case .nothing: return .nothing
+        case .end:
+            guard let length = source.length, position != length else { return .end }
+            return wrongLength(length, "fewer")
+        case .failure(let error):
+            failure = error
+            return .failed
+        }
+    }
+
+    private func wrongLength(_ length: Int64, _ word: String) -> Found {
+        failure = HTTPTransportError(
+            .invalidRequest, host: "",
+            reason: "The chunks of the content have \(word) than the \(length) bytes that were announced for them.")
+        return .failed
+    }
+
+    private func next() {
+        leave()
+        index += 1
+        position = 0
+    }
+
+    private func leave() {
+        if let descriptor { _ = close(descriptor) }
+        descriptor = nil
+        feed?.close()
+        feed = nil
+    }
+}

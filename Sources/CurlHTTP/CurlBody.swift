@@ -1,0 +1,71 @@
+import Platform
+import HTTPExchange
+
+/// The reader's end of a streamed answer. Its transfer ends with it.
+final class CurlBody: ResponseBodySource {
+    private let channel: BodyChannel
+    private let mark: CancellationFlag
+    /// Kept, because the thread ends with the transport.
+    private let transport: CurlTransport
+
+    init(_ channel: BodyChannel, _ mark: CancellationFlag, of transport: CurlTransport) {
+        self.channel = channel
+        self.mark = mark
+        self.transport = transport
+    }
+
+    deinit { stop() }
+
+    /// Ends the transfer if it still runs.
+    private func stop() { transport.streams.cancel(mark) }
+
+    func next() async throws -> Data? {
+        try checkCancellation()
+        switch channel.take() {
+        case .chunk(let chunk, let wasFull):
+            if wasFull { transport.streams.goOn(mark) }
+            return chunk
+        case .end(let result):
+            try result.get()
+            return nil
+        case .nothing:
+            return try await withTaskCancellationHandler {
+                try await withCheckedThrowingContinuation { if channel.wait($0) { transport.streams.goOn(mark) } }
+            } onCancel: {
+                stop()
+            }
+        }
+    }
+
+    /// The worker writes to the file by itself, without this task in between.
+    func write(to file: OpenFile) async throws {
+        try checkCancellation()
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                channel.divert(to: file, continuation)
+                transport.streams.goOn(mark)
+            }
+        } onCancel: {
+            stop()
+        }
+        // What came before the worker heard of the file.
+        while case .chunk(let chunk, _) = channel.take() {
+            try await FileThread.run { () throws(HTTPFileError) in try file.write(chunk) }
+        }
+        if case .end(let result) = channel.take() { try result.get() }
+    }
+
+    /// Reads what is left where that is little, so that the connection can be used again; ends the transfer where it is not.
+    func drain() async {
+        var left = 65_536
+        while left > 0, let chunk = try? await next() { left -= chunk.count }
+        if left <= 0 { stop() }
+    }
+
+    /// A cancelled reader stops the transfer, also when it finds that out between two chunks.
+    private func checkCancellation() throws {
+        guard Task.isCancelled else { return }
+        stop()
+        throw CancellationError()
+    }
+}

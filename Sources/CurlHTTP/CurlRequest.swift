@@ -1,0 +1,124 @@
+import Platform
+import HTTPExchange
+
+/// A request that was checked: everything libcurl needs, and nothing it could refuse or misread.
+struct CurlRequest: Sendable {
+    let method: String
+    let address: RequestAddress
+    /// The host and port that errors show.
+    let shownHost: String
+    /// Field lines in libcurl's spelling: `Name: value`, `Name;` for an empty value, `Name:` for none at all.
+    let fieldLines: [String]
+    let content: HTTPBody?
+    let connectTimeout: Duration
+    /// From the request's last byte to the answer's first.
+    let firstByteTimeout: Duration?
+    /// Between two bytes.
+    let idleTimeout: Duration?
+    let maximumResponseSize: Int
+    let trust: ServerTrust
+
+    /// Whether a connection that died may be replaced and the request sent again, unseen by the caller.
+    ///
+    /// [RFC 9110 section 9.2.2](https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2)
+    var isIdempotent: Bool { Self.idempotent.contains(method) }
+
+    private static let idempotent: Set<String> = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"]
+    /// Fields that belong to the connection or to the framing, which libcurl writes.
+    private static let reserved: Set<String> = [
+        "host", "connection", "proxy-connection", "keep-alive", "transfer-encoding", "te", "trailer", "upgrade",
+        "expect", "http2-settings",
+    ]
+    private static let maximumFieldBytes = 262_144
+
+    /// - Parameter isStreamed: Whether the answer's content is given as it comes.
+    init(_ request: HTTPRequest, userAgent: String, isStreamed: Bool = false) throws(HTTPTransportError) {
+        address = try RequestAddress(request.url)
+        shownHost = request.url.shownHost
+        method = request.method.rawValue
+        content = request.content
+        let isLarge = content.map { !$0.isInMemory } ?? false
+        idleTimeout = request.idleTimeout ?? (request.ownTimeout == nil && (isLarge || isStreamed) ? .seconds(60) : nil)
+        firstByteTimeout = request.firstByteTimeout
+        connectTimeout = request.connectTimeout
+        trust = request.trust
+        maximumResponseSize = max(0, request.maximumResponseSize)
+        let host = shownHost
+        func refused(_ reason: String) -> HTTPTransportError {
+            HTTPTransportError(.invalidRequest, host: host, reason: reason)
+        }
+        guard trust.pinnedKeys.isEmpty || address.scheme == "https" else {
+            throw HTTPTransportError(
+                .tls, host: host, reason: "The server's key is pinned, and plain http has none; use an https address.")
+        }
+        guard Self.isToken(method), method.utf8.count <= 64 else {
+            throw refused("The method is not a token of letters; use a name like GET or POST.")
+        }
+        guard method != "CONNECT" else { throw refused("CONNECT is for proxies and cannot be sent.") }
+        guard content == nil || method != "HEAD" else { throw refused("A HEAD request cannot have content.") }
+
+        var lines: [String] = []
+        var size = 0
+        for field in request.fields {
+            guard Self.isToken(field.name) else {
+                throw refused("A field's name is empty or has a character that names cannot have.")
+            }
+            let name = field.name.lowercased()
+            guard HTTPFields.isValue(field.value) else {
+                throw refused("The value of \(field.name) has a line break or another control character.")
+            }
+            guard !Self.reserved.contains(name) else {
+                throw refused("\(field.name) is written by the transport; leave it out.")
+            }
+            let value = Self.trimmed(field.value)
+            if name == "content-length" {
+                guard let length = Self.length(of: request.content), value == String(length) else {
+                    throw refused("Content-Length is not the number of bytes of the content; leave it out.")
+                }
+                continue
+            }
+            size += field.name.utf8.count + value.utf8.count
+            guard size <= Self.maximumFieldBytes else {
+                throw refused("The header fields have more than \(Self.maximumFieldBytes) bytes.")
+            }
+            lines.append(value.isEmpty ? "\(field.name);" : "\(field.name): \(value)")
+        }
+        if request.fields["User-Agent"] == nil {
+            guard HTTPFields.isValue(userAgent) else {
+                throw refused("The user agent's name has a line break or another control character.")
+            }
+            if !Self.trimmed(userAgent).isEmpty { lines.append("User-Agent: \(Self.trimmed(userAgent))") }
+        }
+        // What libcurl would add by itself to a request with content.
+        if request.fields["Content-Type"] == nil { lines.append("Content-Type:") }
+        fieldLines = lines
+    }
+
+    /// Whether the server was asked not to compress the answer.
+    var asksForContentAsItIs: Bool { fieldLines.contains { $0.lowercased() == "accept-encoding: identity" } }
+
+    /// The number of bytes, or nil where it is not known yet or cannot be; what is wrong with a file comes out when it is opened.
+    private static func length(of content: HTTPBody?) -> Int64? {
+        guard let content else { return 0 }
+        return (try? content.length()) ?? nil
+    }
+
+    /// A token of RFC 9110 section 5.6.2.
+    static func isToken(_ text: some StringProtocol) -> Bool {
+        !text.isEmpty
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+                case 0x21, 0x23, 0x24, 0x25, 0x26, 0x27, 0x2A, 0x2B, 0x2D, 0x2E, 0x5E, 0x5F, 0x60, 0x7C, 0x7E: true
+                default: false
+                }
+            }
+    }
+
+    private static func trimmed(_ text: String) -> Substring {
+        var rest = text[...]
+        while let first = rest.utf8.first, first == 0x20 || first == 0x09 { rest.removeFirst() }
+        while let last = rest.utf8.last, last == 0x20 || last == 0x09 { rest.removeLast() }
+        return rest
+    }
+}

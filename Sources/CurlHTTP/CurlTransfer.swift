@@ -1,0 +1,210 @@
+import Platform
+import HTTPExchange
+internal import CCurl
+
+/// One exchange on one libcurl handle. Lives on the worker's thread only.
+final class CurlTransfer {
+    let submission: PendingRequest
+    let handle: UnsafeMutableRawPointer
+    private(set) var head = ResponseHead()
+    /// The content of an answer that is given whole.
+    private(set) var body = Data()
+    /// Whether the content passed the request's limit.
+    private(set) var isTooLarge = false
+    /// Whether libcurl wanted to send a request that must not be sent twice again.
+    private(set) var wasStoppedBeforeResending = false
+    /// Why the content could not be read, or the answer not be written to its file.
+    private(set) var fileFailure: (any Error)?
+
+    /// The request's content where it is small and in memory: libcurl gets it in one piece.
+    let bytes: UnsafeMutableBufferPointer<UInt8>
+    /// The request's content where it is not.
+    let reader: ContentReader?
+    var fieldList: UnsafeMutablePointer<curl_slist>?
+    private var requestsWritten = 0
+    private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
+
+    /// Where the content of a streamed answer goes once its reader wants it in a file.
+    private var file: OpenFile?
+    private var receivesNothing = false
+    private var sendsNothing = false
+    /// When the request began to be written, or the last byte went either way; nil before that.
+    private var lastActivity: ContinuousClock.Instant?
+
+    /// How many of the trusted certificates are looked through.
+    let extent: TrustedCertificates.Extent
+    /// Kept, because libcurl does not copy them.
+    let certificates: TrustedCertificates
+    /// What libcurl did not accept, if anything: then the transfer must not start.
+    private(set) var failedOption: CURLcode?
+
+    private static let maximumBytesInOnePiece: Int64 = 1 << 20
+
+    /// Sets the handle up. The transfer must outlive the handle's use of it.
+    ///
+    /// - Parameter goOn: Called, from any thread, when a transfer whose content was not there yet can go on.
+    init(
+        _ submission: PendingRequest, on handle: UnsafeMutableRawPointer, certificates: TrustedCertificates,
+        _ extent: TrustedCertificates.Extent, clientCertificate: ClientCertificate?,
+        goOn: @escaping @Sendable (CancellationFlag) -> Void
+    ) throws(HTTPFileError) {
+        self.extent = extent
+        self.certificates = certificates
+        self.submission = submission
+        self.handle = handle
+        let content = submission.plan.content
+        let inMemory = content.flatMap { $0.isInMemory ? $0.data : nil }
+        if let content, inMemory.map({ $0.count > Self.maximumBytesInOnePiece }) ?? true {
+            reader = try ContentReader(content) { [mark = submission.mark] in goOn(mark) }
+            bytes = .allocate(capacity: 0)
+        } else {
+            reader = nil
+            bytes = .allocate(capacity: inMemory?.count ?? 0)
+            _ = bytes.initialize(from: inMemory ?? Data())
+        }
+        errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        failedOption = setOptions(clientCertificate)
+    }
+
+    deinit {
+        curl_slist_free_all(fieldList)
+        // Form bodies hold secrets; what is freed here is overwritten first.
+        bytes.update(repeating: 0)
+        bytes.deallocate()
+        errorText.deallocate()
+    }
+
+    /// What libcurl wrote about the failure, in its own words.
+    var errorWords: String { String(cString: errorText) }
+
+    /// Where libcurl writes about the failure.
+    var errorBuffer: UnsafeMutablePointer<CChar> { errorText }
+
+    // MARK: - What libcurl calls
+
+    /// Takes content. Gives the number of bytes taken, or what pauses or ends the transfer.
+    func take(_ bytes: UnsafeRawBufferPointer) -> Int {
+        lastActivity = .now
+        if let file { return write(bytes, to: file) ? bytes.count : 0 }
+        if let channel = submission.channel {
+            if channel.put(bytes) { return bytes.count }
+            receivesNothing = true
+            return ccurl_pause_writing
+        }
+        guard bytes.count <= submission.plan.maximumResponseSize - body.count else {
+            isTooLarge = true
+            return 0
+        }
+        if body.isEmpty, let length = head.fields["Content-Length"].flatMap({ Int($0) }), length > bytes.count {
+            body.reserveCapacity(min(length, submission.plan.maximumResponseSize, 1 << 20))
+        }
+        body.append(contentsOf: bytes)
+        return bytes.count
+    }
+
+    /// Takes a line of the header. False ends the transfer.
+    func takeLine(_ line: UnsafeRawBufferPointer) -> Bool {
+        lastActivity = .now
+        let wasComplete = head.isComplete
+        guard head.read(line) else { return false }
+        if !wasComplete, head.isComplete, head.status <= 599 {
+            submission.channel?.begin(HTTPResponse(status: head.status, fields: head.fields))
+        }
+        return true
+    }
+
+    /// Fills the buffer with the request's content. Gives the number of bytes, or what pauses or ends the transfer.
+    func give(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
+        lastActivity = .now
+        switch reader?.read(into: buffer) ?? .end {
+        case .bytes(let count): return count
+        case .end: return 0
+        case .nothing:
+            sendsNothing = true
+            return ccurl_pause_reading
+        case .failed:
+            fileFailure = reader?.failure
+            return ccurl_abort_reading
+        }
+    }
+
+    /// Goes back in the request's content, for a server that did not read it all.
+    func rewind(to offset: Int64) -> Bool { reader?.seek(to: offset) ?? false }
+
+    func tell(toReceive: Int64, received: Int64, toSend: Int64, sent: Int64) {
+        submission.meter?.update(
+            HTTPProgress(
+                sent: sent, totalToSend: toSend > 0 ? toSend : nil, received: received,
+                totalToReceive: toReceive > 0 ? toReceive : nil))
+    }
+
+    /// Asked each time before libcurl writes the request.
+    func mayWriteRequest() -> Bool {
+        lastActivity = .now
+        requestsWritten += 1
+        guard requestsWritten > 1, !submission.plan.isIdempotent else { return true }
+        wasStoppedBeforeResending = true
+        return false
+    }
+
+    // MARK: - Going on
+
+    /// Goes on where the transfer waited for the reader of its answer or the maker of its content. False ends the transfer.
+    func goOn() -> Bool {
+        if let (file, waiting) = submission.channel?.takeFile() {
+            self.file = file
+            guard waiting.withUnsafeBytes({ write($0, to: file) }) else { return false }
+        }
+        guard sendsNothing || receivesNothing else { return true }
+        if receivesNothing, file != nil || submission.channel?.hasRoom ?? true { receivesNothing = false }
+        // Only something to send wakes a transfer that waits to send; where it was something else, libcurl asks once more in vain.
+        sendsNothing = false
+        lastActivity = .now
+        _ = curl_easy_pause(handle, receivesNothing ? CURLPAUSE_RECV : CURLPAUSE_CONT)
+        return true
+    }
+
+    /// Hands what came to a reader that waits, which may make room for more.
+    func flush() {
+        guard let channel = submission.channel else { return }
+        channel.flush()
+        if receivesNothing, channel.hasRoom { _ = goOn() }
+    }
+
+    private func write(_ bytes: UnsafeRawBufferPointer, to file: OpenFile) -> Bool {
+        do {
+            try file.write(bytes)
+            return true
+        } catch {
+            fileFailure = error
+            return false
+        }
+    }
+
+    // MARK: - Time
+
+    /// For a libcurl that does not say when it begins to write: silence counts from the beginning.
+    func noteActivity() { lastActivity = .now }
+
+    /// When the transfer has been silent for too long, unless something happens before; nil while nothing can be said against the server.
+    var silenceDeadline: ContinuousClock.Instant? {
+        guard let lastActivity, !receivesNothing, !sendsNothing else { return nil }
+        return silenceLimit.map { lastActivity.advanced(by: min($0, .seconds(1_000_000_000))) }
+    }
+
+    private var isAwaitingAnswer: Bool { head.status == 0 && reader?.isComplete ?? true }
+
+    private var silenceLimit: Duration? {
+        let plan = submission.plan
+        return isAwaitingAnswer ? plan.firstByteTimeout ?? plan.idleTimeout : plan.idleTimeout
+    }
+
+    /// Says that the server was silent for too long.
+    func silent() {
+        let limit = silenceLimit ?? .zero
+        submission.fail(
+            .timedOut,
+            isAwaitingAnswer
+                ? "The request was sent and no answer began within \(limit)." : "No byte came or went for \(limit).")
+    }
+}

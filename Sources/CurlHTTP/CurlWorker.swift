@@ -1,0 +1,216 @@
+import HTTPExchange
+internal import CCurl
+
+/// Drives every transfer of one transport. Lives on its own thread only.
+final class CurlWorker {
+    /// The most transfers at once.
+    static let maximumTransfers = 64
+    /// The most transfers at once with one scheme, host and port, and so the most connections to it over HTTP/1.1.
+    static let maximumTransfersPerOrigin = 8
+    /// The same for answers that are streamed: a reader may take its time, and must not keep others from reading.
+    static let maximumStreamsPerOrigin = 32
+    private static let maximumIdleHandles = 8
+    private static let maximumKeptConnections = 16
+    private static let maximumAuthorities = 16
+
+    private let multi: UnsafeMutableRawPointer
+    private let caFile: String?
+    private let system: SystemCertificates
+    /// By the path of the added file, each read once.
+    private var certificates: [String?: Result<TrustedCertificates, HTTPTransportError>] = [:]
+    private let clientCertificate: ClientCertificate?
+    private var running: [UnsafeMutableRawPointer: CurlTransfer] = [:]
+    private var runningPerOrigin: [String: Int] = [:]
+    private let isStreaming: Bool
+    private var waiting = RequestQueue()
+    private var idleHandles: [UnsafeMutableRawPointer] = []
+    private var earliestDeadline: ContinuousClock.Instant?
+    private var earliestSilence: ContinuousClock.Instant?
+    private let wake: @Sendable (CancellationFlag) -> Void
+
+    /// - Parameters:
+    ///   - isStreaming: Whether it is for answers that are streamed.
+    ///   - wake: Brings the mark back to ``goOn(_:)``, from any thread.
+    init(
+        multi: UnsafeMutableRawPointer, caFile: String?, clientCertificate: ClientCertificate?,
+        system: SystemCertificates, isStreaming: Bool, wake: @escaping @Sendable (CancellationFlag) -> Void
+    ) {
+        self.multi = multi
+        self.caFile = caFile
+        self.system = system
+        self.isStreaming = isStreaming
+        self.wake = wake
+        self.clientCertificate = clientCertificate
+        _ = ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, Self.maximumKeptConnections)
+        _ = ccurl_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
+    }
+
+    /// Ends what still runs. The multi handle stays and is the caller's to free, after this.
+    func close() {
+        let left = running.values.map(\.submission) + waiting.remove { _ in true }
+        for transfer in running.values { detach(transfer, keepingHandle: false) }
+        for handle in idleHandles { curl_easy_cleanup(handle) }
+        idleHandles = []
+        for submission in left {
+            submission.fail(.other, "The transport was closed before the answer.")
+        }
+    }
+
+    /// Takes new requests and cancellations.
+    func accept(_ submissions: [PendingRequest], cancelled: [CancellationFlag]) {
+        for submission in submissions {
+            if submission.mark.isSet {
+                submission.finish(.failure(CancellationError()))
+            } else {
+                earliestDeadline = min(earliestDeadline ?? submission.deadline, submission.deadline)
+                waiting.append(submission)
+            }
+        }
+        if !cancelled.isEmpty { dropCancelled() }
+        startWaiting()
+    }
+
+    /// Lets transfers go on that waited for a reader, or for something to send.
+    func goOn(_ ready: [CancellationFlag]) {
+        guard !ready.isEmpty else { return }
+        let ready = Set(ready.map(ObjectIdentifier.init))
+        for transfer in running.values where ready.contains(ObjectIdentifier(transfer.submission.mark)) {
+            guard !transfer.goOn() else { continue }
+            let result = transfer.result(CURLE_WRITE_ERROR)
+            detach(transfer, keepingHandle: true)
+            transfer.submission.finish(result)
+        }
+    }
+
+    /// Does what can be done now without waiting.
+    func perform() {
+        var count: Int32 = 0
+        _ = curl_multi_perform(multi, &count)
+        if isStreaming { for transfer in running.values { transfer.flush() } }
+        var left: Int32 = 0
+        while let message = curl_multi_info_read(multi, &left) {
+            guard message.pointee.msg == CURLMSG_DONE, let handle = message.pointee.easy_handle,
+                let transfer = running[handle]
+            else { continue }
+            let code = message.pointee.data.result
+            let result = transfer.result(code)
+            detach(transfer, keepingHandle: true)
+            if code == CURLE_PEER_FAILED_VERIFICATION, transfer.extent == .folder {
+                start(transfer.submission, trusting: .everything)
+            } else {
+                transfer.submission.finish(result)
+            }
+        }
+        expire()
+        startWaiting()
+    }
+
+    /// The time until the next deadline in milliseconds: what to wait at most. libcurl knows its own timers.
+    var patience: Int32 {
+        guard let earliest = [earliestDeadline, earliestSilence].compactMap({ $0 }).min() else { return 3_600_000 }
+        let (seconds, attoseconds) = ContinuousClock.now.duration(to: earliest).components
+        guard seconds >= 0, attoseconds >= 0 else { return 0 }
+        return seconds >= 3600 ? 3_600_000 : Int32(seconds * 1000 + attoseconds / 1_000_000_000_000_000 + 1)
+    }
+
+    // MARK: - Starting
+
+    private func startWaiting() {
+        while let submission = waiting.next(where: mayStart) { start(submission) }
+    }
+
+    private func mayStart(_ origin: String) -> Bool {
+        let most = isStreaming ? Self.maximumStreamsPerOrigin : Self.maximumTransfersPerOrigin
+        return running.count < Self.maximumTransfers && runningPerOrigin[origin, default: 0] < most
+    }
+
+    private func start(_ submission: PendingRequest, trusting extent: TrustedCertificates.Extent? = nil) {
+        let trusted: TrustedCertificates
+        switch certificates(addingFile: submission.plan.trust.caFile ?? caFile) {
+        case .success(let certificates): trusted = certificates
+        case .failure(let failure): return submission.fail(failure.kind, failure.reason)
+        }
+        if extent == .everything { trusted.widen() }
+        guard let handle = idleHandles.popLast() ?? curl_easy_init() else {
+            return submission.fail(.other, "There is no memory left for the request.")
+        }
+        let transfer: CurlTransfer
+        do {
+            transfer = try CurlTransfer(
+                submission, on: handle, certificates: trusted, trusted.extent, clientCertificate: clientCertificate,
+                goOn: wake)
+        } catch {
+            curl_easy_cleanup(handle)
+            return submission.finish(.failure(error))
+        }
+        if let failure = transfer.failedOption {
+            let result = transfer.result(failure)
+            curl_easy_cleanup(handle)
+            return submission.finish(result)
+        }
+        guard curl_multi_add_handle(multi, handle) == CURLM_OK else {
+            curl_easy_cleanup(handle)
+            return submission.fail(.other, "libcurl does not take the request.")
+        }
+        running[handle] = transfer
+        runningPerOrigin[submission.origin, default: 0] += 1
+    }
+
+    private func certificates(addingFile path: String?) -> Result<TrustedCertificates, HTTPTransportError> {
+        if let known = certificates[path] { return known }
+        if certificates.count >= Self.maximumAuthorities { certificates = [:] }
+        let read = Result { () throws(HTTPTransportError) in try TrustedCertificates(addingFile: path, to: system) }
+        certificates[path] = read
+        return read
+    }
+
+    // MARK: - Ending
+
+    /// Takes the transfer's handle out of libcurl. A transfer that still runs is stopped and its connection closed.
+    private func detach(_ transfer: CurlTransfer, keepingHandle: Bool) {
+        let handle = transfer.handle
+        _ = curl_multi_remove_handle(multi, handle)
+        running[handle] = nil
+        let origin = transfer.submission.origin
+        let count = runningPerOrigin[origin, default: 1] - 1
+        runningPerOrigin[origin] = count > 0 ? count : nil
+        // A reset forgets every option, and with it what points into the transfer; it keeps the TLS sessions.
+        if keepingHandle, idleHandles.count < Self.maximumIdleHandles {
+            curl_easy_reset(handle)
+            idleHandles.append(handle)
+        } else {
+            curl_easy_cleanup(handle)
+        }
+    }
+
+    private func dropCancelled() {
+        end(where: \.mark.isSet) { $0.finish(.failure(CancellationError())) }
+    }
+
+    private func expire() {
+        let now = ContinuousClock.now
+        if let earliest = earliestDeadline, earliest <= now {
+            end(where: { $0.deadline <= now }) { $0.timeOut() }
+            earliestDeadline = [running.values.map(\.submission.deadline).min(), waiting.earliestDeadline]
+                .compactMap { $0 }.min()
+        }
+        earliestSilence = nil
+        for transfer in running.values {
+            guard let silence = transfer.silenceDeadline else { continue }
+            if silence <= now {
+                detach(transfer, keepingHandle: true)
+                transfer.silent()
+            } else {
+                earliestSilence = min(earliestSilence ?? silence, silence)
+            }
+        }
+    }
+
+    private func end(where isEnding: (PendingRequest) -> Bool, _ finish: (PendingRequest) -> Void) {
+        for transfer in running.values where isEnding(transfer.submission) {
+            detach(transfer, keepingHandle: true)
+            finish(transfer.submission)
+        }
+        waiting.remove(where: isEnding).forEach(finish)
+    }
+}

@@ -1,0 +1,132 @@
+public import Platform
+import HTTPExchange
+internal import CCurl
+import Synchronization
+
+/// A certificate that a server shows when a secure connection begins, whether it is trusted or not.
+///
+/// It tells who stands between this machine and a server: where a proxy reads along, the issuer is the proxy's.
+public struct PeerCertificate: Sendable, Equatable {
+    /// For whom it is, such as `CN = login.example.com`. The server's own text: make control characters visible before showing it.
+    public var subject: String
+    /// Who issued it, in the same form.
+    public var issuer: String
+
+    /// A certificate.
+    public init(subject: String, issuer: String) {
+        self.subject = subject
+        self.issuer = issuer
+    }
+
+    /// The certificates that the server of an address presents, its own first; none when libcurl cannot tell them.
+    ///
+    /// Only a connection is made and secured, through the proxy of the environment where there is one. Nothing is verified, and
+    /// for that reason nothing is sent over it: no request, no name of an account.
+    ///
+    /// - Parameters:
+    ///   - url: an https address; its path does not count.
+    ///   - timeout: how long it may take.
+    /// - Throws: ``HTTPTransportError`` when there is no connection; `CancellationError` when the task was cancelled.
+    public static func chain(
+        of url: URL, timeout: Duration = .seconds(10)
+    ) async throws -> [PeerCertificate] {
+        guard url.scheme?.lowercased() == "https", let host = url.host(percentEncoded: true), !host.isEmpty else {
+            throw HTTPTransportError(.invalidRequest, host: "", reason: "Only an https server presents certificates.")
+        }
+        let name = host.contains(":") ? "[\(host)]" : host
+        let handshake = Handshake(
+            address: "https://\(name)" + (url.port.map { ":\($0)" } ?? "") + "/", host: host, timeout: timeout)
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { handshake.start($0) }
+        } onCancel: {
+            handshake.finish(.failure(CancellationError()))
+        }
+    }
+}
+
+/// One connection, on a thread of its own: libcurl waits. Cancelled, nobody waits for it any more, and it ends by its time limit.
+private final class Handshake: Sendable {
+    typealias Outcome = Result<[PeerCertificate], any Error>
+
+    private struct Waiting {
+        var continuation: CheckedContinuation<[PeerCertificate], any Error>?
+        var outcome: Outcome?
+    }
+
+    private let address: String
+    private let host: String
+    private let timeout: Duration
+    private let waiting = Mutex(Waiting())
+
+    init(address: String, host: String, timeout: Duration) {
+        self.address = address
+        self.host = host
+        self.timeout = timeout
+    }
+
+    func start(_ continuation: CheckedContinuation<[PeerCertificate], any Error>) {
+        let early = waiting.withLock { waiting -> Outcome? in
+            if waiting.outcome == nil { waiting.continuation = continuation }
+            return waiting.outcome
+        }
+        if let early { return continuation.resume(with: early) }
+        let code = DetachedThread.start { [self] in finish(ShutdownLatch.pass { run() }) }
+        guard code != 0 else { return }
+        finish(.failure(HTTPTransportError(.other, host: host, reason: "No thread could be started.")))
+    }
+
+    /// The first outcome counts.
+    func finish(_ outcome: Outcome) {
+        let continuation = waiting.withLock { waiting -> CheckedContinuation<[PeerCertificate], any Error>? in
+            guard waiting.outcome == nil else { return nil }
+            waiting.outcome = outcome
+            return waiting.continuation
+        }
+        continuation?.resume(with: outcome)
+    }
+
+    private func run() -> Outcome {
+        guard CurlLibrary.isReady, let handle = curl_easy_init() else {
+            return .failure(HTTPTransportError(.other, host: host, reason: "libcurl could not be prepared."))
+        }
+        defer { curl_easy_cleanup(handle) }
+        func set(_ option: CURLoption, _ value: Int) { _ = ccurl_easy_set_long(handle, option, value) }
+        guard ccurl_easy_set_http_only(handle) == CURLE_OK,
+            ccurl_easy_set_string(handle, CURLOPT_URL, address) == CURLE_OK,
+            // With this no request is ever sent.
+            ccurl_easy_set_long(handle, CURLOPT_CONNECT_ONLY, 1) == CURLE_OK
+        else {
+            return .failure(HTTPTransportError(.invalidRequest, host: host, reason: "libcurl refused the address."))
+        }
+        set(CURLOPT_NOSIGNAL, 1)
+        set(CURLOPT_CERTINFO, 1)
+        set(CURLOPT_SSL_VERIFYPEER, 0)
+        set(CURLOPT_SSL_VERIFYHOST, 0)
+        set(CURLOPT_TIMEOUT_MS, max(1, Int(timeout / .milliseconds(1))))
+        if URL.isLoopbackHost(host) { _ = ccurl_easy_set_string(handle, CURLOPT_PROXY, "") }
+        let code = curl_easy_perform(handle)
+        guard code == CURLE_OK else {
+            return .failure(
+                HTTPTransportError(
+                    code == CURLE_OPERATION_TIMEDOUT ? .timedOut : .cannotConnect, host: host,
+                    reason: CurlTransfer.words("", code)))
+        }
+        return .success(Self.certificates(handle))
+    }
+
+    private static func certificates(_ handle: UnsafeMutableRawPointer) -> [PeerCertificate] {
+        var found: [PeerCertificate] = []
+        for index in 0..<ccurl_easy_certificate_count(handle) {
+            var subject: String?, issuer: String?
+            var entry = ccurl_easy_certificate(handle, index)
+            while let item = entry?.pointee {
+                let text = item.data.map { String(cString: $0) } ?? ""
+                if text.hasPrefix("Subject:") { subject = String(text.dropFirst("Subject:".count)) }
+                if text.hasPrefix("Issuer:") { issuer = String(text.dropFirst("Issuer:".count)) }
+                entry = item.next
+            }
+            if let subject, let issuer { found.append(PeerCertificate(subject: subject, issuer: issuer)) }
+        }
+        return found
+    }
+}

@@ -1,0 +1,124 @@
+import Platform
+import HTTPExchange
+internal import CCurl
+
+/// Where a request goes, as libcurl reads it.
+///
+/// `URL` and libcurl are two parsers. What may be sent where is decided on what libcurl read, because libcurl makes the
+/// connection; where the two differ on what matters, the request is refused.
+struct RequestAddress: Equatable {
+    /// `http` or `https`.
+    let scheme: String
+    /// The host in lower case, an IPv6 address in brackets.
+    let host: String
+    /// The port, 80 or 443 where none is named.
+    let port: Int
+    /// The whole address without its fragment.
+    let text: String
+    /// The path and query exactly as they were written.
+    let target: String
+    /// Whether the host is this machine.
+    let isLoopback: Bool
+
+    /// Scheme, host and port: what connections and credentials belong to.
+    var origin: String { "\(scheme)://\(host):\(port)" }
+
+    /// Reads the address and applies the rules that hold before any byte is sent.
+    init(_ url: URL) throws(HTTPTransportError) {
+        let shown = url.shownHost
+        let text = String(url.absoluteString.prefix { $0 != "#" })
+        guard text.utf8.count <= 65_536, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+            throw HTTPTransportError(
+                .invalidRequest, host: shown,
+                reason:
+                    "The address is longer than 64 KiB or has bytes that an address cannot have; percent-encode them.")
+        }
+        let parts = try Self.parts(of: text, shown: shown)
+        scheme = parts.scheme
+        host = parts.host
+        port = parts.port
+        self.text = text
+        target = Self.target(of: text)
+        isLoopback = url.isLoopback && URL.isLoopbackHost(parts.host)
+        if scheme == "http" && !isLoopback {
+            throw HTTPTransportError(
+                .plainHTTPRefused, host: shown,
+                reason: "Plain http is refused for any host but this machine (127.0.0.1, [::1], localhost); use https.")
+        }
+        // Not every URL has their ASCII form, and libcurl may not know another.
+        guard url.host(percentEncoded: false)?.utf8.allSatisfy({ $0 < 0x80 }) ?? true else {
+            throw HTTPTransportError(
+                .invalidRequest, host: shown,
+                reason: "The address's host has letters that are not ASCII; write its form that begins with xn--.")
+        }
+        // `https:///a` is a path to one parser and a host to the other. IPv6 addresses may be spelt in several ways.
+        guard let named = url.host(percentEncoded: true)?.lowercased(), !named.isEmpty,
+            host.hasPrefix("[") || named == host
+        else {
+            throw HTTPTransportError(
+                .invalidRequest, host: shown,
+                reason: "The address's host can be read in more than one way; write it plainly.")
+        }
+    }
+
+    private struct Parts {
+        var scheme: String
+        var host: String
+        var port: Int
+    }
+
+    private static func parts(of text: String, shown: String) throws(HTTPTransportError) -> Parts {
+        guard let handle = curl_url() else {
+            throw HTTPTransportError(.other, host: shown, reason: "There is no memory left to read the address.")
+        }
+        defer { curl_url_cleanup(handle) }
+        let code = curl_url_set(
+            handle, CURLUPART_URL, text, UInt32(CURLU_PATH_AS_IS) | UInt32(CURLU_NON_SUPPORT_SCHEME))
+        let scheme = part(handle, CURLUPART_SCHEME)?.lowercased()
+        guard code == CURLUE_OK, let scheme, let host = part(handle, CURLUPART_HOST)?.lowercased(), !host.isEmpty,
+            let port = part(handle, CURLUPART_PORT, UInt32(CURLU_DEFAULT_PORT)).flatMap({ Int($0) })
+        else {
+            if let scheme, scheme != "http", scheme != "https" { throw .unsupported(scheme: scheme, host: shown) }
+            throw HTTPTransportError(
+                .invalidRequest, host: shown, reason: "The address is not a complete http or https address.")
+        }
+        guard scheme == "http" || scheme == "https" else { throw .unsupported(scheme: scheme, host: shown) }
+        guard part(handle, CURLUPART_USER) == nil, part(handle, CURLUPART_PASSWORD) == nil else {
+            throw HTTPTransportError(
+                .invalidRequest, host: shown,
+                reason: "The address holds a user name or password; send them in an Authorization field.")
+        }
+        return Parts(scheme: scheme, host: host, port: port)
+    }
+
+    private static func part(_ handle: OpaquePointer, _ what: CURLUPart, _ flags: UInt32 = 0) -> String? {
+        var value: UnsafeMutablePointer<CChar>?
+        guard ccurl_url_get(handle, what, &value, flags) == CURLUE_OK, let value else { return nil }
+        defer { curl_free(value) }
+        return String(cString: value)
+    }
+
+    /// Everything after the authority, beginning with a slash.
+    private static func target(of text: String) -> String {
+        let bytes = text.utf8
+        var index = bytes.startIndex
+        var slashes = 0
+        while index < bytes.endIndex, slashes < 2 {
+            if bytes[index] == UInt8(ascii: "/") { slashes += 1 }
+            index = bytes.index(after: index)
+        }
+        while index < bytes.endIndex, bytes[index] != UInt8(ascii: "/"), bytes[index] != UInt8(ascii: "?") {
+            index = bytes.index(after: index)
+        }
+        let rest = String(text[index...])
+        return rest.utf8.first == UInt8(ascii: "/") ? rest : "/" + rest
+    }
+}
+
+extension HTTPTransportError {
+    fileprivate static func unsupported(scheme: String, host: String) -> HTTPTransportError {
+        HTTPTransportError(
+            .invalidRequest, host: host,
+            reason: "The scheme is “\(scheme.prefix(32))”; only http and https can be sent.")
+    }
+}

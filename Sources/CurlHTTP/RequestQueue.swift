@@ -1,0 +1,65 @@
+import HTTPExchange
+/// Requests that wait for their turn, first come first served within each origin, origins in turn.
+struct RequestQueue {
+    private struct Line {
+        var submissions: [PendingRequest] = []
+        /// The index of the first that still waits.
+        var first = 0
+    }
+
+    private var lines: [String: Line] = [:]
+    /// The origins that have a line, in the order of their next turn.
+    private var turns: [String] = []
+
+    /// The earliest deadline, or nil when nobody waits.
+    var earliestDeadline: ContinuousClock.Instant? {
+        lines.values.lazy.compactMap { $0.submissions[$0.first...].lazy.map(\.deadline).min() }.min()
+    }
+
+    /// Whether nobody waits.
+    var isEmpty: Bool { turns.isEmpty }
+
+    /// Puts a request at the end of its origin's line.
+    mutating func append(_ submission: PendingRequest) {
+        let origin = submission.origin
+        if lines[origin] == nil { turns.append(origin) }
+        lines[origin, default: Line()].submissions.append(submission)
+    }
+
+    /// Takes the next request of a origin that may start one.
+    mutating func next(where mayStart: (String) -> Bool) -> PendingRequest? {
+        guard let turn = turns.firstIndex(where: mayStart) else { return nil }
+        let origin = turns.remove(at: turn)
+        guard let submission = takeFirst(of: origin) else { return nil }
+        if lines[origin] != nil { turns.append(origin) }
+        return submission
+    }
+
+    /// Takes out every request that this is true of.
+    mutating func remove(where isLeaving: (PendingRequest) -> Bool) -> [PendingRequest] {
+        var removed: [PendingRequest] = []
+        for (origin, line) in lines {
+            let waiting = line.submissions[line.first...]
+            guard waiting.contains(where: isLeaving) else { continue }
+            removed.append(contentsOf: waiting.filter(isLeaving))
+            let left = waiting.filter { !isLeaving($0) }
+            lines[origin] = left.isEmpty ? nil : Line(submissions: left)
+        }
+        turns.removeAll { lines[$0] == nil }
+        return removed
+    }
+
+    private mutating func takeFirst(of origin: String) -> PendingRequest? {
+        // Taken out of the dictionary while it changes, so that its array is not copied.
+        guard var line = lines.removeValue(forKey: origin), line.first < line.submissions.count else { return nil }
+        let submission = line.submissions[line.first]
+        line.first += 1
+        // What is done is dropped once it is half of the line: a step costs the same however long the line is.
+        if line.first * 2 > line.submissions.count {
+            line.submissions.removeFirst(line.first)
+            line.first = 0
+        }
+        if !line.submissions.isEmpty { lines[origin] = line }
+        return submission
+    }
+}

@@ -1,0 +1,32 @@
+/// Percent-encoding of bytes.
+///
+/// See RFC 3986 section 2.1.
+package enum PercentEncoding {
+    /// Returns the bytes as text, with each byte percent-encoded that the predicate rejects.
+    ///
+    /// - Parameter isKept: Whether a byte, which must be ASCII, stays as it is.
+    package static func encode(_ bytes: some Sequence<UInt8>, keeping isKept: (UInt8) -> Bool) -> String {
+        var output: [UInt8] = []
+        output.reserveCapacity(bytes.underestimatedCount)
+        for byte in bytes {
+            if isKept(byte) { output.append(byte) } else { append(byte, to: &output) }
+        }
+        return String(decoding: output, as: UTF8.self)
+    }
+
+    /// Appends a percent sign and two hexadecimal digits.
+    package static func append(_ byte: UInt8, to output: inout [UInt8]) {
+        let digits = StaticString("0123456789ABCDEF")
+        output.append(UInt8(ascii: "%"))
+        output.append(digits.utf8Start[Int(byte >> 4)])
+        output.append(digits.utf8Start[Int(byte & 15)])
+    }
+
+    /// Whether a byte is an unreserved character: a letter, a digit, or one of `-._~`.
+    package static func isUnreserved(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,37 @@
+import Platform
+
+extension URL {
+    /// The URL without query and fragment, for messages: a query can contain secrets.
+    public var addressWithoutQuery: String {
+        String(absoluteString.prefix { $0 != "?" && $0 != "#" })
+    }
+
+    /// Whether the host is this machine: 127.0.0.0/8, `[::1]` or `localhost`.
+    public var isLoopback: Bool { host(percentEncoded: false).map(Self.isLoopbackHost) ?? false }
+
+    /// Whether the host of a URL, an IPv6 address with or without brackets, is this machine.
+    package static func isLoopbackHost(_ host: String) -> Bool {
+        let host = host.lowercased()
+        if host == "localhost" || host == "::1" || host == "[::1]" { return true }
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+    }
+
+    /// The scheme, host and port in lower case, such as `https://example.com:443`, or `nil` if the URL has no host.
+    ///
+    /// See RFC 6454 section 4.
+    package var origin: String? {
+        guard let scheme = scheme?.lowercased(), let host = host(percentEncoded: true)?.lowercased() else { return nil }
+        return "\(scheme)://\(host):\(port ?? (scheme == "https" ? 443 : 80))"
+    }
+
+    /// Whether both URLs have the same scheme, host and port.
+    package func hasOrigin(of other: URL) -> Bool { origin != nil && origin == other.origin }
+
+    /// The host and, if the URL contains one, the port, for messages.
+    package var shownHost: String {
+        guard let host = host(percentEncoded: true) else { return "" }
+        let bracketed = host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host
+        return port.map { "\(bracketed):\($0)" } ?? bracketed
+    }
+}

@@ -1,0 +1,235 @@
+import Foundation
+import CurlHTTP
+import HTTPExchange
+import Synchronization
+import Testing
+
+@Suite struct `Connections` {
+    let transport = CurlTransport()
+
+    @Test func `one connection serves many requests`() async throws {
+        let server = try ScriptedServer { answer(body: $0.line) }
+        for number in 0..<50 {
+            let response = try await transport.send(
+                HTTPRequest(
+                    number % 2 == 0 ? .get : .post, server.url("/\(number)"), body: number % 2 == 0 ? nil : Data([1])))
+            #expect(String(decoding: response.body, as: UTF8.self).contains("/\(number) "))
+        }
+        #expect(server.connectionCount == 1)
+    }
+
+    @Test func `many requests at once share eight connections`() async throws {
+        let running = Mutex((now: 0, most: 0))
+        let server = try ScriptedServer { connection, _ in
+            while let request = connection.readRequest() {
+                running.withLock {
+                    $0.now += 1
+                    $0.most = max($0.most, $0.now)
+                }
+                Thread.sleep(forTimeInterval: 0.001)
+                running.withLock { $0.now -= 1 }
+                connection.send(answer(body: request.line))
+            }
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<300 {
+                group.addTask {
+                    let response = try await transport.send(HTTPRequest(.get, server.url("/\(number)")))
+                    #expect(String(decoding: response.body, as: UTF8.self) == "GET /\(number) HTTP/1.1")
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(server.requests.count == 300)
+        #expect(server.connectionCount <= 8)
+        #expect(running.withLock { (2...8).contains($0.most) })
+    }
+
+    @Test func `a connection that nobody accepts is told as such`() async throws {
+        let port = try ScriptedServer { _, _ in }.port
+        let error = await failure(transport, HTTPRequest(.get, url("http://127.0.0.1:\(port)/?q=secret")))
+        #expect(error?.kind == .cannotConnect)
+        #expect(error?.host == "127.0.0.1:\(port)")
+        #expect(error.map { !"\($0)".contains("secret") } == true)
+    }
+
+    @Test func `a name without an address is told as such`() async {
+        var request = HTTPRequest(.get, url("https://no-such-host.invalid/"))
+        request.timeout = .seconds(20)
+        let error = await failure(transport, request)
+        #expect(error?.kind == .cannotResolveHost || error?.kind == .timedOut)
+    }
+
+    @Test func `a reset after the request is an error, and a POST is sent once`() async throws {
+        let server = try ScriptedServer { connection, _ in
+            _ = connection.readRequest()
+            connection.reset()
+        }
+        #expect(await failure(transport, HTTPRequest(.post, server.url(), body: Data([1])))?.kind == .connectionLost)
+        #expect(server.requests.count == 1)
+    }
+
+    @Test(arguments: [Data("grant_type=refresh_token".utf8), nil])
+    func `a POST is not sent again when the kept connection dies under it`(body: Data?) async throws {
+        let server = try ScriptedServer { connection, _ in
+            _ = connection.readRequest()
+            connection.send(answer())
+            _ = connection.readRequest()
+        }
+        _ = try await transport.send(HTTPRequest(.get, server.url("/warm")))
+        let error = await failure(transport, HTTPRequest(.post, server.url("/token"), body: body))
+        #expect(error?.kind == .connectionLost)
+        #expect(server.requests.filter { $0.line.hasPrefix("POST") }.count == 1)
+    }
+
+    @Test func `a GET is sent again when the kept connection dies under it`() async throws {
+        let server = try ScriptedServer { connection, number in
+            _ = connection.readRequest()
+            connection.send(answer())
+            if connection.readRequest() != nil, number > 1 { connection.send(answer()) }
+        }
+        _ = try await transport.send(HTTPRequest(.get, server.url()))
+        // The second connection answers its first request, which is the repeated one.
+        #expect(try await transport.send(HTTPRequest(.get, server.url())).status == 200)
+        #expect(server.connectionCount == 2)
+    }
+
+    @Test func `a connection that the server closed while idle costs nothing`() async throws {
+        let closed = Signal<Void>()
+        let server = try ScriptedServer { connection, _ in
+            _ = connection.readRequest()
+            connection.send(answer())
+            connection.close()
+            closed.send(())
+        }
+        for _ in 0..<3 {
+            #expect(try await transport.send(HTTPRequest(.post, server.url(), body: Data([1]))).status == 200)
+            await closed.next()
+        }
+        #expect(server.connectionCount == 3)
+    }
+
+    @Test func `an answer that never comes ends with the timeout`() async throws {
+        let closed = Signal<Void>()
+        let server = try ScriptedServer { connection, _ in
+            _ = connection.readRequest()
+            connection.waitForClose()
+            closed.send(())
+        }
+        var request = HTTPRequest(.get, server.url("/?q=secret"))
+        request.timeout = .milliseconds(50)
+        let error = await failure(transport, request)
+        #expect(error?.kind == .timedOut)
+        #expect(error.map { !"\($0)".contains("secret") } == true)
+        await closed.next()
+    }
+
+    @Test func `an answer that drips ends with the timeout`() async throws {
+        let server = try ScriptedServer { connection, _ in
+            _ = connection.readRequest()
+            connection.send("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
+            while connection.send("x") { Thread.sleep(forTimeInterval: 0.005) }
+        }
+        var request = HTTPRequest(.get, server.url())
+        request.timeout = .milliseconds(60)
+        #expect(await failure(transport, request)?.kind == .timedOut)
+    }
+
+    @Test func `a request that waits for its turn is timed too`() async throws {
+        let server = try ScriptedServer { connection, _ in
+            _ = connection.readRequest()
+            connection.waitForClose()
+        }
+        let kinds = await withTaskGroup(of: HTTPTransportError.Kind?.self) { group in
+            for _ in 0..<20 {
+                group.addTask {
+                    var request = HTTPRequest(.get, server.url())
+                    request.timeout = .milliseconds(50)
+                    return await failure(transport, request)?.kind
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(kinds == Array(repeating: .timedOut, count: 20))
+    }
+
+    @Test(arguments: [Duration.zero, .seconds(-5)])
+    func `no time at all is a timeout, endless time is not`(timeout: Duration) async throws {
+        let server = try ScriptedServer { connection, _ in
+            _ = connection.readRequest()
+            connection.waitForClose()
+        }
+        var request = HTTPRequest(.get, server.url())
+        request.timeout = timeout
+        #expect(await failure(transport, request)?.kind == .timedOut)
+        let friendly = try ScriptedServer { _ in answer() }
+        request = HTTPRequest(.get, friendly.url())
+        request.timeout = .seconds(Int64.max)
+        request.connectTimeout = .seconds(Int64.max)
+        #expect(try await transport.send(request).status == 200)
+    }
+
+    @Test func `cancelling the task closes the connection`() async throws {
+        let arrived = Signal<Void>()
+        let closed = Signal<Void>()
+        let server = try ScriptedServer { connection, _ in
+            _ = connection.readRequest()
+            arrived.send(())
+            connection.waitForClose()
+            closed.send(())
+        }
+        let task = Task { try await transport.send(HTTPRequest(.get, server.url())) }
+        await arrived.next()
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        await closed.next()
+    }
+
+    @Test func `cancelling many tasks at any moment resumes each of them`() async throws {
+        let server = try ScriptedServer { _ in answer(body: "x") }
+        let tasks = (0..<200).map { number in
+            Task {
+                if number % 3 == 0 { withUnsafeCurrentTask { $0?.cancel() } }
+                return try await transport.send(HTTPRequest(.get, server.url()))
+            }
+        }
+        for (number, task) in tasks.enumerated() where number % 3 == 1 { task.cancel() }
+        var answered = 0
+        for (number, task) in tasks.enumerated() {
+            do {
+                #expect(try await task.value.status == 200)
+                answered += 1
+                #expect(number % 3 != 0)
+            } catch is CancellationError {
+                #expect(number % 3 != 2)
+            }
+        }
+        #expect(answered >= 66)
+    }
+
+    @Test func `the transport's connections close when it goes`() async throws {
+        let closed = Signal<Void>()
+        let server = try ScriptedServer { connection, _ in
+            while connection.readRequest() != nil { connection.send(answer()) }
+            closed.send(())
+        }
+        do {
+            let short = CurlTransport()
+            _ = try await short.send(HTTPRequest(.get, server.url()))
+        }
+        await closed.next()
+        #expect(server.connectionCount == 1)
+    }
+
+    @Test func `a retry policy sends the request again after a 503`() async throws {
+        let server = try ScriptedServer { connection, number in
+            while connection.readRequest() != nil {
+                connection.send(answer(number == 1 ? "503 Busy" : "200 OK", "Connection: close\r\n"))
+                if number == 1 { return }
+            }
+        }
+        let response = try await CurlTransport().send(
+            HTTPRequest(.get, server.url()), retrying: HTTPRetryPolicy(firstDelay: .milliseconds(1)))
+        #expect(response.status == 200)
+    }
+}

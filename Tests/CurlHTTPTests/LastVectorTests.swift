@@ -1,0 +1,199 @@
+import Foundation
+import StrictJSON
+import TestSupport
+import Testing
+
+@testable import CurlHTTP
+@testable import HTTPExchange
+
+/// The published cases that the tests of the protocol leave out because the transport does them.
+@Suite(.timeLimit(.minutes(1))) struct `Last vectors` {
+    let transport = CurlTransport()
+
+    private func vector(_ file: String, _ id: String) throws -> VectorCase {
+        try #require(VectorFile(file).cases.first { $0.id == id }, "\(file) has no \(id)")
+    }
+
+    private func generator(_ vector: VectorCase) throws -> JSONObject {
+        try #require(vector.input["generator"]?.object)
+    }
+
+    // MARK: Bodies, of json-malformed.json
+
+    @Test func `JM-070: an endless body is cut at the limit`() async throws {
+        let generator = try generator(try vector("json-malformed", "JM-070"))
+        let letter = Array(try #require(generator["stream"]?.string).utf8)
+        #expect(generator["forever"] == true)
+        let closed = Signal<Void>()
+        let server = try ScriptedServer { connection, _ in
+            _ = connection.readRequest()
+            connection.send("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n")
+            let chunk = [UInt8]((0..<65_536).map { letter[$0 % letter.count] })
+            while connection.send(chunk) {}
+            closed.send(())
+        }
+        #expect(await failure(transport, HTTPRequest(.post, server.url("/token")))?.kind == .responseTooLarge)
+        // The connection is given up, too.
+        await closed.next()
+    }
+
+    @Test func `JM-071: the limit counts what a compressed body becomes`() async throws {
+        let generator = try generator(try vector("json-malformed", "JM-071"))
+        let times = try #require(generator["repeat"]?.array)
+        let letter = try #require(times.first?.string)
+        let count = try #require(times.last?.number?.int64)
+        let coding = try #require(generator["content_encoding"]?.string)
+        #expect(coding == "gzip")
+        let text =
+            (generator["prefix"]?.string ?? "") + String(repeating: letter, count: Int(count))
+            + (generator["suffix"]?.string ?? "")
+        let bomb = try compressed(text)
+        #expect(bomb.count < text.utf8.count / 100)
+        let server = try ScriptedServer { connection, _ in
+            _ = connection.readRequest()
+            connection.send(
+                "HTTP/1.1 200 OK\r\nContent-Encoding: \(coding)\r\nContent-Length: \(bomb.count)\r\n\r\n".utf8 + bomb)
+            connection.waitForClose()
+        }
+        var request = HTTPRequest(.post, server.url("/token"))
+        request.maximumResponseSize = bomb.count * 10
+        #expect(await failure(transport, request)?.kind == .responseTooLarge)
+        // It is the size and nothing else that is wrong with it.
+        request.maximumResponseSize = text.utf8.count
+        #expect(try await transport.send(request).body == Data(text.utf8))
+    }
+
+    @Test func `JM-074: a body shorter than announced is not an answer`() async throws {
+        let body = try vector("json-malformed", "JM-074").input.response.body
+        let text = String(decoding: body, as: UTF8.self)
+        #expect(text.hasPrefix("{"))
+        let server = try ScriptedServer { connection, _ in
+            _ = connection.readRequest()
+            connection.send("HTTP/1.1 200 OK\r\nContent-Length: 10000\r\n\r\n" + text)
+        }
+        #expect(await failure(transport, HTTPRequest(.post, server.url("/token")))?.kind == .connectionLost)
+    }
+
+    private func compressed(_ text: String) throws -> [UInt8] {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = ["gzip", "-9c"]
+        let input = Pipe(), output = Pipe()
+        process.standardInput = input
+        process.standardOutput = output
+        try process.run()
+        // Written on a thread of its own: neither pipe can hold everything.
+        let writing = input.fileHandleForWriting
+        Thread.detachNewThread {
+            try? writing.write(contentsOf: Data(text.utf8))
+            try? writing.close()
+        }
+        let bytes = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return [UInt8](bytes)
+    }
+
+    // MARK: Requests. These cases are in the published transport.json, but not in the copy here.
+
+    @Test func `TP-038: an answer that may be kept is not kept`() async throws {
+        let server = try ScriptedServer { _ in
+            answer("200 OK", "Cache-Control: max-age=3600\r\nETag: \"1\"\r\n", body: #"{"access_token":"tok"}"#)
+        }
+        for _ in 0..<2 {
+            #expect(try await transport.send(HTTPRequest(.get, server.url("/token"))).status == 200)
+        }
+        // A transport that had kept it would not ask again, or only whether it changed.
+        #expect(server.requests.count == 2)
+        #expect(server.requests.allSatisfy { $0.values("If-None-Match").isEmpty })
+    }
+
+    @Test func `TP-042, TP-043: Accept and Content-Type go out once and as they are`() async throws {
+        let server = try ScriptedServer { _ in answer() }
+        var request = HTTPRequest(.post, server.url("/token"), body: Data("grant_type=x".utf8))
+        request.fields["content-type"] = "text/plain"
+        request.fields["Accept"] = "application/json"
+        request.fields["Content-Type"] = "application/x-www-form-urlencoded"
+        _ = try await transport.send(request)
+        let received = try #require(server.requests.first)
+        #expect(received.values("Accept") == ["application/json"])
+        #expect(received.values("Content-Type") == ["application/x-www-form-urlencoded"])
+    }
+
+    // MARK: Secrets, of redaction.json
+
+    /// The secrets of the file, and the forms in which they must not be seen.
+    private func secrets() throws -> [String] {
+        let secrets = try #require(VectorFile("redaction").defaults["secrets"]?.object).members.compactMap(
+            \.value.string)
+        #expect(secrets.count == 10)
+        return secrets.flatMap { [String($0.prefix(8)), Data($0.utf8).base64EncodedString()] }
+    }
+
+    private func shown(_ value: Any) -> String {
+        var text = "\(value) " + String(reflecting: value)
+        dump(value, to: &text)
+        if let error = value as? any Error { text += error.localizedDescription }
+        return text
+    }
+
+    @Test func `RD-010: no failure shows the query of its address`() async throws {
+        let known = try #require(VectorFile("redaction").defaults["secrets"]?.object)
+        let query = known.members.map { "\($0.name)=\($0.value.string ?? "")" }.joined(separator: "&")
+        #expect(try vector("redaction", "RD-010").expect["contains_no_secret"] == true)
+        let server = try ScriptedServer { connection, _ in
+            let line = connection.readRequest()?.line ?? ""
+            if line.contains(" /redirect") {
+                connection.send("HTTP/1.1 302 Found\r\nLocation: http://example.com/?\(query)\r\n\r\n")
+            } else if line.contains(" /large") {
+                connection.send(answer(body: "12345"))
+            } else if line.contains(" /silent") {
+                connection.waitForClose()
+            }
+        }
+        let closed = try ScriptedServer { _, _ in }.port
+        var requests = [
+            server.url("/lost?\(query)"), url("http://127.0.0.1:\(closed)/?\(query)"),
+            url("http://example.com/?\(query)#\(query)"), url("ftp://127.0.0.1/?\(query)"),
+            url("https://ada:CS_s3cr3t@127.0.0.1/?\(query)"), url("https://no-such-host.invalid/?\(query)"),
+            server.url("/silent?\(query)"), server.url("/redirect?\(query)"), server.url("/large?\(query)"),
+        ].map { HTTPRequest(.get, $0, fields: ["Authorization": "Bearer AT_s3cr3t"]) }
+        requests[5].timeout = .seconds(5)
+        requests[6].timeout = .milliseconds(50)
+        requests[7].redirects = .follow(limit: 2)
+        requests[8].maximumResponseSize = 1
+        let secrets = try secrets()
+        var kinds: Set<HTTPTransportError.Kind> = []
+        for request in requests {
+            let error = try #require(await failure(transport, request), "\(request)")
+            kinds.insert(error.kind)
+            for secret in secrets + ["CS_s3cr3t"] { #expect(!shown(error).contains(secret), "\(error.kind)") }
+        }
+        #expect(
+            kinds.isSuperset(of: [
+                .connectionLost, .cannotConnect, .plainHTTPRefused, .invalidRequest, .timedOut, .redirectRefused,
+                .responseTooLarge,
+            ]))
+    }
+
+    @Test(arguments: ["RD-012", "RD-013"])
+    func `a request or answer shows neither fields nor content`(id: String) throws {
+        let vector = try vector("redaction", id)
+        #expect(vector.input["artefact"] == "HTTP trace")
+        let known = try #require(VectorFile("redaction").defaults["secrets"]?.object).members
+        let values = known.compactMap(\.value.string)
+        let names = vector.input.texts("fields") ?? known.map(\.name)
+        let pairs = names.enumerated().map { "\($1)=\(values[$0 % values.count])" }
+        var request = HTTPRequest(
+            .post, url("https://op.example.com/token?code=CODE_s3cr3t"), body: Data(pairs.joined(separator: "&").utf8))
+        request.fields["Authorization"] = "Bearer \(values[0])"
+        request.fields["DPoP"] = values[2]
+        let response = HTTPResponse(
+            status: 200, fields: ["Set-Cookie": values[3], "Location": "https://a.example/?code=CODE_s3cr3t"],
+            body: request.body ?? Data(), url: request.url)
+        for text in [shown(request), shown(response)] {
+            for secret in try secrets() { #expect(!text.contains(secret)) }
+        }
+        // It still says what it is.
+        #expect("\(request)" == "POST https://op.example.com/token")
+    }
+}
