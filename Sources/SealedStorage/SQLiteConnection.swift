@@ -6,37 +6,7 @@ package final class SQLiteConnection {
     private var statements: [String: OpaquePointer] = [:]
     package let path: String
 
-    /// A value of a row or a parameter.
-    package enum Value: Equatable {
-        case integer(Int64)
-        case text(String)
-        case blob([UInt8])
-        case null
-
-        /// The text, or what can be made of another kind of value.
-        var text: String {
-            switch self {
-            case .integer(let number): String(number)
-            case .text(let text): text
-            case .blob(let bytes): String(decoding: bytes, as: UTF8.self)
-            case .null: ""
-            }
-        }
-
-        /// The number; 0 for another kind of value.
-        var integer: Int64 {
-            if case .integer(let number) = self { number } else { 0 }
-        }
-
-        /// The bytes; of a text its own, of another kind of value none.
-        var bytes: [UInt8] {
-            switch self {
-            case .blob(let bytes): bytes
-            case .text(let text): Array(text.utf8)
-            case .integer, .null: []
-            }
-        }
-    }
+    package typealias Value = SQLValue
 
     package init(path: String) throws(StorageError) {
         self.path = path
@@ -79,6 +49,12 @@ package final class SQLiteConnection {
     package func execute(_ sql: String) throws(StorageError) {
         let code = sqlite3_exec(database, sql, nil, nil, nil)
         guard code == SQLITE_OK else { throw fault(code) }
+    }
+
+    /// Runs a statement and returns its rows.
+    @discardableResult
+    package func run(_ statement: SQLStatement) throws(StorageError) -> [[SQLValue]] {
+        try run(statement.text, statement.parameters)
     }
 
     /// Runs a statement and gives its rows. Statements are kept for the next time.

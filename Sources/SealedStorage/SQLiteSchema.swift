@@ -72,10 +72,7 @@ enum SQLiteSchema {
                 hint: "choose another directory with --store; nothing was changed")
         }
         guard found <= version else {
-            throw StorageError(
-                .laterVersion, place: connection.path,
-                reason: "it was written by a later version (schema \(found), this one knows \(version))",
-                hint: "use that version, or choose another directory with --store; nothing was changed")
+            throw .laterVersion(found, known: version, location: connection.path, alternative: "directory with --store")
         }
         return found
     }

@@ -135,7 +135,7 @@ extension SQLiteStorage {
     ) throws(StorageError) -> SealedRecord? {
         let values = try source.run("SELECT \(columns) FROM accounts NOT INDEXED WHERE rowid = ?", [.integer(row)])
             .first
-        let found = values.map(record)
+        let found = values.map(SealedRecord.init)
         return found.flatMap { $0.id.isEmpty || $0.sealed.isEmpty ? nil : $0 }
     }
 
@@ -158,7 +158,7 @@ extension SQLiteStorage {
                     "INSERT INTO accounts (id, type, position, revision, record, identity) VALUES (?, ?, ?, ?, ?, ?)",
                     [
                         .text(record.id), .text(record.type), .integer(Int64(index + 1)), .integer(record.revision),
-                        .blob(record.sealed), record.identity.map { .blob($0) } ?? .null,
+                        .blob(record.sealed), record.identityValue,
                     ])
             }
             for fact in facts {

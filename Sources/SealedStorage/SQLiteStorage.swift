@@ -9,8 +9,6 @@ import JOSE
 /// medium can be read, and a short-lived process pays nothing for opening and closing. The journal stays between transactions,
 /// because its space is part of what ``checkWritable()`` sees to.
 public actor SQLiteStorage: AccountStorage {
-    /// How many changes the log keeps; a process that missed more learns only that something changed.
-    static let keptChanges = 10_000
     private static let fileName = "accounts.sqlite"
 
     /// The path of the file.
@@ -19,8 +17,7 @@ public actor SQLiteStorage: AccountStorage {
     private let locks: FileLock
     private let thread = SerialThread()
     private var connection: SQLiteConnection?
-    /// The beginning of every query of records.
-    private var columns = ""
+    private var statements = SQLStatements()
     private var hasIdentities = false
     /// Which file was opened: device and inode.
     private var identity: (device: UInt64, inode: UInt64)?
@@ -121,7 +118,7 @@ public actor SQLiteStorage: AccountStorage {
 
     private func adopt(version: Int64) {
         hasIdentities = version >= 2
-        columns = "SELECT id, type, revision, position, record, \(hasIdentities ? "identity" : "NULL") FROM accounts"
+        statements = SQLStatements(hasIdentities: hasIdentities)
     }
 
     /// The connection for a change. A store of schema 1 that could not be written when it was opened becomes one of this version
@@ -134,64 +131,35 @@ public actor SQLiteStorage: AccountStorage {
 
     // MARK: Records
 
-    /// A page of the records of a type, or of every type, in order.
+    /// Returns a page of the records of a type, or of every type, in order.
     public func records(ofType type: String?, after position: Int64, limit: Int) throws -> [SealedRecord] {
         let connection = try opened()
-        let rest = "position > ? ORDER BY position LIMIT ?"
-        let range: [SQLiteConnection.Value] = [.integer(position), .integer(Int64(max(limit, 0)))]
-        let rows =
-            if let type {
-                try connection.run("\(columns) WHERE type = ? AND \(rest)", [.text(type)] + range)
-            } else {
-                try connection.run("\(columns) WHERE \(rest)", range)
-            }
-        return rows.map(Self.record)
+        return try connection.run(statements.records(ofType: type, after: position, limit: limit)).map(
+            SealedRecord.init)
     }
 
-    /// The records of a type that have this identity.
+    /// Returns the records of a type with an identity.
     public func records(ofType type: String, identity: [UInt8]) throws -> [SealedRecord] {
         let connection = try opened()
         guard hasIdentities else { return [] }
-        return try connection.run(
-            "\(columns) WHERE type = ? AND identity = ? ORDER BY position", [.text(type), .blob(identity)]
-        ).map(Self.record)
+        return try connection.run(statements.records(ofType: type, identity: identity)).map(SealedRecord.init)
     }
 
-    /// The record of a type with the greatest position.
+    /// Returns the record of a type with the greatest position.
     public func lastRecord(ofType type: String) throws -> SealedRecord? {
         let connection = try opened()
-        return try connection.run("\(columns) WHERE type = ? ORDER BY position DESC LIMIT 1", [.text(type)])
-            .first.map(Self.record)
+        return try connection.run(statements.lastRecord(ofType: type)).first.map(SealedRecord.init)
     }
 
-    /// How many records there are.
+    /// Returns the number of records.
     public func count(ofType type: String?) throws -> Int {
-        let connection = try opened()
-        let rows =
-            if let type {
-                try connection.run("SELECT count(*) FROM accounts WHERE type = ?", [.text(type)])
-            } else {
-                try connection.run("SELECT count(*) FROM accounts")
-            }
-        guard case .integer(let count)? = rows.first?.first else { return 0 }
-        return Int(clamping: count)
+        Int(clamping: try opened().run(statements.count(ofType: type)).first?.first?.integer ?? 0)
     }
 
-    /// The record of this identifier.
+    /// Returns the record with an identifier.
     public func record(_ id: String) throws -> SealedRecord? {
         let connection = try opened()
-        return try connection.run("\(columns) WHERE id = ?", [.text(id)]).first.map(Self.record)
-    }
-
-    /// A row as a record. Where damage made a value one of another kind, what can be made of it stands in its place: the seal
-    /// will not open, and the record is reported.
-    static func record(_ row: [SQLiteConnection.Value]) -> SealedRecord {
-        func value(_ index: Int) -> SQLiteConnection.Value { index < row.count ? row[index] : .null }
-        var identity: [UInt8]?
-        if case .blob(let bytes) = value(5) { identity = bytes }
-        return SealedRecord(
-            id: value(0).text, type: value(1).text, revision: value(2).integer, position: value(3).integer,
-            identity: identity, sealed: value(4).bytes)
+        return try connection.run(statements.record(id)).first.map(SealedRecord.init)
     }
 
     /// Adds a record after all others.
@@ -207,7 +175,7 @@ public actor SQLiteStorage: AccountStorage {
                 "INSERT INTO accounts (id, type, position, revision, record, identity) VALUES (?, ?, ?, ?, ?, ?)",
                 [
                     .text(record.id), .text(record.type), .integer(position), .integer(record.revision),
-                    .blob(record.sealed), record.identity.map { .blob($0) } ?? .null,
+                    .blob(record.sealed), record.identityValue,
                 ])
             return (position, try note(record.id, record.type, .added, connection))
         }
@@ -220,7 +188,7 @@ public actor SQLiteStorage: AccountStorage {
             try connection.run(
                 "UPDATE accounts SET record = ?, revision = ?, identity = ? WHERE id = ? AND revision = ?",
                 [
-                    .blob(record.sealed), .integer(record.revision), record.identity.map { .blob($0) } ?? .null,
+                    .blob(record.sealed), .integer(record.revision), record.identityValue,
                     .text(record.id), .integer(record.revision - 1),
                 ])
             guard connection.changedRows == 1 else { return nil }
@@ -247,35 +215,21 @@ public actor SQLiteStorage: AccountStorage {
         try connection.run(
             "INSERT INTO changes (id, type, kind) VALUES (?, ?, ?)", [.text(id), .text(type), .text(kind.rawValue)])
         let sequence = connection.lastInsertedRow
-        if sequence % 256 == 0 {
-            try connection.run(
-                "DELETE FROM changes WHERE sequence <= ?", [.integer(sequence - Int64(Self.keptChanges))])
-        }
+        if let prune = statements.pruneChanges(after: sequence) { try connection.run(prune) }
         return sequence
     }
 
     // MARK: Small values
 
-    /// A small value kept beside the records.
+    /// Returns a small value.
     public func value(_ name: String) throws -> [UInt8]? {
-        guard
-            case .blob(let bytes)? = try opened().run("SELECT value FROM facts WHERE name = ?", [.text(name)]).first?
-                .first
-        else { return nil }
+        guard case .blob(let bytes)? = try opened().run(statements.value(name)).first?.first else { return nil }
         return bytes
     }
 
     /// Sets a small value.
     public func setValue(_ value: [UInt8]?, for name: String) throws {
-        try set(value, for: name, try opened())
-    }
-
-    private func set(_ value: [UInt8]?, for name: String, _ connection: SQLiteConnection) throws(StorageError) {
-        if let value {
-            try connection.run("INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)", [.text(name), .blob(value)])
-        } else {
-            try connection.run("DELETE FROM facts WHERE name = ?", [.text(name)])
-        }
+        try opened().run(statements.setValue(value, for: name))
     }
 
     /// How many bytes are kept free in the file, and in its journal.
@@ -304,7 +258,7 @@ public actor SQLiteStorage: AccountStorage {
         // The cleared pages pass through the journal, which is as long afterwards.
         try connection.transaction { () throws(StorageError) in
             try connection.run(block, [.integer(1)])
-            if let fact { try set(fact.value, for: fact.name, connection) }
+            if let fact { try connection.run(statements.setValue(fact.value, for: fact.name)) }
         }
     }
 
@@ -319,27 +273,18 @@ public actor SQLiteStorage: AccountStorage {
 
     // MARK: Changes
 
-    /// The changes after a sequence.
+    /// Returns the changes after a sequence.
     public func changes(after sequence: Int64) throws -> [StorageChange]? {
-        let connection = try opened()
-        let rows = try connection.run(
-            "SELECT sequence, id, type, kind FROM changes WHERE sequence > ? ORDER BY sequence", [.integer(sequence)])
-        let changes = rows.compactMap { row -> StorageChange? in
-            guard case .integer(let sequence) = row[0], case .text(let id) = row[1], case .text(let type) = row[2],
-                case .text(let name) = row[3], let kind = StorageChange.Kind(rawValue: name)
-            else { return nil }
-            return StorageChange(sequence: sequence, id: id, type: type, kind: kind)
-        }
+        let changes = try opened().run(
+            "SELECT sequence, id, type, kind FROM changes WHERE sequence > ? ORDER BY sequence", [.integer(sequence)]
+        ).compactMap(StorageChange.init)
         if let first = changes.first, first.sequence > sequence + 1 { return nil }
         return changes
     }
 
-    /// The sequence of the newest change.
+    /// Returns the sequence of the newest change.
     public func lastSequence() throws -> Int64 {
-        guard case .integer(let last)? = try opened().run("SELECT max(sequence) FROM changes").first?.first else {
-            return 0
-        }
-        return last
+        try opened().run("SELECT max(sequence) FROM changes").first?.first?.integer ?? 0
     }
 
     /// Calls `handler` when the file was written, by this process too.
@@ -359,9 +304,11 @@ extension SQLiteStorage: IdentityBackfill {
         let connection = try opened()
         guard hasIdentities else { return [] }
         return try connection.run(
-            "\(columns) INDEXED BY accounts_unidentified WHERE type = ? AND identity IS NULL AND position > ? ORDER BY position LIMIT ?",
-            [.text(type), .integer(position), .integer(Int64(max(limit, 0)))]
-        ).map(Self.record)
+            """
+            \(statements.selectRecords) INDEXED BY accounts_unidentified
+            WHERE type = ? AND identity IS NULL AND position > ? ORDER BY position LIMIT ?
+            """, [.text(type), .integer(position), .integer(Int64(max(limit, 0)))]
+        ).map(SealedRecord.init)
     }
 
     package func identify(_ records: [SealedRecord]) throws {
@@ -371,7 +318,7 @@ extension SQLiteStorage: IdentityBackfill {
             for record in records {
                 try connection.run(
                     "UPDATE accounts SET identity = ? WHERE id = ? AND revision = ?",
-                    [record.identity.map { .blob($0) } ?? .null, .text(record.id), .integer(record.revision)])
+                    [record.identityValue, .text(record.id), .integer(record.revision)])
             }
         }
     }
