@@ -47,7 +47,7 @@ public actor PostgreSQLStorage: AccountStorage {
     ///   - schema: 1 to 63 lowercase letters, digits and `_`, not starting with a digit or `pg_`. It is also the name of the
     ///     notification channel.
     ///   - sleep: The function that waits before a retry.
-    /// - Throws: ``StorageError`` if libpq is not installed, or the connection or the schema's name is not valid.
+    /// - Throws: `StorageError` if libpq is not installed, or the connection or the schema's name is not valid.
     public init(
         connection: String, schema: String = "oauth2_accounts",
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
@@ -177,7 +177,7 @@ public actor PostgreSQLStorage: AccountStorage {
     /// Saves a small value, and then checks on the server that the calling task still holds its locks: the last step before a
     /// refresh.
     ///
-    /// - Throws: ``StorageError``. Its kind is busy if the connection broke that held a lock of the task. The task's data
+    /// - Throws: `StorageError`. Its kind is busy if the connection broke that held a lock of the task. The task's data
     ///   may then be outdated, and the task must read it again.
     public func checkWritable() async throws {
         try await setValue([0], for: "reserved")

@@ -5,7 +5,7 @@ package enum SQLValue: Equatable, Sendable {
     case blob([UInt8])
     case null
 
-    /// The text, or another kind of value as text.
+    /// The string, or another kind of value as a string.
     package var text: String {
         switch self {
         case .integer(let number): String(number)
@@ -20,7 +20,7 @@ package enum SQLValue: Equatable, Sendable {
         if case .integer(let number) = self { number } else { 0 }
     }
 
-    /// The bytes, or those of a text.
+    /// The bytes, or the UTF-8 bytes of a string.
     package var bytes: [UInt8] {
         switch self {
         case .blob(let bytes): bytes

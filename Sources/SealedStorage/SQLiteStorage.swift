@@ -1,37 +1,33 @@
 import Platform
-import JOSE
 
 /// Accounts in one SQLite file, shared by all processes of the user.
 ///
-/// The file is `accounts.sqlite` in the store's directory, with mode 0600; beside it stand `accounts.lock`, which is empty, and
-/// SQLite's journal. Every change is a transaction that is on the disk when the call returns (`synchronous=FULL`).
-/// A rollback journal is used instead of a write-ahead log: a reader then needs no shared memory, so that a store on a read-only
-/// medium can be read, and a short-lived process pays nothing for opening and closing. The journal stays between transactions,
-/// because its space is part of what ``checkWritable()`` sees to.
+/// The file is `accounts.sqlite` in the store's folder, with mode 0600, next to the empty file `accounts.lock` and SQLite's
+/// journal. Every change is a transaction that is on the disk when the call returns (`synchronous=FULL`).
+/// The storage uses a rollback journal instead of a write-ahead log: a reader then needs no shared memory, so that it can read
+/// a store on a read-only medium, and a short-lived process opens and closes the file without extra cost. The journal remains
+/// between transactions, because its space is part of the reserve of ``checkWritable()``.
 public actor SQLiteStorage: AccountStorage {
-    private static let fileName = "accounts.sqlite"
-
-    /// The path of the file.
-    public nonisolated let place: String
-    nonisolated let directory: StoreLocation
+    nonisolated let file: SQLiteStoreFile
     private let locks: FileLock
     private let thread = SerialThread()
     private var connection: SQLiteConnection?
     private var statements = SQLStatements()
     private var hasIdentities = false
-    /// Which file was opened: device and inode.
-    private var identity: (device: UInt64, inode: UInt64)?
+    private var openedFile: SQLiteStoreFile.Identity?
 
-    /// The storage's own thread: SQLite waits for the disk and for other processes.
+    /// The path of the file.
+    public nonisolated var place: String { file.path }
+
+    /// The storage's own thread, because SQLite waits for the disk and for other processes.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
-    /// The storage in this directory. The file is opened, or made, when it is first used.
+    /// Creates a storage in a folder. It opens or creates the file on first use.
     public init(
         directory: StoreLocation,
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) {
-        self.directory = directory
-        place = directory.file(Self.fileName)
+        file = SQLiteStoreFile(in: directory)
         locks = FileLock(path: directory.file("accounts.lock"), sleep: sleep)
     }
 
@@ -39,74 +35,22 @@ public actor SQLiteStorage: AccountStorage {
 
     func opened() throws(StorageError) -> SQLiteConnection {
         if let connection {
-            // Changes to a file that no name leads to any more would be lost, and a new one would look like an empty store.
-            guard let identity, let now = fileIdentity(), now == identity else {
+            // Changes to a file without a name would be lost, and a new file would look like an empty store.
+            guard let openedFile, file.identity() == openedFile else {
                 throw StorageError(
                     .notAStore, place: place, reason: "the file was removed or replaced while it was open",
                     hint: "start the program again, after restoring the file if it was removed by mistake")
             }
             return connection
         }
-        try directory.prepare()
-        try createFile()
-        // SQLite refuses links in any part of a path. Those above the file are the user's own, so they are followed first.
-        let connection = try SQLiteConnection(path: directory.resolved().file(Self.fileName))
+        let connection = try file.open()
         try configure(connection)
-        identity = fileIdentity()
+        openedFile = file.identity()
         self.connection = connection
         return connection
     }
 
-    private func fileIdentity() -> (device: UInt64, inode: UInt64)? {
-        var status = stat()
-        guard lstat(place, &status) == 0 else { return nil }
-        return (UInt64(truncatingIfNeeded: status.st_dev), UInt64(truncatingIfNeeded: status.st_ino))
-    }
-
-    /// Makes the file with mode 0600, whole or not at all: so an empty file is always damage, never a store that is being made.
-    /// SQLite gives its journal the same mode.
-    private func createFile() throws(StorageError) {
-        var status = stat()
-        if lstat(place, &status) != 0 {
-            guard errno == ENOENT else { throw .system(errno, place: place, doing: "opening the file") }
-            try createStore()
-            guard lstat(place, &status) == 0 else { throw .system(errno, place: place, doing: "opening the file") }
-        }
-        guard status.st_mode & S_IFMT == S_IFREG else {
-            throw StorageError(
-                .notAStore, place: place, reason: "it is not a plain file",
-                hint: "choose another directory with --store")
-        }
-        guard status.st_size > 0 else {
-            throw StorageError(
-                .notAStore, place: place, reason: "it is empty, which a store never is: it was cut off",
-                hint: "restore a copy; or, to begin anew without accounts, remove it")
-        }
-        guard status.st_uid == geteuid() else {
-            throw StorageError(
-                .insecure, place: place, reason: "it belongs to another user",
-                hint: "choose a directory of your own with --store")
-        }
-        if status.st_mode & 0o077 != 0, chmod(place, 0o600) != 0 {
-            throw .system(errno, place: place, doing: "making the file private")
-        }
-    }
-
-    private func createStore() throws(StorageError) {
-        let memory = try SQLiteConnection(path: ":memory:")
-        try SQLiteSchema.create(memory)
-        guard let image = memory.image(), let random = try? SecureRandom.bytes(9) else {
-            throw StorageError(.other, place: place, reason: "no memory or randomness", hint: "try again")
-        }
-        switch OwnerOnlyFile.create(place, image, suffix: Base64URL.encode(random)) {
-        // Taken: another process was quicker.
-        case .failure(let failure) where failure.code != EEXIST:
-            throw .system(failure.code, place: place, doing: "making the file")
-        default: return
-        }
-    }
-
-    /// The most bytes that the journal keeps between transactions.
+    /// The maximum size of the journal between transactions, in bytes.
     private static let maximumJournalSize = 1 << 20
 
     private func configure(_ connection: SQLiteConnection) throws(StorageError) {
@@ -121,8 +65,7 @@ public actor SQLiteStorage: AccountStorage {
         statements = SQLStatements(hasIdentities: hasIdentities)
     }
 
-    /// The connection for a change. A store of schema 1 that could not be written when it was opened becomes one of this version
-    /// first, or it is told why not.
+    /// Returns the connection for a change. Migrates a store of schema 1 that was not writable when it was opened.
     private func changeable() throws(StorageError) -> SQLiteConnection {
         let connection = try opened()
         if !hasIdentities { adopt(version: try SQLiteSchema.migrate(connection)) }
@@ -171,12 +114,7 @@ public actor SQLiteStorage: AccountStorage {
                 guard last < Int64.max else { throw SQLiteSchema.damaged(place, "the order of its records is damaged") }
                 position = max(last, 0) + 1
             }
-            try connection.run(
-                "INSERT INTO accounts (id, type, position, revision, record, identity) VALUES (?, ?, ?, ?, ?, ?)",
-                [
-                    .text(record.id), .text(record.type), .integer(position), .integer(record.revision),
-                    .blob(record.sealed), record.identityValue,
-                ])
+            try connection.run(SQLiteSchema.insertion(record, at: position))
             return (position, try note(record.id, record.type, .added, connection))
         }
     }
@@ -204,7 +142,7 @@ public actor SQLiteStorage: AccountStorage {
             guard case .text(let type)? = rows.first?.first else { return nil }
             return try note(id, type, .removed, connection)
         }
-        // The journal that stays still holds the removed record, sealed. It goes, unless another process is using it now.
+        // The journal still contains the removed record, sealed. SQLite deletes it unless another process uses it.
         if sequence != nil { try? connection.execute("PRAGMA journal_mode=DELETE; PRAGMA journal_mode=PERSIST") }
         return sequence
     }
@@ -232,11 +170,11 @@ public actor SQLiteStorage: AccountStorage {
         try opened().run(statements.setValue(value, for: name))
     }
 
-    /// How many bytes are kept free in the file, and in its journal.
+    /// The number of bytes to reserve in the file and in its journal.
     private static let reservedSpace: Int64 = 64 * 1024
 
-    /// Writes and removes a block of zeros. What it took stays in the file as free pages, and in the journal, so that a record of
-    /// usual size can be saved even when the disk is full by then.
+    /// Writes and removes a block of zeros. Its space remains in the file as free pages, and in the journal, so that a record of
+    /// usual size can be saved even if the disk is full by then.
     public func checkWritable() throws { try reserve(setting: nil) }
 
     private func reserve(setting fact: (name: String, value: [UInt8])?) throws {
@@ -246,16 +184,16 @@ public actor SQLiteStorage: AccountStorage {
                 .readOnly, place: place, reason: "it can only be read",
                 hint: "make the file and its directory writable, or choose another directory with --store")
         }
-        // Replaced, not inserted: a process that was killed here may have left its block.
+        // A process that was killed here may have left its block.
         let block = "INSERT OR REPLACE INTO facts (name, value) VALUES ('reserved', zeroblob(?))"
         if try hasReservedSpace(connection) {
-            // The space is there; whether the file can be written is still to be seen.
+            // The space is free, but the file may not be writable.
             if let fact { return try setValue(fact.value, for: fact.name) }
             try connection.run(block, [.integer(1)])
             return
         }
         try connection.run(block, [.integer(Self.reservedSpace)])
-        // The cleared pages pass through the journal, which is as long afterwards.
+        // SQLite writes the cleared pages to the journal, which then has the same length.
         try connection.transaction { () throws(StorageError) in
             try connection.run(block, [.integer(1)])
             if let fact { try connection.run(statements.setValue(fact.value, for: fact.name)) }
@@ -287,14 +225,14 @@ public actor SQLiteStorage: AccountStorage {
         try opened().run("SELECT max(sequence) FROM changes").first?.first?.integer ?? 0
     }
 
-    /// Calls `handler` when the file was written, by this process too.
+    /// Calls `handler` after any process, including this one, writes the file.
     public nonisolated func watch(_ handler: @escaping @Sendable () -> Void) -> (any StorageLock)? {
         FileWatch(path: place, handler: handler)
     }
 
-    /// Waits for the lock of this name.
+    /// Waits for the lock with a name.
     public func lock(_ name: String, timeout: Duration) async throws -> any StorageLock {
-        try directory.prepare()
+        try file.folder.prepare()
         return try await locks.lock(name, timeout: timeout)
     }
 }
