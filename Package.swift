@@ -23,7 +23,6 @@ let package = Package(
             description:
                 "Events go to NotificationCenter too. Needs all of Foundation, which is 45 MB in a static program on Linux."
         ),
-        .trait(name: "PostgreSQL", description: "Accounts in PostgreSQL, for a fleet of workers. Needs libpq."),
         .default(enabledTraits: ["NotificationCenter"]),
     ],
     targets: [
@@ -33,8 +32,6 @@ let package = Package(
         .systemLibrary(
             name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
         .systemLibrary(name: "CNCurses", providers: [.apt(["libncurses-dev"]), .brew(["ncurses"])]),
-        .systemLibrary(
-            name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
 
         // libcurl, loaded when it is first called.
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
@@ -59,11 +56,8 @@ let package = Package(
                 "ProviderSettings", "SealedStorage", "StrictJSON",
             ]),
         .target(
-            name: "FleetStorage",
-            dependencies: [
-                "Platform", "JOSE", "OAuth2AccountStore",
-                .target(name: "CPostgreSQL", condition: .when(traits: ["PostgreSQL"])),
-            ]),
+            name: "FleetStorage", dependencies: ["JOSE", "Platform", "SealedStorage"],
+            linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(
             name: "DirectorySearch",
             dependencies: ["Platform", "HTTPExchange", "OAuth2Protocol", "OAuth2AccountStore", "StrictJSON"]),
@@ -121,7 +115,7 @@ let package = Package(
         .target(
             name: "TestSupport", dependencies: ["HTTPExchange", "StrictJSON"], path: "Tests/TestSupport",
             resources: [.copy("Vectors")]),
-        .target(name: "StorageSuite", dependencies: ["OAuth2AccountStore"], path: "Tests/StorageSuite"),
+        .target(name: "StorageSuite", dependencies: ["SealedStorage"], path: "Tests/StorageSuite"),
         .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"]),
         .testTarget(name: "HTTPExchangeTests", dependencies: ["HTTPExchange", "StrictJSON", "TestSupport"]),
         .testTarget(
@@ -186,15 +180,3 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
-
-// `make integration` sets it, to build for the trait PostgreSQL only what is tested with it.
-if Context.environment["LODGE_ONLY"] == "PostgreSQL" {
-    let needed: Set = [
-        "Platform",
-        "COpenSSL", "CCurl", "CSQLite", "CPostgreSQL", "StrictJSON", "HTTPExchange", "CurlHTTP", "JOSE", "LoopbackHTTP",
-        "OAuth2Protocol", "OAuth2AccountStore",
-        "FleetStorage", "StorageSuite", "store-process", "FleetStorageTests",
-    ]
-    package.targets.removeAll { !needed.contains($0.name) }
-    package.products.removeAll { $0.name != "FleetStorage" }
-}

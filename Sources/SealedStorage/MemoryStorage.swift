@@ -26,6 +26,8 @@ public actor MemoryStorage: AccountStorage {
     /// An empty storage in the place of one that is not there yet.
     package init(inPlaceOf place: String) { self.place = place }
 
+    private static let maximumChanges = Int(SQLStatements.maximumChanges)
+
     private struct Place {
         let position: Int64
         let id: String
@@ -71,7 +73,7 @@ public actor MemoryStorage: AccountStorage {
     /// Adds a record after all others.
     public func insert(_ record: SealedRecord) throws -> (position: Int64, sequence: Int64) {
         guard kept[record.id] == nil else {
-            throw StorageError(.other, place: place, reason: "the identifier is taken", hint: "use another identifier")
+            throw StorageError.duplicateIdentifier(location: place)
         }
         position += 1
         var record = record
@@ -121,7 +123,7 @@ public actor MemoryStorage: AccountStorage {
     private func note(_ id: String, _ type: String, _ kind: StorageChange.Kind) -> Int64 {
         sequence += 1
         log.append(StorageChange(sequence: sequence, id: id, type: type, kind: kind))
-        if log.count > 2 * SQLiteStorage.keptChanges { log.removeFirst(SQLiteStorage.keptChanges) }
+        if log.count > 2 * Self.maximumChanges { log.removeFirst(Self.maximumChanges) }
         for watcher in watchers.withLock({ Array($0.values) }) { watcher() }
         return sequence
     }

@@ -1,50 +1,20 @@
 import CSQLite
 
-/// A connection to a SQLite file. Used from one thread at a time; it closes with its last reference.
+/// A connection to a SQLite file. One thread at a time uses it. It closes when the last reference is released.
 package final class SQLiteConnection {
     private var database: OpaquePointer?
     private var statements: [String: OpaquePointer] = [:]
     package let path: String
 
-    /// A value of a row or a parameter.
-    package enum Value: Equatable {
-        case integer(Int64)
-        case text(String)
-        case blob([UInt8])
-        case null
-
-        /// The text, or what can be made of another kind of value.
-        var text: String {
-            switch self {
-            case .integer(let number): String(number)
-            case .text(let text): text
-            case .blob(let bytes): String(decoding: bytes, as: UTF8.self)
-            case .null: ""
-            }
-        }
-
-        /// The number; 0 for another kind of value.
-        var integer: Int64 {
-            if case .integer(let number) = self { number } else { 0 }
-        }
-
-        /// The bytes; of a text its own, of another kind of value none.
-        var bytes: [UInt8] {
-            switch self {
-            case .blob(let bytes): bytes
-            case .text(let text): Array(text.utf8)
-            case .integer, .null: []
-            }
-        }
-    }
+    package typealias Value = SQLValue
 
     package init(path: String) throws(StorageError) {
         self.path = path
-        // One thread uses the connection, so SQLite's own mutexes are not needed; a symbolic link is not followed.
+        // One thread uses the connection, so it needs no mutex of SQLite. SQLite rejects symbolic links.
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW
         let code = sqlite3_open_v2(path, &database, flags, nil)
         guard code == SQLITE_OK else {
-            let error = fault(code)
+            let error = storageError(code)
             sqlite3_close_v2(database)
             database = nil
             throw error
@@ -61,13 +31,13 @@ package final class SQLiteConnection {
     /// Whether the file can only be read.
     var isReadOnly: Bool { sqlite3_db_readonly(database, "main") == 1 }
 
-    /// The rows that changed by the last statement.
+    /// The number of rows that the last statement changed.
     package var changedRows: Int { Int(sqlite3_changes(database)) }
 
     /// The rowid of the last insertion.
     package var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(database) }
 
-    /// The whole database as the bytes of a file; nil when there is no memory for it.
+    /// Returns the database as the bytes of a file, or `nil` if there is not enough memory.
     package func image() -> [UInt8]? {
         var size: sqlite3_int64 = 0
         guard let bytes = sqlite3_serialize(database, "main", &size, 0) else { return nil }
@@ -78,10 +48,16 @@ package final class SQLiteConnection {
     /// Runs statements without parameters and rows.
     package func execute(_ sql: String) throws(StorageError) {
         let code = sqlite3_exec(database, sql, nil, nil, nil)
-        guard code == SQLITE_OK else { throw fault(code) }
+        guard code == SQLITE_OK else { throw storageError(code) }
     }
 
-    /// Runs a statement and gives its rows. Statements are kept for the next time.
+    /// Runs a statement and returns its rows.
+    @discardableResult
+    package func run(_ statement: SQLStatement) throws(StorageError) -> [[SQLValue]] {
+        try run(statement.text, statement.parameters)
+    }
+
+    /// Runs a statement and returns its rows. The connection prepares each text once.
     @discardableResult
     package func run(_ sql: String, _ parameters: [Value] = []) throws(StorageError) -> [[Value]] {
         let statement = try prepared(sql)
@@ -91,19 +67,19 @@ package final class SQLiteConnection {
         }
         for (index, value) in parameters.enumerated() {
             let code = bind(value, to: statement, at: Int32(index + 1))
-            guard code == SQLITE_OK else { throw fault(code) }
+            guard code == SQLITE_OK else { throw storageError(code) }
         }
         var rows: [[Value]] = []
         while true {
             switch sqlite3_step(statement) {
             case SQLITE_ROW: rows.append((0..<sqlite3_column_count(statement)).map { column(statement, $0) })
             case SQLITE_DONE: return rows
-            case let code: throw fault(code)
+            case let code: throw storageError(code)
             }
         }
     }
 
-    /// The rows of a query that come before damage is met, at most so many, and whether those are all.
+    /// Returns the rows of a query up to the first damage or the limit, and whether these are all rows.
     func readable(_ sql: String, limit: Int = 1000) -> (rows: [[Value]], isWhole: Bool) {
         guard let statement = try? prepared(sql) else { return ([], false) }
         defer { sqlite3_reset(statement) }
@@ -118,7 +94,7 @@ package final class SQLiteConnection {
         return (rows, false)
     }
 
-    /// Runs `body` in a transaction that is written whole or not at all.
+    /// Runs `body` in a transaction, which rolls back if `body` throws.
     @discardableResult
     package func transaction<Result>(_ body: () throws(StorageError) -> Result) throws(StorageError) -> Result {
         try execute("BEGIN IMMEDIATE")
@@ -127,7 +103,7 @@ package final class SQLiteConnection {
             try execute("COMMIT")
             return result
         } catch {
-            // After some failures SQLite has rolled back by itself, and this second one changes nothing.
+            // After some errors SQLite has already rolled back, and this has no effect.
             try? execute("ROLLBACK")
             throw error
         }
@@ -137,7 +113,7 @@ package final class SQLiteConnection {
         if let statement = statements[sql] { return statement }
         var statement: OpaquePointer?
         let code = sqlite3_prepare_v3(database, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
-        guard code == SQLITE_OK, let statement else { throw fault(code) }
+        guard code == SQLITE_OK, let statement else { throw storageError(code) }
         statements[sql] = statement
         return statement
     }
@@ -173,7 +149,7 @@ package final class SQLiteConnection {
         }
     }
 
-    private func fault(_ code: Int32) -> StorageError {
+    private func storageError(_ code: Int32) -> StorageError {
         // SQLite's sentence names tables and columns, never values.
         let reason = database.map { String(cString: sqlite3_errmsg($0)) } ?? String(cString: sqlite3_errstr(code))
         func error(_ kind: StorageError.Kind, _ hint: String) -> StorageError {
@@ -191,13 +167,13 @@ package final class SQLiteConnection {
             return error(
                 .readOnly, "make the file and its directory writable, or choose another directory with --store")
         case SQLITE_BUSY, SQLITE_LOCKED:
-            return error(.busy, "see which process uses the store, and try again")
+            return error(.busy, "check which process uses the store, then try again")
         case SQLITE_PERM, SQLITE_AUTH, SQLITE_CANTOPEN:
             return error(.noPermission, "check who owns the file and its directory, and their modes")
         case SQLITE_IOERR where code == SQLITE_IOERR | 3 << 8:
-            // A write that the system refuses for another reason than ENOSPC: a quota or a limit on the file's size.
+            // SQLITE_IOERR_WRITE: a quota or a limit on the file's size.
             return error(.full, "free some space or raise the limit, and try again; nothing was changed")
-        // Locking, unlocking, looking for a lock: SQLITE_IOERR_UNLOCK, _RDLOCK, _CHECKRESERVEDLOCK, _LOCK.
+        // The errors of locking: SQLITE_IOERR_UNLOCK, _RDLOCK, _CHECKRESERVEDLOCK, _LOCK.
         case SQLITE_IOERR where [8, 9, 14, 15].contains(code >> 8): return .noLocks(place: path, reason: reason)
         default: return error(.other, "try again; if it stays, choose another directory with --store")
         }

@@ -1,8 +1,8 @@
-/// The tables of a store's file, and how those of an earlier version become these.
+/// The tables of a store's file, and their migration from an earlier version.
 enum SQLiteSchema {
-    /// "OA2S", in the file's header: by it the `file` command and we know whose file it is.
+    /// "OA2S", which identifies the format in the file's header.
     private static let applicationID = 0x4F41_3253
-    /// What this version writes. 1: without identities.
+    /// The version that this library writes. Version 1 has no identities.
     static let version: Int64 = 2
 
     static let tables = """
@@ -25,28 +25,25 @@ enum SQLiteSchema {
         CREATE INDEX accounts_unidentified ON accounts (type, position) WHERE identity IS NULL;
         """
 
-    /// Makes the tables in an empty database.
+    /// Creates the tables in an empty database.
     static func create(_ connection: SQLiteConnection) throws(StorageError) {
         try connection.transaction { () throws(StorageError) in try connection.execute(tables) }
     }
 
-    /// Sees whose database it is, and makes one of an earlier version into one of this, unless it can only be read.
-    ///
-    /// - Returns: The version that it has now.
+    /// Checks the application and version of a database, migrates an earlier version if it is writable, and returns the version.
     static func open(_ connection: SQLiteConnection) throws(StorageError) -> Int64 {
         let found = try checked(connection)
         guard found < version, !connection.isReadOnly else { return found }
         do throws(StorageError) {
             return try migrate(connection)
         } catch {
-            // What cannot be written can be read as it is.
+            // An earlier version can be read without a migration.
             guard [.readOnly, .noPermission, .full].contains(error.kind) else { throw error }
             return found
         }
     }
 
-    /// One transaction: who is killed in it has changed nothing. Of several processes the first one does it, and the others wait
-    /// for it and find it done.
+    /// Migrates an earlier version in one transaction. Other processes wait for it, and then find the current version.
     static func migrate(_ connection: SQLiteConnection) throws(StorageError) -> Int64 {
         try connection.transaction { () throws(StorageError) -> Int64 in
             let found = try checked(connection)
@@ -61,7 +58,7 @@ enum SQLiteSchema {
         }
     }
 
-    /// The version, when it is one that is known here.
+    /// Returns the version if this library knows it.
     private static func checked(_ connection: SQLiteConnection) throws(StorageError) -> Int64 {
         guard case .integer(let found)? = try connection.run("PRAGMA user_version").first?.first,
             case .integer(let application)? = try connection.run("PRAGMA application_id").first?.first,
@@ -72,15 +69,22 @@ enum SQLiteSchema {
                 hint: "choose another directory with --store; nothing was changed")
         }
         guard found <= version else {
-            throw StorageError(
-                .laterVersion, place: connection.path,
-                reason: "it was written by a later version (schema \(found), this one knows \(version))",
-                hint: "use that version, or choose another directory with --store; nothing was changed")
+            throw .laterVersion(found, known: version, location: connection.path, alternative: "directory with --store")
         }
         return found
     }
 
-    /// The fault of a file that SQLite reads, but that is not as it was written.
+    /// Returns the statement that inserts a record.
+    static func insertion(_ record: SealedRecord, at position: Int64) -> SQLStatement {
+        SQLStatement(
+            "INSERT INTO accounts (id, type, position, revision, record, identity) VALUES (?, ?, ?, ?, ?, ?)",
+            [
+                .text(record.id), .text(record.type), .integer(position), .integer(record.revision),
+                .blob(record.sealed), record.identityValue,
+            ])
+    }
+
+    /// Returns the error for a file that SQLite can read, but whose contents are damaged.
     static func damaged(_ place: String, _ reason: String) -> StorageError {
         StorageError(
             .notAStore, place: place, reason: reason,

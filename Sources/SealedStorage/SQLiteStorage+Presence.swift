@@ -1,17 +1,17 @@
 import Platform
 
 extension SQLiteStorage {
-    /// Whether there is no store yet. A look that makes nothing, for those who only read.
+    /// Returns whether there is no store yet, without creating one.
     ///
-    /// - Throws: ``StorageError`` where something stands in the way of a store, as when it is opened.
+    /// - Throws: ``StorageError`` if the folder cannot be used for a store.
     package nonisolated func isMissing() throws(StorageError) -> Bool {
         var status = stat()
-        if !directory.path.isEmpty, lstat(directory.path, &status) != 0 { return errno == ENOENT }
-        try directory.prepare()
+        if !file.folder.path.isEmpty, lstat(file.folder.path, &status) != 0 { return errno == ENOENT }
+        try file.folder.prepare()
         return lstat(place, &status) != 0 && errno == ENOENT
     }
 
-    /// The folder above that is there, in which the store would be made, when it may not be written to.
+    /// Returns the error of the nearest existing folder above the store if it is not writable.
     package nonisolated func unwritableFolder() -> StorageError? {
         var folder = place
         repeat { folder = OwnerOnlyFile.directory(of: folder) } while access(folder, F_OK) != 0 && folder.count > 1

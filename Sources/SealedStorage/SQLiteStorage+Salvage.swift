@@ -1,15 +1,15 @@
 import Platform
 import JOSE
 
-/// What was copied out of a damaged store.
+/// The result of copying a damaged store.
 public struct SalvageReport: Sendable, Equatable {
-    /// The new file. To use it, move it in the place of the damaged one, `accounts.sqlite`, while no program has the store open.
+    /// The path of the new file. To use it, replace `accounts.sqlite` with it while no program has the store open.
     public let path: String
-    /// How many records were copied.
+    /// The number of copied records.
     public let records: Int
-    /// How many of these open with the key; nil when no key was given.
+    /// The number of copied records that open with the key, or `nil` without a key.
     public let opening: Int?
-    /// How many records the damaged file names, but does not give.
+    /// The number of records that the damaged file lists but that cannot be read.
     public let lost: Int
 }
 
@@ -34,27 +34,26 @@ package struct RecordKey: Sendable {
 }
 
 extension SQLiteStorage {
-    /// The name of the file that ``salvage(with:)`` makes.
+    /// The name of the new file.
     public static let salvageName = "accounts.salvaged.sqlite"
 
-    /// What SQLite finds wrong with the file, at most 20 sentences; none when it is whole. It reads all of it.
+    /// Returns at most 20 errors that SQLite finds in the file. SQLite reads the complete file.
     ///
-    /// - Throws: ``StorageError`` when the file cannot be read at all.
+    /// - Throws: ``StorageError`` if the file cannot be read.
     public func faults() throws -> [String] {
         let rows = try opened().run("PRAGMA integrity_check(20)")
         return rows.compactMap { $0.first?.text }.filter { $0 != "ok" }
     }
 
-    /// Copies what can be read of a damaged store into a new file beside it. The damaged one is not changed, and no file is ever
-    /// overwritten. The new one is whole, or not there. All of it is in memory meanwhile.
+    /// Copies the readable records of a damaged store to a new file in the same folder, in one step. It changes no existing file.
+    /// All records are in memory during the copy.
     ///
-    /// - Parameter key: opens the records. With it, records that open are preferred to others of the same identifier, and a lost
-    ///   ``RecordKey/mark`` is written again.
-    /// - Throws: ``StorageError`` when the file cannot be read at all, when nothing was found in it, or when there is a file of the
-    ///   new one's name.
+    /// - Parameter key: The key of the store. If there are several records with an identifier, it chooses one that opens, and a
+    ///   lost ``RecordKey/mark`` is written again.
+    /// - Throws: ``StorageError`` if the file cannot be read or contains no readable record, or if the new file exists.
     package func salvage(opening key: RecordKey?) throws -> SalvageReport {
         let path = siblingPath(Self.salvageName)
-        // A connection of its own: the usual one may refuse to open what is damaged.
+        // Unlike the usual connection, this one does not check the file when it opens it.
         let source = try SQLiteConnection(path: place)
         let columns = Self.readableColumns(source)
         var found: [String: SealedRecord] = [:]
@@ -104,8 +103,8 @@ extension SQLiteStorage {
         return base + (hasIdentity ? ", identity" : ", NULL")
     }
 
-    /// The row numbers of a table, gathered in every way there is: from its beginning, from its end, from its indexes, and all
-    /// in between. A damaged page hides what lies behind it from some of them.
+    /// Returns the row numbers of a table: from its start, from its end, from each index, and all numbers in between. A damaged
+    /// page hides different rows from each of these queries.
     private static func rows(of table: String, _ source: SQLiteConnection) -> [Int64] {
         var queries = ["ASC", "DESC"].map { "SELECT rowid FROM \(table) NOT INDEXED ORDER BY rowid \($0)" }
         let indexes = source.readable("SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = '\(table)'")
@@ -126,20 +125,20 @@ extension SQLiteStorage {
         return rows.sorted()
     }
 
-    /// The most rows that are looked for: a damaged file could name them without end.
+    /// The limit of row numbers, because a damaged file could list them endlessly.
     private static let maximumRows = 1_000_000
 
-    /// The record in a row; nil when there is no such row, or nothing in it.
+    /// Returns the record in a row, or `nil` if the row is missing or empty.
     private static func read(
         _ row: Int64, _ columns: String, _ source: SQLiteConnection
     ) throws(StorageError) -> SealedRecord? {
         let values = try source.run("SELECT \(columns) FROM accounts NOT INDEXED WHERE rowid = ?", [.integer(row)])
             .first
-        let found = values.map(record)
+        let found = values.map(SealedRecord.init)
         return found.flatMap { $0.id.isEmpty || $0.sealed.isEmpty ? nil : $0 }
     }
 
-    /// Of two records of one identifier the one that opens, else the newer one.
+    /// Returns the record that opens, or otherwise the newer record.
     private static func better(_ one: SealedRecord?, _ other: SealedRecord, _ key: RecordKey?) -> SealedRecord {
         guard let one else { return other }
         if let key, key.opens(one) != key.opens(other) { return key.opens(one) ? one : other }
@@ -153,13 +152,8 @@ extension SQLiteStorage {
         try SQLiteSchema.create(memory)
         try memory.transaction { () throws(StorageError) in
             for (index, record) in records.enumerated() {
-                // Places are given anew: the old ones may be damaged, and two could be the same.
-                try memory.run(
-                    "INSERT INTO accounts (id, type, position, revision, record, identity) VALUES (?, ?, ?, ?, ?, ?)",
-                    [
-                        .text(record.id), .text(record.type), .integer(Int64(index + 1)), .integer(record.revision),
-                        .blob(record.sealed), record.identity.map { .blob($0) } ?? .null,
-                    ])
+                // The old positions may be damaged or equal.
+                try memory.run(SQLiteSchema.insertion(record, at: Int64(index + 1)))
             }
             for fact in facts {
                 try memory.run(
@@ -174,7 +168,7 @@ extension SQLiteStorage {
             guard failure.code != EEXIST else {
                 throw StorageError(
                     .other, place: path, reason: "there is a file of this name, and it is not overwritten",
-                    hint: "move it away, or use it if it is what was copied before")
+                    hint: "move it, or use it if it is the result of an earlier copy")
             }
             throw .system(failure.code, place: path, doing: "making the new file")
         }

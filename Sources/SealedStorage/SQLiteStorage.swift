@@ -1,40 +1,33 @@
 import Platform
-import JOSE
 
 /// Accounts in one SQLite file, shared by all processes of the user.
 ///
-/// The file is `accounts.sqlite` in the store's directory, with mode 0600; beside it stand `accounts.lock`, which is empty, and
-/// SQLite's journal. Every change is a transaction that is on the disk when the call returns (`synchronous=FULL`).
-/// A rollback journal is used instead of a write-ahead log: a reader then needs no shared memory, so that a store on a read-only
-/// medium can be read, and a short-lived process pays nothing for opening and closing. The journal stays between transactions,
-/// because its space is part of what ``checkWritable()`` sees to.
+/// The file is `accounts.sqlite` in the store's folder, with mode 0600, next to the empty file `accounts.lock` and SQLite's
+/// journal. Every change is a transaction that is on the disk when the call returns (`synchronous=FULL`).
+/// The storage uses a rollback journal instead of a write-ahead log: a reader then needs no shared memory, so that it can read
+/// a store on a read-only medium, and a short-lived process opens and closes the file without extra cost. The journal remains
+/// between transactions, because its space is part of the reserve of ``checkWritable()``.
 public actor SQLiteStorage: AccountStorage {
-    /// How many changes the log keeps; a process that missed more learns only that something changed.
-    static let keptChanges = 10_000
-    private static let fileName = "accounts.sqlite"
-
-    /// The path of the file.
-    public nonisolated let place: String
-    nonisolated let directory: StoreLocation
+    nonisolated let file: SQLiteStoreFile
     private let locks: FileLock
     private let thread = SerialThread()
     private var connection: SQLiteConnection?
-    /// The beginning of every query of records.
-    private var columns = ""
+    private var statements = SQLStatements()
     private var hasIdentities = false
-    /// Which file was opened: device and inode.
-    private var identity: (device: UInt64, inode: UInt64)?
+    private var openedFile: SQLiteStoreFile.Identity?
 
-    /// The storage's own thread: SQLite waits for the disk and for other processes.
+    /// The path of the file.
+    public nonisolated var place: String { file.path }
+
+    /// The storage's own thread, because SQLite waits for the disk and for other processes.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
-    /// The storage in this directory. The file is opened, or made, when it is first used.
+    /// Creates a storage in a folder. It opens or creates the file on first use.
     public init(
         directory: StoreLocation,
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) {
-        self.directory = directory
-        place = directory.file(Self.fileName)
+        file = SQLiteStoreFile(in: directory)
         locks = FileLock(path: directory.file("accounts.lock"), sleep: sleep)
     }
 
@@ -42,74 +35,22 @@ public actor SQLiteStorage: AccountStorage {
 
     func opened() throws(StorageError) -> SQLiteConnection {
         if let connection {
-            // Changes to a file that no name leads to any more would be lost, and a new one would look like an empty store.
-            guard let identity, let now = fileIdentity(), now == identity else {
+            // Changes to a file without a name would be lost, and a new file would look like an empty store.
+            guard let openedFile, file.identity() == openedFile else {
                 throw StorageError(
                     .notAStore, place: place, reason: "the file was removed or replaced while it was open",
                     hint: "start the program again, after restoring the file if it was removed by mistake")
             }
             return connection
         }
-        try directory.prepare()
-        try createFile()
-        // SQLite refuses links in any part of a path. Those above the file are the user's own, so they are followed first.
-        let connection = try SQLiteConnection(path: directory.resolved().file(Self.fileName))
+        let connection = try file.open()
         try configure(connection)
-        identity = fileIdentity()
+        openedFile = file.identity()
         self.connection = connection
         return connection
     }
 
-    private func fileIdentity() -> (device: UInt64, inode: UInt64)? {
-        var status = stat()
-        guard lstat(place, &status) == 0 else { return nil }
-        return (UInt64(truncatingIfNeeded: status.st_dev), UInt64(truncatingIfNeeded: status.st_ino))
-    }
-
-    /// Makes the file with mode 0600, whole or not at all: so an empty file is always damage, never a store that is being made.
-    /// SQLite gives its journal the same mode.
-    private func createFile() throws(StorageError) {
-        var status = stat()
-        if lstat(place, &status) != 0 {
-            guard errno == ENOENT else { throw .system(errno, place: place, doing: "opening the file") }
-            try createStore()
-            guard lstat(place, &status) == 0 else { throw .system(errno, place: place, doing: "opening the file") }
-        }
-        guard status.st_mode & S_IFMT == S_IFREG else {
-            throw StorageError(
-                .notAStore, place: place, reason: "it is not a plain file",
-                hint: "choose another directory with --store")
-        }
-        guard status.st_size > 0 else {
-            throw StorageError(
-                .notAStore, place: place, reason: "it is empty, which a store never is: it was cut off",
-                hint: "restore a copy; or, to begin anew without accounts, remove it")
-        }
-        guard status.st_uid == geteuid() else {
-            throw StorageError(
-                .insecure, place: place, reason: "it belongs to another user",
-                hint: "choose a directory of your own with --store")
-        }
-        if status.st_mode & 0o077 != 0, chmod(place, 0o600) != 0 {
-            throw .system(errno, place: place, doing: "making the file private")
-        }
-    }
-
-    private func createStore() throws(StorageError) {
-        let memory = try SQLiteConnection(path: ":memory:")
-        try SQLiteSchema.create(memory)
-        guard let image = memory.image(), let random = try? SecureRandom.bytes(9) else {
-            throw StorageError(.other, place: place, reason: "no memory or randomness", hint: "try again")
-        }
-        switch OwnerOnlyFile.create(place, image, suffix: Base64URL.encode(random)) {
-        // Taken: another process was quicker.
-        case .failure(let failure) where failure.code != EEXIST:
-            throw .system(failure.code, place: place, doing: "making the file")
-        default: return
-        }
-    }
-
-    /// The most bytes that the journal keeps between transactions.
+    /// The maximum size of the journal between transactions, in bytes.
     private static let maximumJournalSize = 1 << 20
 
     private func configure(_ connection: SQLiteConnection) throws(StorageError) {
@@ -121,11 +62,10 @@ public actor SQLiteStorage: AccountStorage {
 
     private func adopt(version: Int64) {
         hasIdentities = version >= 2
-        columns = "SELECT id, type, revision, position, record, \(hasIdentities ? "identity" : "NULL") FROM accounts"
+        statements = SQLStatements(hasIdentities: hasIdentities)
     }
 
-    /// The connection for a change. A store of schema 1 that could not be written when it was opened becomes one of this version
-    /// first, or it is told why not.
+    /// Returns the connection for a change. Migrates a store of schema 1 that was not writable when it was opened.
     private func changeable() throws(StorageError) -> SQLiteConnection {
         let connection = try opened()
         if !hasIdentities { adopt(version: try SQLiteSchema.migrate(connection)) }
@@ -134,64 +74,35 @@ public actor SQLiteStorage: AccountStorage {
 
     // MARK: Records
 
-    /// A page of the records of a type, or of every type, in order.
+    /// Returns a page of the records of a type, or of every type, in order.
     public func records(ofType type: String?, after position: Int64, limit: Int) throws -> [SealedRecord] {
         let connection = try opened()
-        let rest = "position > ? ORDER BY position LIMIT ?"
-        let range: [SQLiteConnection.Value] = [.integer(position), .integer(Int64(max(limit, 0)))]
-        let rows =
-            if let type {
-                try connection.run("\(columns) WHERE type = ? AND \(rest)", [.text(type)] + range)
-            } else {
-                try connection.run("\(columns) WHERE \(rest)", range)
-            }
-        return rows.map(Self.record)
+        return try connection.run(statements.records(ofType: type, after: position, limit: limit)).map(
+            SealedRecord.init)
     }
 
-    /// The records of a type that have this identity.
+    /// Returns the records of a type with an identity.
     public func records(ofType type: String, identity: [UInt8]) throws -> [SealedRecord] {
         let connection = try opened()
         guard hasIdentities else { return [] }
-        return try connection.run(
-            "\(columns) WHERE type = ? AND identity = ? ORDER BY position", [.text(type), .blob(identity)]
-        ).map(Self.record)
+        return try connection.run(statements.records(ofType: type, identity: identity)).map(SealedRecord.init)
     }
 
-    /// The record of a type with the greatest position.
+    /// Returns the record of a type with the greatest position.
     public func lastRecord(ofType type: String) throws -> SealedRecord? {
         let connection = try opened()
-        return try connection.run("\(columns) WHERE type = ? ORDER BY position DESC LIMIT 1", [.text(type)])
-            .first.map(Self.record)
+        return try connection.run(statements.lastRecord(ofType: type)).first.map(SealedRecord.init)
     }
 
-    /// How many records there are.
+    /// Returns the number of records.
     public func count(ofType type: String?) throws -> Int {
-        let connection = try opened()
-        let rows =
-            if let type {
-                try connection.run("SELECT count(*) FROM accounts WHERE type = ?", [.text(type)])
-            } else {
-                try connection.run("SELECT count(*) FROM accounts")
-            }
-        guard case .integer(let count)? = rows.first?.first else { return 0 }
-        return Int(clamping: count)
+        Int(clamping: try opened().run(statements.count(ofType: type)).first?.first?.integer ?? 0)
     }
 
-    /// The record of this identifier.
+    /// Returns the record with an identifier.
     public func record(_ id: String) throws -> SealedRecord? {
         let connection = try opened()
-        return try connection.run("\(columns) WHERE id = ?", [.text(id)]).first.map(Self.record)
-    }
-
-    /// A row as a record. Where damage made a value one of another kind, what can be made of it stands in its place: the seal
-    /// will not open, and the record is reported.
-    static func record(_ row: [SQLiteConnection.Value]) -> SealedRecord {
-        func value(_ index: Int) -> SQLiteConnection.Value { index < row.count ? row[index] : .null }
-        var identity: [UInt8]?
-        if case .blob(let bytes) = value(5) { identity = bytes }
-        return SealedRecord(
-            id: value(0).text, type: value(1).text, revision: value(2).integer, position: value(3).integer,
-            identity: identity, sealed: value(4).bytes)
+        return try connection.run(statements.record(id)).first.map(SealedRecord.init)
     }
 
     /// Adds a record after all others.
@@ -203,12 +114,7 @@ public actor SQLiteStorage: AccountStorage {
                 guard last < Int64.max else { throw SQLiteSchema.damaged(place, "the order of its records is damaged") }
                 position = max(last, 0) + 1
             }
-            try connection.run(
-                "INSERT INTO accounts (id, type, position, revision, record, identity) VALUES (?, ?, ?, ?, ?, ?)",
-                [
-                    .text(record.id), .text(record.type), .integer(position), .integer(record.revision),
-                    .blob(record.sealed), record.identity.map { .blob($0) } ?? .null,
-                ])
+            try connection.run(SQLiteSchema.insertion(record, at: position))
             return (position, try note(record.id, record.type, .added, connection))
         }
     }
@@ -220,7 +126,7 @@ public actor SQLiteStorage: AccountStorage {
             try connection.run(
                 "UPDATE accounts SET record = ?, revision = ?, identity = ? WHERE id = ? AND revision = ?",
                 [
-                    .blob(record.sealed), .integer(record.revision), record.identity.map { .blob($0) } ?? .null,
+                    .blob(record.sealed), .integer(record.revision), record.identityValue,
                     .text(record.id), .integer(record.revision - 1),
                 ])
             guard connection.changedRows == 1 else { return nil }
@@ -236,7 +142,7 @@ public actor SQLiteStorage: AccountStorage {
             guard case .text(let type)? = rows.first?.first else { return nil }
             return try note(id, type, .removed, connection)
         }
-        // The journal that stays still holds the removed record, sealed. It goes, unless another process is using it now.
+        // The journal still contains the removed record, sealed. SQLite deletes it unless another process uses it.
         if sequence != nil { try? connection.execute("PRAGMA journal_mode=DELETE; PRAGMA journal_mode=PERSIST") }
         return sequence
     }
@@ -247,42 +153,28 @@ public actor SQLiteStorage: AccountStorage {
         try connection.run(
             "INSERT INTO changes (id, type, kind) VALUES (?, ?, ?)", [.text(id), .text(type), .text(kind.rawValue)])
         let sequence = connection.lastInsertedRow
-        if sequence % 256 == 0 {
-            try connection.run(
-                "DELETE FROM changes WHERE sequence <= ?", [.integer(sequence - Int64(Self.keptChanges))])
-        }
+        if let prune = statements.pruneChanges(after: sequence) { try connection.run(prune) }
         return sequence
     }
 
     // MARK: Small values
 
-    /// A small value kept beside the records.
+    /// Returns a small value.
     public func value(_ name: String) throws -> [UInt8]? {
-        guard
-            case .blob(let bytes)? = try opened().run("SELECT value FROM facts WHERE name = ?", [.text(name)]).first?
-                .first
-        else { return nil }
+        guard case .blob(let bytes)? = try opened().run(statements.value(name)).first?.first else { return nil }
         return bytes
     }
 
     /// Sets a small value.
     public func setValue(_ value: [UInt8]?, for name: String) throws {
-        try set(value, for: name, try opened())
+        try opened().run(statements.setValue(value, for: name))
     }
 
-    private func set(_ value: [UInt8]?, for name: String, _ connection: SQLiteConnection) throws(StorageError) {
-        if let value {
-            try connection.run("INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)", [.text(name), .blob(value)])
-        } else {
-            try connection.run("DELETE FROM facts WHERE name = ?", [.text(name)])
-        }
-    }
-
-    /// How many bytes are kept free in the file, and in its journal.
+    /// The number of bytes to reserve in the file and in its journal.
     private static let reservedSpace: Int64 = 64 * 1024
 
-    /// Writes and removes a block of zeros. What it took stays in the file as free pages, and in the journal, so that a record of
-    /// usual size can be saved even when the disk is full by then.
+    /// Writes and removes a block of zeros. Its space remains in the file as free pages, and in the journal, so that a record of
+    /// usual size can be saved even if the disk is full by then.
     public func checkWritable() throws { try reserve(setting: nil) }
 
     private func reserve(setting fact: (name: String, value: [UInt8])?) throws {
@@ -292,19 +184,19 @@ public actor SQLiteStorage: AccountStorage {
                 .readOnly, place: place, reason: "it can only be read",
                 hint: "make the file and its directory writable, or choose another directory with --store")
         }
-        // Replaced, not inserted: a process that was killed here may have left its block.
+        // A process that was killed here may have left its block.
         let block = "INSERT OR REPLACE INTO facts (name, value) VALUES ('reserved', zeroblob(?))"
         if try hasReservedSpace(connection) {
-            // The space is there; whether the file can be written is still to be seen.
+            // The space is free, but the file may not be writable.
             if let fact { return try setValue(fact.value, for: fact.name) }
             try connection.run(block, [.integer(1)])
             return
         }
         try connection.run(block, [.integer(Self.reservedSpace)])
-        // The cleared pages pass through the journal, which is as long afterwards.
+        // SQLite writes the cleared pages to the journal, which then has the same length.
         try connection.transaction { () throws(StorageError) in
             try connection.run(block, [.integer(1)])
-            if let fact { try set(fact.value, for: fact.name, connection) }
+            if let fact { try connection.run(statements.setValue(fact.value, for: fact.name)) }
         }
     }
 
@@ -319,37 +211,28 @@ public actor SQLiteStorage: AccountStorage {
 
     // MARK: Changes
 
-    /// The changes after a sequence.
+    /// Returns the changes after a sequence.
     public func changes(after sequence: Int64) throws -> [StorageChange]? {
-        let connection = try opened()
-        let rows = try connection.run(
-            "SELECT sequence, id, type, kind FROM changes WHERE sequence > ? ORDER BY sequence", [.integer(sequence)])
-        let changes = rows.compactMap { row -> StorageChange? in
-            guard case .integer(let sequence) = row[0], case .text(let id) = row[1], case .text(let type) = row[2],
-                case .text(let name) = row[3], let kind = StorageChange.Kind(rawValue: name)
-            else { return nil }
-            return StorageChange(sequence: sequence, id: id, type: type, kind: kind)
-        }
+        let changes = try opened().run(
+            "SELECT sequence, id, type, kind FROM changes WHERE sequence > ? ORDER BY sequence", [.integer(sequence)]
+        ).compactMap(StorageChange.init)
         if let first = changes.first, first.sequence > sequence + 1 { return nil }
         return changes
     }
 
-    /// The sequence of the newest change.
+    /// Returns the sequence of the newest change.
     public func lastSequence() throws -> Int64 {
-        guard case .integer(let last)? = try opened().run("SELECT max(sequence) FROM changes").first?.first else {
-            return 0
-        }
-        return last
+        try opened().run("SELECT max(sequence) FROM changes").first?.first?.integer ?? 0
     }
 
-    /// Calls `handler` when the file was written, by this process too.
+    /// Calls `handler` after any process, including this one, writes the file.
     public nonisolated func watch(_ handler: @escaping @Sendable () -> Void) -> (any StorageLock)? {
         FileWatch(path: place, handler: handler)
     }
 
-    /// Waits for the lock of this name.
+    /// Waits for the lock with a name.
     public func lock(_ name: String, timeout: Duration) async throws -> any StorageLock {
-        try directory.prepare()
+        try file.folder.prepare()
         return try await locks.lock(name, timeout: timeout)
     }
 }
@@ -359,9 +242,11 @@ extension SQLiteStorage: IdentityBackfill {
         let connection = try opened()
         guard hasIdentities else { return [] }
         return try connection.run(
-            "\(columns) INDEXED BY accounts_unidentified WHERE type = ? AND identity IS NULL AND position > ? ORDER BY position LIMIT ?",
-            [.text(type), .integer(position), .integer(Int64(max(limit, 0)))]
-        ).map(Self.record)
+            """
+            \(statements.selectRecords) INDEXED BY accounts_unidentified
+            WHERE type = ? AND identity IS NULL AND position > ? ORDER BY position LIMIT ?
+            """, [.text(type), .integer(position), .integer(Int64(max(limit, 0)))]
+        ).map(SealedRecord.init)
     }
 
     package func identify(_ records: [SealedRecord]) throws {
@@ -371,7 +256,7 @@ extension SQLiteStorage: IdentityBackfill {
             for record in records {
                 try connection.run(
                     "UPDATE accounts SET identity = ? WHERE id = ? AND revision = ?",
-                    [record.identity.map { .blob($0) } ?? .null, .text(record.id), .integer(record.revision)])
+                    [record.identityValue, .text(record.id), .integer(record.revision)])
             }
         }
     }

@@ -1,189 +1,188 @@
-#if PostgreSQL
-    import Foundation
-    import OAuth2AccountStore
-    import Testing
+import Foundation
+import OAuth2AccountStore
+import Testing
 
-    @testable import FleetStorage
+@testable import FleetStorage
 
-    /// Connections that break.
-    @Suite(.enabled(if: TestServer.url != nil), .serialized, .timeLimit(.minutes(2)))
-    struct BrokenConnectionTests {
-        @Test func `a storage goes on after the server ended its connections`() async throws {
-            let schema = TestSchema()
-            let storage = try schema.storage()
-            _ = try await storage.insert(record("a"))
-            #expect(try schema.terminate("INTO \(schema.name).accounts") == .integer(1))
-            #expect(try await storage.record("a")?.revision == 1)
-            #expect(try schema.terminate("FROM \(schema.name).accounts") == .integer(1))
-            #expect(try await storage.replace(record("a", revision: 2), kind: .tokens) == 2)
-            #expect(try schema.terminate("UPDATE \(schema.name).accounts") == .integer(1))
-            #expect(try await storage.remove("a") == 3)
-            #expect(try await storage.changes(after: 0)?.map(\.kind) == [.added, .tokens, .removed])
-        }
-
-        @Test func `a change that the server took back is made once`() async throws {
-            let schema = TestSchema()
-            let storage = try schema.storage()
-            _ = try await storage.insert(record("a"))
-            // The first change from now on ends its own connection before it is saved. A sequence is not taken back.
-            try TestServer.connect().execute(
-                """
-                CREATE SEQUENCE \(schema.name).times;
-                CREATE FUNCTION \(schema.name).fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-                    IF nextval('\(schema.name).times') % 2 = 1 THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF;
-                    RETURN new;
-                END $$;
-                CREATE TRIGGER fail BEFORE INSERT ON \(schema.name).changes FOR EACH ROW
-                    EXECUTE FUNCTION \(schema.name).fail();
-                """)
-            #expect(try await storage.replace(record("a", revision: 2, [2]), kind: .tokens) == 2)
-            let added = try await storage.insert(record("b"))
-            #expect(added.position == 2 && added.sequence == 3)
-            #expect(try await storage.remove("a") == 4)
-            #expect(try await storage.changes(after: 0)?.map(\.sequence) == [1, 2, 3, 4])
-        }
-
-        @Test func `a change whose answer was lost is not made again, and its sequence is found`() async throws {
-            let schema = TestSchema()
-            let proxy = try Proxy(to: TestServer.url)
-            let storage = try schema.storage(TestServer.url { $0.port = Int(proxy.port) })
-            // So that every statement is prepared: what the proxy keeps back is then the answer to the change itself.
-            _ = try await storage.insert(record("a"))
-            _ = try await storage.replace(record("a", revision: 2), kind: .tokens)
-            _ = try await storage.insert(record("b"))
-            _ = try await storage.remove("b")
-            proxy.loseNextAnswer()
-            #expect(try await storage.replace(record("a", revision: 3, [3]), kind: .userData) == 5)
-            #expect(proxy.lost == 1)
-            #expect(try await storage.record("a")?.sealed == [3])
-            _ = try await storage.replace(record("a", revision: 4), kind: .tokens)
-            _ = try await storage.insert(record("c"))
-            proxy.loseNextAnswer()
-            let added = try await storage.insert(record("d"))
-            #expect(added.position == 4 && added.sequence == 8)
-            _ = try await storage.remove("c")
-            proxy.loseNextAnswer()
-            #expect(try await storage.remove("d") == 10)
-            #expect(try await storage.changes(after: 0)?.map(\.sequence) == (1...10).map { $0 })
-            #expect(proxy.lost == 3)
-        }
-
-        @Test func `a change is told as uncertain when nobody can say whether it was made`() async throws {
-            let schema = TestSchema()
-            let proxy = try Proxy(to: TestServer.url)
-            let storage = try PostgreSQLStorage(
-                connection: TestServer.url { $0.port = Int(proxy.port) }, schema: schema.name, sleep: { _ in })
-            _ = try await storage.insert(record("a"))
-            _ = try await storage.replace(record("a", revision: 2), kind: .tokens)
-            proxy.loseNextAnswer(andCloseFor: true)
-            let error = await #expect(throws: StorageError.self) {
-                try await storage.replace(record("a", revision: 3), kind: .tokens)
-            }
-            #expect(error?.reason.contains("the last change was made or not") == true)
-            #expect(try await schema.storage().record("a")?.revision == 3)
-        }
-
-        @Test func `the locks of a broken connection are free for others and again the holder's`() async throws {
-            let schema = TestSchema()
-            let (storage, other) = (try schema.storage(), try schema.storage())
-            _ = try await storage.insert(record("a"))
-            let kept = try await storage.lock("a", timeout: .zero)
-            #expect(try schema.endHolder(of: "a") == .integer(1))
-            // The holder's session is made anew with its next lock, and has all that nobody took.
-            try await storage.lock("b", timeout: .zero).release()
-            await #expect(throws: StorageError.self) { try await other.lock("a", timeout: .zero) }
-            #expect(try schema.endHolder(of: "a") == .integer(1))
-            let taken = try await other.lock("a", timeout: .zero)
-            // Both believe to hold it: only one saves.
-            #expect(try await other.replace(record("a", revision: 2, [2]), kind: .tokens) == 2)
-            #expect(try await storage.replace(record("a", revision: 2, [3]), kind: .tokens) == nil)
-            kept.release()
-            await #expect(throws: StorageError.self) { try await storage.lock("a", timeout: .zero) }
-            taken.release()
-            try await storage.lock("a", timeout: .seconds(30)).release()
-        }
-
-        @Test func `a holder whose connection broke is told before it sends anything, and nobody else is`() async throws
-        {
-            let schema = TestSchema()
-            let (storage, other) = (try schema.storage(), try schema.storage())
-            let lock = try await storage.lock("a", timeout: .zero)
-            try await storage.checkWritable()
-            #expect(try schema.endHolder(of: "a") == .integer(1))
-            // Another task of this process has a lock of the session that follows.
-            try await Task {
-                let lock = try await storage.lock("b", timeout: .zero)
-                try await storage.checkWritable()
-                lock.release()
-            }.value
-            // Somebody may have come and gone, though nobody did.
-            let error = await #expect(throws: StorageError.self) { try await storage.checkWritable() }
-            #expect(error?.kind == .busy)
-            #expect(error?.reason.contains("the connection that held the lock broke") == true)
-            lock.release()
-            try await other.lock("a", timeout: .seconds(30)).release()
-            let again = try await storage.lock("a", timeout: .seconds(30))
-            try await storage.checkWritable()
-            again.release()
-        }
-
-        @Test func `a connection that broke unused is noticed by the one who holds a lock of it`() async throws {
-            let schema = TestSchema()
-            let storage = try schema.storage()
-            let lock = try await storage.lock("a", timeout: .zero)
-            #expect(try schema.endHolder(of: "a") == .integer(1))
-            await #expect(throws: StorageError.self) { try await storage.checkWritable() }
-            lock.release()
-        }
-
-        @Test func `who listens asks a silent server whether it is there, and misses nothing`() async throws {
-            let schema = TestSchema()
-            let storage = try schema.storage()
-            _ = try await storage.insert(record("a"))
-            let listener = ChangeListener(
-                try ConnectionTarget(TestServer.url ?? "", schema: schema.name),
-                try PostgreSQLSchema(schema.name, place: ""), silence: 5)
-            let (told, continuation) = AsyncStream.makeStream(of: Void.self)
-            let watch = try listener.watch { continuation.yield() }
-            var calls = told.makeAsyncIterator()
-            _ = await calls.next()
-            let began =
-                "SELECT count(DISTINCT query_start) FROM pg_stat_activity WHERE query = 'LISTEN ~' AND query_start > "
-            let now = "(SELECT max(query_start) FROM pg_stat_activity WHERE query = 'LISTEN ~')"
-            guard case .integer(let first)? = try schema.ask("SELECT (extract(epoch FROM \(now)) * 1000000)::bigint")
-            else {
-                Issue.record("nobody listens")
-                return
-            }
-            while try schema.ask("\(began) to_timestamp(\(first + 1) / 1000000.0)") != .integer(1) {
-                await Task.yield()
-            }
-            for revision in 2...40 {
-                _ = try await storage.replace(record("a", revision: Int64(revision)), kind: .tokens)
-                _ = await calls.next()
-            }
-            watch.release()
-        }
-
-        @Test func `who watches is told when listening begins anew`() async throws {
-            let schema = TestSchema()
-            let (storage, other) = (try schema.storage(), try schema.storage())
-            _ = try await other.insert(record("a"))
-            let (told, continuation) = AsyncStream.makeStream(of: Void.self)
-            let watch = try storage.watch { continuation.yield() }
-            var calls = told.makeAsyncIterator()
-            _ = await calls.next()
-            #expect(try schema.terminate("LISTEN \(schema.name)") == .integer(1))
-            // Nothing changed, and yet it is told.
-            _ = await calls.next()
-            _ = try await other.insert(record("b"))
-            _ = await calls.next()
-            watch?.release()
-            // Nobody listens any more; the session ends on its own.
-            while try schema.ask(
-                "SELECT count(*) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query = 'LISTEN ~'")
-                != .integer(0)
-            { await Task.yield() }
-        }
+/// Broken connections.
+@Suite(.enabled(if: TestServer.url != nil), .serialized, .timeLimit(.minutes(2)))
+struct BrokenConnectionTests {
+    @Test func `a storage reconnects when the server ends its connections`() async throws {
+        let schema = TestSchema()
+        let storage = try schema.storage()
+        _ = try await storage.insert(record("a"))
+        #expect(try schema.terminate("INTO \(schema.name).accounts") == .integer(1))
+        #expect(try await storage.record("a")?.revision == 1)
+        #expect(try schema.terminate("FROM \(schema.name).accounts") == .integer(1))
+        #expect(try await storage.replace(record("a", revision: 2), kind: .tokens) == 2)
+        #expect(try schema.terminate("UPDATE \(schema.name).accounts") == .integer(1))
+        #expect(try await storage.remove("a") == 3)
+        #expect(try await storage.changes(after: 0)?.map(\.kind) == [.added, .tokens, .removed])
     }
-#endif
+
+    @Test func `a change that the server rolled back is made once`() async throws {
+        let schema = TestSchema()
+        let storage = try schema.storage()
+        _ = try await storage.insert(record("a"))
+        // Every odd change ends its own connection before it is saved. A rollback does not reset a sequence.
+        try TestServer.connect().execute(
+            """
+            CREATE SEQUENCE \(schema.name).times;
+            CREATE FUNCTION \(schema.name).fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                IF nextval('\(schema.name).times') % 2 = 1 THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF;
+                RETURN new;
+            END $$;
+            CREATE TRIGGER fail BEFORE INSERT ON \(schema.name).changes FOR EACH ROW
+                EXECUTE FUNCTION \(schema.name).fail();
+            """)
+        #expect(try await storage.replace(record("a", revision: 2, [2]), kind: .tokens) == 2)
+        let added = try await storage.insert(record("b"))
+        #expect(added.position == 2 && added.sequence == 3)
+        #expect(try await storage.remove("a") == 4)
+        #expect(try await storage.changes(after: 0)?.map(\.sequence) == [1, 2, 3, 4])
+    }
+
+    @Test func `a change whose result was lost is not repeated, and returns its sequence`() async throws {
+        let schema = TestSchema()
+        let proxy = try Proxy(to: TestServer.url)
+        let storage = try schema.storage(TestServer.url { $0.port = Int(proxy.port) })
+        // Now every statement is prepared, so the proxy loses the result of the change itself.
+        _ = try await storage.insert(record("a"))
+        _ = try await storage.replace(record("a", revision: 2), kind: .tokens)
+        _ = try await storage.insert(record("b"))
+        _ = try await storage.remove("b")
+        proxy.loseNextResult()
+        #expect(try await storage.replace(record("a", revision: 3, [3]), kind: .userData) == 5)
+        #expect(proxy.lost == 1)
+        #expect(try await storage.record("a")?.sealed == [3])
+        _ = try await storage.replace(record("a", revision: 4), kind: .tokens)
+        _ = try await storage.insert(record("c"))
+        proxy.loseNextResult()
+        let added = try await storage.insert(record("d"))
+        #expect(added.position == 4 && added.sequence == 8)
+        _ = try await storage.remove("c")
+        proxy.loseNextResult()
+        #expect(try await storage.remove("d") == 10)
+        #expect(try await storage.changes(after: 0)?.map(\.sequence) == (1...10).map { $0 })
+        #expect(proxy.lost == 3)
+    }
+
+    @Test func `an error says that a change is uncertain when the server is unreachable after it`() async throws {
+        let schema = TestSchema()
+        let proxy = try Proxy(to: TestServer.url)
+        let storage = try PostgreSQLStorage(
+            connection: TestServer.url { $0.port = Int(proxy.port) }, schema: schema.name, sleep: { _ in })
+        _ = try await storage.insert(record("a"))
+        _ = try await storage.replace(record("a", revision: 2), kind: .tokens)
+        proxy.loseNextResult(andCloseFor: true)
+        let error = await #expect(throws: StorageError.self) {
+            try await storage.replace(record("a", revision: 3), kind: .tokens)
+        }
+        #expect(error?.reason.contains("unknown whether the change was saved") == true)
+        #expect(try await schema.storage().record("a")?.revision == 3)
+    }
+
+    @Test func `the holder gets the locks of a broken connection again if they are free`() async throws {
+        let schema = TestSchema()
+        let (storage, other) = (try schema.storage(), try schema.storage())
+        _ = try await storage.insert(record("a"))
+        let kept = try await storage.lock("a", timeout: .zero)
+        #expect(try schema.endHolder(of: "a") == .integer(1))
+        // With its next lock, the holder opens a new session, which takes all free locks again.
+        try await storage.lock("b", timeout: .zero).release()
+        await #expect(throws: StorageError.self) { try await other.lock("a", timeout: .zero) }
+        #expect(try schema.endHolder(of: "a") == .integer(1))
+        let taken = try await other.lock("a", timeout: .zero)
+        // Both rely on the lock, but only one saves.
+        #expect(try await other.replace(record("a", revision: 2, [2]), kind: .tokens) == 2)
+        #expect(try await storage.replace(record("a", revision: 2, [3]), kind: .tokens) == nil)
+        kept.release()
+        await #expect(throws: StorageError.self) { try await storage.lock("a", timeout: .zero) }
+        taken.release()
+        try await storage.lock("a", timeout: .seconds(30)).release()
+    }
+
+    @Test func `checkWritable throws for the holder of a lock whose connection broke, and for no other task`()
+        async throws
+    {
+        let schema = TestSchema()
+        let (storage, other) = (try schema.storage(), try schema.storage())
+        let lock = try await storage.lock("a", timeout: .zero)
+        try await storage.checkWritable()
+        #expect(try schema.endHolder(of: "a") == .integer(1))
+        // Another task of this process has a lock of the session that follows.
+        try await Task {
+            let lock = try await storage.lock("b", timeout: .zero)
+            try await storage.checkWritable()
+            lock.release()
+        }.value
+        // Another process could have taken and released the lock.
+        let error = await #expect(throws: StorageError.self) { try await storage.checkWritable() }
+        #expect(error?.kind == .busy)
+        #expect(error?.reason.contains("the connection that held the lock broke") == true)
+        lock.release()
+        try await other.lock("a", timeout: .seconds(30)).release()
+        let again = try await storage.lock("a", timeout: .seconds(30))
+        try await storage.checkWritable()
+        again.release()
+    }
+
+    @Test func `checkWritable throws when the idle connection of a lock broke`() async throws {
+        let schema = TestSchema()
+        let storage = try schema.storage()
+        let lock = try await storage.lock("a", timeout: .zero)
+        #expect(try schema.endHolder(of: "a") == .integer(1))
+        await #expect(throws: StorageError.self) { try await storage.checkWritable() }
+        lock.release()
+    }
+
+    @Test func `a listener checks an idle server and misses no change`() async throws {
+        let schema = TestSchema()
+        let storage = try schema.storage()
+        _ = try await storage.insert(record("a"))
+        let listener = ChangeListener(
+            try ConnectionTarget(TestServer.url ?? "", schema: schema.name),
+            try PostgreSQLSchema(schema.name, location: ""), idleTimeout: 5)
+        let (notifications, continuation) = AsyncStream.makeStream(of: Void.self)
+        let watch = try listener.watch { continuation.yield() }
+        var calls = notifications.makeAsyncIterator()
+        _ = await calls.next()
+        let began =
+            "SELECT count(DISTINCT query_start) FROM pg_stat_activity WHERE query = 'LISTEN ~' AND query_start > "
+        let now = "(SELECT max(query_start) FROM pg_stat_activity WHERE query = 'LISTEN ~')"
+        guard case .integer(let first)? = try schema.ask("SELECT (extract(epoch FROM \(now)) * 1000000)::bigint")
+        else {
+            Issue.record("the listener is not connected")
+            return
+        }
+        while try schema.ask("\(began) to_timestamp(\(first + 1) / 1000000.0)") != .integer(1) {
+            await Task.yield()
+        }
+        for revision in 2...40 {
+            _ = try await storage.replace(record("a", revision: Int64(revision)), kind: .tokens)
+            _ = await calls.next()
+        }
+        watch.release()
+    }
+
+    @Test func `a watcher is called when the listener reconnects`() async throws {
+        let schema = TestSchema()
+        let (storage, other) = (try schema.storage(), try schema.storage())
+        _ = try await other.insert(record("a"))
+        let (notifications, continuation) = AsyncStream.makeStream(of: Void.self)
+        let watch = try storage.watch { continuation.yield() }
+        var calls = notifications.makeAsyncIterator()
+        _ = await calls.next()
+        #expect(try schema.terminate("LISTEN \(schema.name)") == .integer(1))
+        // The listener calls it without a change.
+        _ = await calls.next()
+        _ = try await other.insert(record("b"))
+        _ = await calls.next()
+        watch?.release()
+        // Without watchers the session ends.
+        while try schema.ask(
+            "SELECT count(*) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query = 'LISTEN ~'")
+            != .integer(0)
+        { await Task.yield() }
+    }
+}

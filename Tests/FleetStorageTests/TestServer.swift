@@ -1,71 +1,69 @@
-#if PostgreSQL
-    import Foundation
-    import OAuth2AccountStore
+import Foundation
+import OAuth2AccountStore
 
-    @testable import FleetStorage
+@testable import FleetStorage
 
-    /// The server to test against: the URL in `LODGE_TEST_POSTGRESQL`, whose password is in the file that `PGPASSFILE` names.
-    /// Each test has a schema of its own in its database.
-    enum TestServer {
-        static let url = ProcessInfo.processInfo.environment["LODGE_TEST_POSTGRESQL"]
+/// The server to test against: the URL in `LODGE_TEST_POSTGRESQL`, whose password is in the file that `PGPASSFILE` names.
+/// Each test has its own schema in the database.
+enum TestServer {
+    static let url = ProcessInfo.processInfo.environment["LODGE_TEST_POSTGRESQL"]
 
-        /// The command that kills the server with SIGKILL and starts it again, a word a line. All tests of a run would feel that, so
-        /// it is given only to those that need it.
-        static let crash = ProcessInfo.processInfo.environment["LODGE_TEST_POSTGRESQL_CRASH"]
+    /// The command that kills the server with SIGKILL and restarts it, one word per line. It is set only for a run of
+    /// ``ServerCrashTests``, because the crash would break the other tests.
+    static let crash = ProcessInfo.processInfo.environment["LODGE_TEST_POSTGRESQL_CRASH"]
 
-        /// A connection with everything allowed.
-        static func connect() throws -> PostgreSQLConnection {
-            try PostgreSQLConnection(ConnectionTarget(url ?? "", schema: "none"))
-        }
-
-        /// The same server, with parts of the URL replaced.
-        static func url(_ change: (inout URLComponents) -> Void) -> String {
-            var parts = URLComponents(string: url ?? "") ?? URLComponents()
-            change(&parts)
-            return parts.string ?? ""
-        }
+    /// Creates a connection of the superuser.
+    static func connect() throws -> PostgreSQLConnection {
+        try PostgreSQLConnection(ConnectionTarget(url ?? "", schema: "none"))
     }
 
-    /// A schema that goes away with the value.
-    final class TestSchema: Sendable {
-        let name = "test_" + UUID().uuidString.replacing("-", with: "").lowercased()
+    /// Returns the URL with changed parts.
+    static func url(_ change: (inout URLComponents) -> Void) -> String {
+        var parts = URLComponents(string: url ?? "") ?? URLComponents()
+        change(&parts)
+        return parts.string ?? ""
+    }
+}
 
-        deinit { try? TestServer.connect().execute("DROP SCHEMA IF EXISTS \(name) CASCADE") }
+/// A schema that goes away with the value.
+final class TestSchema: Sendable {
+    let name = "test_" + UUID().uuidString.replacing("-", with: "").lowercased()
 
-        func storage(_ connection: String? = nil) throws -> PostgreSQLStorage {
-            try PostgreSQLStorage(connection: connection ?? TestServer.url ?? "", schema: name)
-        }
+    deinit { try? TestServer.connect().execute("DROP SCHEMA IF EXISTS \(name) CASCADE") }
 
-        /// Runs a statement as somebody else, and gives the first value.
-        @discardableResult
-        func ask(_ sql: String) throws -> PostgreSQLConnection.Value? {
-            try TestServer.connect().run(sql.replacing("~", with: name)).first?.first
-        }
-
-        /// Ends the connection that holds this lock. Gives how many.
-        @discardableResult
-        func endHolder(of lock: String) throws -> PostgreSQLConnection.Value? {
-            try ask(
-                """
-                SELECT count(pg_terminate_backend(pid, 10000)) FROM (
-                    SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
-                    AND (classid::bigint << 32 | objid::bigint) = \(PostgreSQLSchema(name, place: "").lockKey(lock))
-                ) AS holders
-                """)
-        }
-
-        /// Ends the connections that did this last, as a restart of the server does. Gives how many.
-        @discardableResult
-        func terminate(_ query: String) throws -> PostgreSQLConnection.Value? {
-            try ask(
-                """
-                SELECT count(pg_terminate_backend(pid, 10000)) FROM pg_stat_activity
-                WHERE pid <> pg_backend_pid() AND query LIKE '%\(query)%'
-                """)
-        }
+    func storage(_ connection: String? = nil) throws -> PostgreSQLStorage {
+        try PostgreSQLStorage(connection: connection ?? TestServer.url ?? "", schema: name)
     }
 
-    func record(_ id: String, revision: Int64 = 1, _ bytes: [UInt8] = [1, 2, 0, 3]) -> SealedRecord {
-        SealedRecord(id: id, type: "graph", revision: revision, sealed: bytes)
+    /// Runs a statement on another connection and returns the first value.
+    @discardableResult
+    func ask(_ sql: String) throws -> SQLValue? {
+        try TestServer.connect().run(sql.replacing("~", with: name)).first?.first
     }
-#endif
+
+    /// Ends the connection that holds this lock. Gives how many.
+    @discardableResult
+    func endHolder(of lock: String) throws -> SQLValue? {
+        try ask(
+            """
+            SELECT count(pg_terminate_backend(pid, 10000)) FROM (
+                SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
+                AND (classid::bigint << 32 | objid::bigint) = \(PostgreSQLSchema(name, location: "").lockKey(lock))
+            ) AS holders
+            """)
+    }
+
+    /// Ends the connections that did this last, as a restart of the server does. Gives how many.
+    @discardableResult
+    func terminate(_ query: String) throws -> SQLValue? {
+        try ask(
+            """
+            SELECT count(pg_terminate_backend(pid, 10000)) FROM pg_stat_activity
+            WHERE pid <> pg_backend_pid() AND query LIKE '%\(query)%'
+            """)
+    }
+}
+
+func record(_ id: String, revision: Int64 = 1, _ bytes: [UInt8] = [1, 2, 0, 3]) -> SealedRecord {
+    SealedRecord(id: id, type: "graph", revision: revision, sealed: bytes)
+}

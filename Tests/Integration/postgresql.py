@@ -1,4 +1,4 @@
-"""The PostgreSQL storage on a real server of its own: what every storage does, broken connections, killed workers, a killed server."""
+"""The PostgreSQL storage on a real server: the checks of every storage, broken connections, killed workers, a killed server."""
 
 import glob
 import os
@@ -11,8 +11,6 @@ import sys
 import tempfile
 import time
 
-# The tests are built here, beside the build without the trait, which stays as it is.
-SCRATCH = ".build/postgresql"
 LIMIT = 1500
 
 
@@ -82,11 +80,9 @@ def run(checks, world):
         return
     server = Server(world)
     package = os.path.abspath(os.path.join(world.here, "..", ".."))
-    # The manifest then leaves out what these tests do not need.
-    environment = dict(os.environ, LODGE_ONLY="PostgreSQL", PGPASSFILE=server.pass_file,
-                       LODGE_TEST_POSTGRESQL=server.url)
-    swift = ["--package-path", package, "--scratch-path", os.path.join(package, SCRATCH), "--traits", "PostgreSQL",
-             "-debug-info-format", "none"]
+    environment = dict(os.environ, PGPASSFILE=server.pass_file, LODGE_TEST_POSTGRESQL=server.url)
+    # The same options as in `make test`, so that its build is used.
+    options = ["--package-path", package, "-Xswiftc", "-warnings-as-errors"]
 
     def test(sentence, words, **more):
         done = subprocess.run(["swift", *words], env=dict(environment, **more), cwd=package, stdin=subprocess.DEVNULL,
@@ -94,13 +90,13 @@ def run(checks, world):
         lines = [line for line in done.stdout.splitlines() if "error:" in line or "✘" in line] or done.stdout.splitlines()
         return checks.check(sentence, done.returncode == 0, "\n".join(lines[-40:])) and done.stdout
 
-    if not test("the tests are built", ["build", *swift, "--build-tests", "-Xswiftc", "-warnings-as-errors"]):
+    if not test("the tests are built", ["build", *options, "--build-tests"]):
         return
-    tests = ["test", *swift, "--skip-build", "--disable-xctest", "-Xswiftc", "-warnings-as-errors", "--filter"]
+    tests = ["test", *options, "--skip-build", "--disable-xctest", "--filter"]
     done = test("the tests pass on a real server", [*tests, "FleetStorageTests"])
     if done:
         checks.check("the tests found the server", '"PostgreSQL does what every storage does" with' in done, done[-2000:])
-    soak(checks, world, server, os.path.join(package, SCRATCH, "debug", "store-process"), environment)
+    soak(checks, world, server, os.path.join(os.path.dirname(world.program), "store-process"), environment)
     test("workers outlive a killed server", [*tests, "ServerCrashTests"], LODGE_TEST_POSTGRESQL_CRASH=server.crash)
 
 
@@ -110,19 +106,19 @@ def soak(checks, world, server, program, environment):
     done = subprocess.run([program, "soak", place, "100", "2026"], env=environment, capture_output=True, text=True,
                           timeout=300, check=False)
     print(done.stdout.strip(), flush=True)
-    checks.check("killed 100 times at any instruction: what was acknowledged is there", done.returncode == 0,
+    checks.check("killed 100 times at any instruction: every acknowledged change is stored", done.returncode == 0,
                  done.stdout + done.stderr)
 
 
 def crash(data, *start):
     """Kills the server of this folder as a failing machine does, and starts it again with this command.
 
-    A program of its own, because the tests must not start the server: it would inherit the descriptor by whose end Swift's
+    A separate program, because the tests must not start the server: it would inherit the descriptor by whose end Swift's
     Process learns that its child ended, and keep it open. subprocess closes what it does not pass on.
     """
     with open(os.path.join(data, "postmaster.pid"), encoding="utf-8") as file:
         os.kill(int(file.readline()), signal.SIGKILL)
-    # The sessions of the old server end by themselves when they notice; until then a new one refuses to start.
+    # A new server does not start before the sessions of the old one have noticed the crash and ended.
     deadline = time.monotonic() + 40
     while time.monotonic() < deadline:
         if subprocess.run(start, cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

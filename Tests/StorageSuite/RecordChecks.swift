@@ -1,4 +1,4 @@
-import OAuth2AccountStore
+import SealedStorage
 
 /// What is said of records and small values.
 enum RecordChecks {

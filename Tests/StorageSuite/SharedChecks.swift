@@ -1,4 +1,4 @@
-import OAuth2AccountStore
+import SealedStorage
 import Synchronization
 
 /// Numbers in the order in which they were noted.

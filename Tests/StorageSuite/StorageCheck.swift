@@ -1,4 +1,4 @@
-import OAuth2AccountStore
+import SealedStorage
 
 /// What every storage has to do, whichever it is. A check is given a way to open the same storage, fresh and empty at first, as
 /// often as it likes: for a storage that several processes share, each opening stands for a process.

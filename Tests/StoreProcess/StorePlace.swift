@@ -1,8 +1,5 @@
+import FleetStorage
 import OAuth2AccountStore
-
-#if PostgreSQL
-    import FleetStorage
-#endif
 
 /// Where the store is: a directory, or `postgresql://...#SCHEMA#DIRECTORY`, where the directory is that of the key.
 struct StorePlace {
@@ -33,12 +30,6 @@ struct StorePlace {
 
     func storage() throws -> any AccountStorage {
         guard let server else { return SQLiteStorage(directory: directory) }
-        #if PostgreSQL
-            return try PostgreSQLStorage(connection: server.connection, schema: server.schema)
-        #else
-            throw StorageError(
-                .other, place: "postgresql", reason: "this program was built without \(server.schema)'s storage",
-                hint: "build it with --traits PostgreSQL")
-        #endif
+        return try PostgreSQLStorage(connection: server.connection, schema: server.schema)
     }
 }

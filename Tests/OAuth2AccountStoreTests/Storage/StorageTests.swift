@@ -63,7 +63,7 @@ struct StorageTests {
         let (storage, directory) = try kind.make()
         defer { withExtendedLifetime(directory) {} }
         guard kind == .memory else { return }
-        for _ in 0...SQLiteStorage.keptChanges {
+        for _ in 0...SQLStatements.maximumChanges {
             _ = try await storage.insert(record("a"))
             _ = try await storage.remove("a")
         }

@@ -1,7 +1,0 @@
-// libpq as Swift sees it: PostgreSQL's client library.
-#ifndef CPOSTGRESQL_SHIM_H
-#define CPOSTGRESQL_SHIM_H
-
-#include <libpq-fe.h>
-
-#endif

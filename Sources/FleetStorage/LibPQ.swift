@@ -1,0 +1,147 @@
+import SealedStorage
+import Platform
+
+/// The functions of libpq, PostgreSQL's client library.
+///
+/// They are loaded at run time, so that a program starts on a machine without libpq. The library stays loaded.
+///
+/// See https://www.postgresql.org/docs/current/libpq.html.
+struct LibPQ {
+    typealias Strings = UnsafePointer<UnsafePointer<CChar>?>?
+    typealias NoticeProcessor = @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<CChar>?) -> Void
+
+    /// The C structure `PQconninfoOption`, with the same layout.
+    private struct Option {
+        let keyword: UnsafePointer<CChar>?
+        let variable: UnsafePointer<CChar>?
+        let defaultValue: UnsafePointer<CChar>?
+        let value: UnsafePointer<CChar>?
+        let label: UnsafePointer<CChar>?
+        let display: UnsafePointer<CChar>?
+        let size: Int32
+    }
+
+    // The values of libpq's enumerations that this module uses.
+    static let connectionOK: Int32 = 0
+    static let connectionBad: Int32 = 1
+    static let pollingFailed: Int32 = 0
+    static let pollingReading: Int32 = 1
+    static let pollingWriting: Int32 = 2
+    static let pollingOK: Int32 = 3
+    static let emptyQuery: Int32 = 0
+    static let commandOK: Int32 = 1
+    static let tuplesOK: Int32 = 2
+    static let verboseErrors: Int32 = 2
+
+    private let parseConnection:
+        @convention(c) (UnsafePointer<CChar>, UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer?
+    private let freeOptions: @convention(c) (UnsafeMutableRawPointer) -> Void
+    let startConnection: @convention(c) (Strings, Strings, Int32) -> OpaquePointer?
+    let pollConnection: @convention(c) (OpaquePointer) -> Int32
+    let finish: @convention(c) (OpaquePointer) -> Void
+    let status: @convention(c) (OpaquePointer) -> Int32
+    let needsPassword: @convention(c) (OpaquePointer) -> Int32
+    let socket: @convention(c) (OpaquePointer) -> Int32
+    let setNonBlocking: @convention(c) (OpaquePointer, Int32) -> Int32
+    let setErrorVerbosity: @convention(c) (OpaquePointer, Int32) -> Int32
+    let setNoticeProcessor:
+        @convention(c) (OpaquePointer, NoticeProcessor, UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer?
+    let errorMessage: @convention(c) (OpaquePointer) -> UnsafePointer<CChar>?
+    let sendQuery: @convention(c) (OpaquePointer, UnsafePointer<CChar>) -> Int32
+    let sendPrepare:
+        @convention(c) (OpaquePointer, UnsafePointer<CChar>, UnsafePointer<CChar>, Int32, UnsafePointer<UInt32>) ->
+            Int32
+    let sendPrepared:
+        @convention(c) (
+            OpaquePointer, UnsafePointer<CChar>, Int32, Strings, UnsafePointer<Int32>, UnsafePointer<Int32>, Int32
+        ) -> Int32
+    let flush: @convention(c) (OpaquePointer) -> Int32
+    let consumeInput: @convention(c) (OpaquePointer) -> Int32
+    let isBusy: @convention(c) (OpaquePointer) -> Int32
+    let nextNotification: @convention(c) (OpaquePointer) -> UnsafeMutableRawPointer?
+    let free: @convention(c) (UnsafeMutableRawPointer) -> Void
+    let nextResult: @convention(c) (OpaquePointer) -> OpaquePointer?
+    let clear: @convention(c) (OpaquePointer) -> Void
+    let resultStatus: @convention(c) (OpaquePointer) -> Int32
+    let errorField: @convention(c) (OpaquePointer, Int32) -> UnsafePointer<CChar>?
+    let rowCount: @convention(c) (OpaquePointer) -> Int32
+    let columnCount: @convention(c) (OpaquePointer) -> Int32
+    let columnType: @convention(c) (OpaquePointer, Int32) -> UInt32
+    let isNull: @convention(c) (OpaquePointer, Int32, Int32) -> Int32
+    let length: @convention(c) (OpaquePointer, Int32, Int32) -> Int32
+    let value: @convention(c) (OpaquePointer, Int32, Int32) -> UnsafePointer<CChar>?
+
+    #if canImport(Darwin)
+        // Homebrew does not link libpq into its library folder.
+        static let fileNames = [
+            "libpq.5.dylib", "/opt/homebrew/opt/libpq/lib/libpq.5.dylib", "/usr/local/opt/libpq/lib/libpq.5.dylib",
+        ]
+    #else
+        static let fileNames = ["libpq.so.5"]
+    #endif
+
+    /// Loads the library.
+    ///
+    /// - Throws: ``StorageError`` if none of the files can be loaded, or the library lacks a function.
+    init(fileNames: [String] = Self.fileNames) throws(StorageError) {
+        guard let library = fileNames.lazy.compactMap({ dlopen($0, RTLD_NOW | RTLD_LOCAL) }).first else {
+            throw Self.missing(dlerror().map { String(cString: $0) } ?? "unknown error")
+        }
+        // The cast is sound because each property has the type of the C function in PostgreSQL's documentation.
+        func find<Function>(_ name: String) throws(StorageError) -> Function {
+            guard let address = dlsym(library, name) else { throw Self.missing("it has no function \(name)") }
+            return unsafeBitCast(address, to: Function.self)
+        }
+        parseConnection = try find("PQconninfoParse")
+        freeOptions = try find("PQconninfoFree")
+        startConnection = try find("PQconnectStartParams")
+        pollConnection = try find("PQconnectPoll")
+        finish = try find("PQfinish")
+        status = try find("PQstatus")
+        needsPassword = try find("PQconnectionNeedsPassword")
+        socket = try find("PQsocket")
+        setNonBlocking = try find("PQsetnonblocking")
+        setErrorVerbosity = try find("PQsetErrorVerbosity")
+        setNoticeProcessor = try find("PQsetNoticeProcessor")
+        errorMessage = try find("PQerrorMessage")
+        sendQuery = try find("PQsendQuery")
+        sendPrepare = try find("PQsendPrepare")
+        sendPrepared = try find("PQsendQueryPrepared")
+        flush = try find("PQflush")
+        consumeInput = try find("PQconsumeInput")
+        isBusy = try find("PQisBusy")
+        nextNotification = try find("PQnotifies")
+        free = try find("PQfreemem")
+        nextResult = try find("PQgetResult")
+        clear = try find("PQclear")
+        resultStatus = try find("PQresultStatus")
+        errorField = try find("PQresultErrorField")
+        rowCount = try find("PQntuples")
+        columnCount = try find("PQnfields")
+        columnType = try find("PQftype")
+        isNull = try find("PQgetisnull")
+        length = try find("PQgetlength")
+        value = try find("PQgetvalue")
+    }
+
+    /// Returns the parameters in a connection string or URL, or `nil` if it is not valid.
+    func parameters(of connection: String) -> [(keyword: String, value: String)]? {
+        guard let options = parseConnection(connection, nil) else { return nil }
+        defer { freeOptions(options) }
+        var parameters: [(keyword: String, value: String)] = []
+        var option = options.assumingMemoryBound(to: Option.self)
+        while let keyword = option.pointee.keyword {
+            if let value = option.pointee.value {
+                parameters.append((String(cString: keyword), String(cString: value)))
+            }
+            option += 1
+        }
+        return parameters
+    }
+
+    private static func missing(_ reason: String) -> StorageError {
+        StorageError(
+            .other, place: "postgresql", reason: "cannot load libpq, the client library of PostgreSQL: \(reason)",
+            hint: "install libpq (libpq5 on Debian and Ubuntu, libpq with Homebrew)")
+    }
+}

@@ -1,0 +1,116 @@
+import JOSE
+import SealedStorage
+import Platform
+
+extension PostgreSQLStorage {
+    /// Adds a record after all others.
+    public func insert(_ record: SealedRecord) async throws -> (position: Int64, sequence: Int64) {
+        let row = try await change(
+            """
+            WITH next AS (
+                UPDATE \(schema.name).state SET sequence = sequence + 1, position = position + 1
+                RETURNING sequence, position
+            ), counted AS (
+                INSERT INTO \(schema.name).accounts (id, type, position, revision, identity, record)
+                SELECT $3, $4, next.position, $5, $6, $7 FROM next
+                RETURNING id, type, position, (SELECT sequence FROM next) AS sequence
+            )
+            """, .added,
+            [
+                .text(record.id), .text(record.type), .integer(record.revision), record.identityValue,
+                .blob(record.sealed),
+            ])
+        guard case .integer(let sequence)? = row?.first, case .integer(let position)? = row?.dropFirst().first else {
+            throw StorageError(
+                .other, place: place, reason: "another process removed the record immediately after it was added",
+                hint: "add it again if you still need it")
+        }
+        return (position, sequence)
+    }
+
+    /// Replaces a record if its revision is one less than the new one.
+    public func replace(_ record: SealedRecord, kind: StorageChange.Kind) async throws -> Int64? {
+        try await change(
+            """
+            WITH changed AS (
+                UPDATE \(schema.name).accounts SET record = $3, revision = $4, identity = $5
+                WHERE id = $6 AND revision = $4 - 1 RETURNING id, type, position
+            ), \(counting)
+            """, kind,
+            [.blob(record.sealed), .integer(record.revision), record.identityValue, .text(record.id)]
+        )?.first?.integer
+    }
+
+    /// Removes a record.
+    public func remove(_ id: String) async throws -> Int64? {
+        try await change(
+            """
+            WITH changed AS (
+                DELETE FROM \(schema.name).accounts WHERE id = $3 RETURNING id, type, position
+            ), \(counting)
+            """, .removed, [.text(id)]
+        )?.first?.integer
+    }
+
+    private var counting: String {
+        """
+        counted AS (
+            UPDATE \(schema.name).state SET sequence = state.sequence + 1 FROM changed
+            RETURNING state.sequence, changed.id, changed.type, changed.position
+        )
+        """
+    }
+
+    /// The end of a change, which adds it to the log.
+    ///
+    /// The transaction locks the row of `state` until its end. The sequences therefore have the order in which changes become
+    /// visible, and a rolled-back change leaves no gap.
+    private var logging: String {
+        """
+        , noted AS (
+            INSERT INTO \(schema.name).changes (sequence, id, type, kind, request)
+            SELECT sequence, id, type, $2, $1 FROM counted RETURNING sequence
+        )
+        SELECT counted.sequence, counted.position, pg_notify('\(schema.name)', '') FROM counted, noted
+        """
+    }
+
+    /// Makes a change once and returns its sequence and position, or `nil` if there is no record to change.
+    ///
+    /// The first parameter of `statement` is the identifier of the request, and the second one is the kind.
+    private func change(
+        _ statement: String, _ kind: StorageChange.Kind, _ parameters: [SQLValue]
+    ) async throws -> [SQLValue]? {
+        guard let request = try? SecureRandom.bytes(16) else {
+            throw StorageError(.other, place: place, reason: "cannot create random bytes", hint: "try again")
+        }
+        let statement = SQLStatement("\(statement) \(logging)", [.blob(request), .text(kind.rawValue)] + parameters)
+        let row = try await perform(isChange: true) {
+            connection, mayBeDone throws(PostgreSQLError) -> [SQLValue]? in
+            if mayBeDone, let done = try logged(request, connection) { return done }
+            do throws(PostgreSQLError) {
+                if let row = try connection.run(statement).first { return row }
+            } catch {
+                // The identifier is taken, perhaps by an earlier attempt that the server finished only now.
+                guard mayBeDone, error.state == "23505", let done = try logged(request, connection) else { throw error }
+                return done
+            }
+            return mayBeDone ? try logged(request, connection) : nil
+        }
+        if let sequence = row?.first?.integer, let prune = schema.statements.pruneChanges(after: sequence) {
+            // If it fails, a later change deletes the same rows.
+            _ = try? await perform { connection, _ throws(PostgreSQLError) in try connection.run(prune) }
+        }
+        return row
+    }
+
+    /// Returns sequence and position of the change that an earlier attempt of this request made.
+    private func logged(_ request: [UInt8], _ connection: PostgreSQLConnection) throws(PostgreSQLError) -> [SQLValue]? {
+        try connection.run(
+            """
+            SELECT changes.sequence, accounts.position FROM \(schema.name).changes
+            LEFT JOIN \(schema.name).accounts ON accounts.id = changes.id WHERE request = $1
+            """, [.blob(request)]
+        ).first
+    }
+}
