@@ -141,7 +141,7 @@ let package = Package(
             name: "FoundationTransportTests",
             dependencies: [
                 "FoundationTransport", "HTTPExchange", "LocalProvider", "LoopbackHTTP", "OAuth2AccountStore",
-                "OAuth2AccountStoreTesting",
+                "OAuth2AccountStoreTesting", "TestSupport",
             ]),
         .testTarget(
             name: "FleetStorageTests",
@@ -162,11 +162,13 @@ let package = Package(
             dependencies: ["HTTPExchange", "JOSE", "LocalProvider", "LoopbackHTTP", "StrictJSON"]),
         .testTarget(
             name: "ExampleTests",
-            dependencies: ["HTTPExchange", "LocalProvider", "SendRequest", "SignInAndSearch", "WatchAccounts"]),
+            dependencies: [
+                "HTTPExchange", "LocalProvider", "SendRequest", "SignInAndSearch", "WatchAccounts", "TestSupport",
+            ]),
         .testTarget(
             name: "LodgeTests",
             dependencies: [
-                "lodge", "HTTPExchange", "LocalProvider", "LoopbackHTTP", "OAuth2AccountStore", "StrictJSON",
+                "lodge", "HTTPExchange", "JOSE", "LocalProvider", "LoopbackHTTP", "OAuth2AccountStore", "StrictJSON",
                 "TestSupport",
             ]),
     ],

@@ -52,7 +52,7 @@
         ///   - sleep: how to wait.
         /// - Throws: ``StorageError`` when the connection or the schema's name cannot be made out.
         public init(
-            connection: String, schema: String = "directory_accounts",
+            connection: String, schema: String = "lodge_accounts",
             sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
         ) throws(StorageError) {
             target = try ConnectionTarget(connection, schema: schema)

@@ -163,7 +163,7 @@
                 connection: "postgresql://ada:secret%40x@db.example.com:5433/accounts", schema: "s")
             #expect(url.place == "postgresql://ada@db.example.com:5433/accounts (schema s)")
             let words = try PostgreSQLStorage(connection: "host=db dbname=accounts password=secret")
-            #expect(words.place == "postgresql://db/accounts (schema directory_accounts)")
+            #expect(words.place == "postgresql://db/accounts (schema lodge_accounts)")
             #expect(
                 !String(reflecting: words).contains("secret")
                     && !"\(Mirror(reflecting: words).children.map(\.value))".contains("secret"))

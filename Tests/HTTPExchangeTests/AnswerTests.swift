@@ -1,5 +1,6 @@
 import Foundation
 import HTTPExchange
+import TestSupport
 import Testing
 
 @Suite struct `What comes back` {
@@ -188,6 +189,7 @@ func gzip(zeros count: Int) throws -> [UInt8] {
     let output = Pipe()
     process.standardOutput = output
     try process.run()
+    process.limit()
     let bytes = output.fileHandleForReading.readDataToEndOfFile()
     process.waitUntilExit()
     return [UInt8](bytes)

@@ -2,7 +2,7 @@
 enum CompletionScript: String, CaseIterable, Sendable {
     case bash, zsh, fish
 
-    /// The word by which a script asks: `directory __complete WORD… CURRENT`.
+    /// The word by which a script asks: `lodge __complete WORD… CURRENT`.
     static let question = "__complete"
     /// Says instead of words: names of files. After a tabulator stands what comes before the name in the word.
     static let files = ":files"
@@ -21,8 +21,8 @@ enum CompletionScript: String, CaseIterable, Sendable {
     // Bash breaks words at "=", ":" and "@" too, and replaces only its second argument: so the words are taken from the line
     // itself, and what stands before that part is cut off the answers.
     private static let bashText = #"""
-        # bash completion of directory. To use it: source <(lodge completion bash)
-        _directory_complete() {
+        # bash completion of lodge. To use it: source <(lodge completion bash)
+        _lodge_complete() {
             local before=${COMP_LINE:0:COMP_POINT} words=() current= reply cut line
             read -ra words <<<"$before"
             if [[ $before == *[[:space:]] || ${#words[@]} -lt 2 ]]; then
@@ -58,13 +58,13 @@ enum CompletionScript: String, CaseIterable, Sendable {
                 COMPREPLY+=("$reply")
             done < <("${words[0]}" __complete "${words[@]:1}" 2>/dev/null)
         }
-        complete -F _directory_complete directory
+        complete -F _lodge_complete lodge
 
         """#
 
     private static let zshText = #"""
-        #compdef directory
-        # zsh completion of directory. To use it: source <(lodge completion zsh), or put it into your fpath as _lodge.
+        #compdef lodge
+        # zsh completion of lodge. To use it: source <(lodge completion zsh), or put it into your fpath as _lodge.
         _lodge() {
             local -a offered
             local line word
@@ -79,15 +79,15 @@ enum CompletionScript: String, CaseIterable, Sendable {
                 word=${word//\\/\\\\}
                 offered+=("${word//:/\\:}:${line#*$'\t'}")
             done
-            _describe -t words directory offered
+            _describe -t words lodge offered
         }
         if [ "$funcstack[1]" = _lodge ]; then _lodge "$@"; else compdef _lodge lodge; fi
 
         """#
 
     private static let fishText = #"""
-        # fish completion of directory. To use it: lodge completion fish | source
-        function __directory_complete
+        # fish completion of lodge. To use it: lodge completion fish | source
+        function __lodge_complete
             set -l words (commandline -opc) (commandline -ct)
             set -l answer ($words[1] __complete $words[2..-1] 2>/dev/null)
             switch "$answer[1]"
@@ -104,7 +104,7 @@ enum CompletionScript: String, CaseIterable, Sendable {
                     printf '%s\n' $answer
             end
         end
-        complete -c lodge -f -a '(__directory_complete)'
+        complete -c lodge -f -a '(__lodge_complete)'
 
         """#
 }
