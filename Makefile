@@ -12,6 +12,9 @@ SEED ?= 1
 # Extra words for `swift build` and `swift test`, such as -j 1.
 SWIFTFLAGS ?=
 
+# The cycles between modules, or between the folders of a module, that `make lint` allows.
+CYCLES := 6
+
 SHELL := /bin/bash
 
 # On Linux the program carries the Swift runtime and the C++ library: it starts on a machine without Swift, and sooner.
@@ -45,13 +48,15 @@ build: deps $(if $(STATIC),$(STATIC)/libstdc++.a) ## Build the command: .build/r
 demo: build ## Build, then show the whole story on a local provider
 	@$(PROGRAM) demo
 
-test: deps lint ## Check the layout of the code and run all tests
-	@set -o pipefail; $(SWIFT) test $(STRICT) $(SWIFTFLAGS) --disable-xctest 2>&1 | .ci/quiet-tests
+test: deps lint ## Check the code and run all tests (TEST_TIME_FACTOR, TEST_WIDTH)
+	@SWIFT="$(SWIFT)" .ci/test $(STRICT) $(SWIFTFLAGS)
 
-lint: deps ## Check the layout of the code
+lint: deps ## Check layout, wording and dependencies of the code
 	@$(SWIFT) format lint --strict --recursive --parallel $(SOURCES)
+	@.ci/check-prose
+	@.ci/house.py --quiet --max-cycles $(CYCLES)
 
-format: deps ## Lay the code out anew
+format: deps ## Format the code
 	@$(SWIFT) format --in-place --recursive --parallel $(SOURCES)
 
 docs: deps ## Build the documentation of every library: .build/docs
@@ -73,7 +78,7 @@ soak: deps $(if $(STATIC),$(STATIC)/libstdc++.a) ## Kill a process that works wi
 
 bench: build .build/python/bin/python ## Print the figures against their peers: the command as it is installed
 	@set -o pipefail; $(SWIFT) build $(RELEASE) $(SWIFTFLAGS) --product benchmarks 2>&1 | .ci/quiet-build
-	@BENCHMARK_DIRECTORY="$(CURDIR)/$(PROGRAM)" .build/release/benchmarks
+	@BENCHMARK_LODGE="$(CURDIR)/$(PROGRAM)" .build/release/benchmarks
 
 SHARE = $(DESTDIR)$(PREFIX)/share
 COMPLETIONS = "$(SHARE)/bash-completion/completions/lodge" "$(SHARE)/zsh/site-functions/_lodge" \

@@ -140,7 +140,7 @@ let package = Package(
             name: "FoundationTransportTests",
             dependencies: [
                 "FoundationTransport", "HTTPExchange", "LocalProvider", "LoopbackHTTP", "OAuth2AccountStore",
-                "OAuth2AccountStoreTesting",
+                "OAuth2AccountStoreTesting", "TestSupport",
             ]),
         .testTarget(
             name: "FleetStorageTests",
@@ -162,7 +162,8 @@ let package = Package(
         .testTarget(
             name: "ExampleTests",
             dependencies: [
-                "CurlHTTP", "HTTPExchange", "LocalProvider", "SendRequest", "SignInAndSearch", "WatchAccounts",
+                "CurlHTTP", "HTTPExchange", "LocalProvider", "SendRequest", "SignInAndSearch", "TestSupport",
+                "WatchAccounts",
             ]),
         .testTarget(
             name: "CommandLineKitTests", dependencies: ["CommandLineKit", "Platform", "StrictJSON"]),
@@ -174,7 +175,7 @@ let package = Package(
         .testTarget(
             name: "LodgeTests",
             dependencies: [
-                "CommandLineKit", "lodge", "HTTPExchange", "LocalProvider", "LoopbackHTTP", "OAuth2AccountStore",
+                "CommandLineKit", "lodge", "HTTPExchange", "JOSE", "LocalProvider", "LoopbackHTTP", "OAuth2AccountStore",
                 "StrictJSON", "TerminalBrowser", "TestSupport",
             ]),
     ],

@@ -23,12 +23,12 @@ struct CommandBinary {
         return stat(path, &status) == 0 ? Int(status.st_size) : 0
     }
 
-    /// The one named by `BENCHMARK_DIRECTORY`, else the one that is released, built for the purpose; where that cannot be built,
+    /// The one named by `BENCHMARK_LODGE`, else the one that is released, built for the purpose; where that cannot be built,
     /// the one beside this program.
     @MainActor
     static func find(environment: [String: String]) throws(BenchmarkError) -> CommandBinary {
-        if let path = environment["BENCHMARK_DIRECTORY"], !path.isEmpty {
-            return CommandBinary(path: path, kind: "named by BENCHMARK_DIRECTORY")
+        if let path = environment["BENCHMARK_LODGE"], !path.isEmpty {
+            return CommandBinary(path: path, kind: "named by BENCHMARK_LODGE")
         }
         do throws(BenchmarkError) {
             return try built(environment)
@@ -48,7 +48,7 @@ struct CommandBinary {
     @MainActor
     private static func built(_ environment: [String: String]) throws(BenchmarkError) -> CommandBinary {
         var arguments = [
-            "build", "-c", "release", "--product", "directory", "--package-path", packageRoot,
+            "build", "-c", "release", "--product", "lodge", "--package-path", packageRoot,
             "--scratch-path", packageRoot + "/.build/released",
         ]
         #if os(Linux)

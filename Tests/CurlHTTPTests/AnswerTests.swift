@@ -1,6 +1,7 @@
 import Foundation
 import CurlHTTP
 import HTTPExchange
+import TestSupport
 import Testing
 
 @Suite struct `What comes back` {
@@ -189,6 +190,7 @@ func gzip(zeros count: Int) throws -> [UInt8] {
     let output = Pipe()
     process.standardOutput = output
     try process.run()
+    process.limit()
     let bytes = output.fileHandleForReading.readDataToEndOfFile()
     process.waitUntilExit()
     return [UInt8](bytes)

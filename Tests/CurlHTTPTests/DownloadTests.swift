@@ -2,6 +2,7 @@ import Foundation
 import CurlHTTP
 import HTTPExchange
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite struct `Downloads` {
@@ -179,10 +180,9 @@ import Testing
         let task = Task { [folder] in
             try await transport.download(request, to: folder.place("f")) { if $0.received == 200_000 { got.send(()) } }
         }
-        while folder.names != [".f.part", ".f.part.from"]
-            || (try? Data(contentsOf: folder.place(".f.part")).count) != 200_000
-        {
-            try await Task.sleep(for: .milliseconds(5))
+        try await until {
+            folder.names == [".f.part", ".f.part.from"]
+                && (try? Data(contentsOf: folder.place(".f.part")).count) == 200_000
         }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
@@ -238,7 +238,7 @@ import Testing
         let server = try ScriptedServer { connection, _ in
             _ = connection.readRequest()
             arrived.send(())
-            go.wait()
+            go.waitLimited()
             connection.send(answer(body: "content"))
         }
         let request = HTTPRequest(.get, server.url())

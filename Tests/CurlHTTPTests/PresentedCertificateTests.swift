@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CurlHTTP
@@ -56,10 +57,10 @@ import Testing
         }
         // The connection is there, and the server silent.
         try #require(fcntl(listener, F_SETFL, O_NONBLOCK) == 0)
-        var connection = accept(listener, nil, nil)
-        while connection < 0 {
-            await Task.yield()
+        var connection: Int32 = -1
+        try await until {
             connection = accept(listener, nil, nil)
+            return connection >= 0
         }
         defer { close(connection) }
         asking.cancel()

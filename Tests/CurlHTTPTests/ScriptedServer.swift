@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 
 #if canImport(Glibc)
     import Glibc
@@ -76,6 +77,11 @@ final class ScriptedServer: Sendable {
                         $0.connections += 1
                         return $0.connections
                     } ?? 0
+                var limit = timeval()
+                limit.tv_sec = .init(TestTime.seconds(120))
+                for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+                    setsockopt(accepted, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
+                }
                 let connection = Connection(socket: accepted) { [weak self] request in
                     self?.state.withLock { $0.requests.append(request) }
                 }
@@ -199,7 +205,7 @@ final class Connection: @unchecked Sendable {
     /// Reads nothing, until the other side closes or resets.
     func waitForHold() {
         var entry = pollfd(fd: socket, events: 0, revents: 0)
-        _ = poll(&entry, 1, 60_000)
+        _ = poll(&entry, 1, Int32(TestTime.seconds(60) * 1000))
     }
 
     /// Waits until the other side closes.

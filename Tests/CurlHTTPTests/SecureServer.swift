@@ -1,11 +1,16 @@
 import Foundation
+import TestSupport
 
-/// Certificates made by the `openssl` command in a folder that goes away with this.
+/// Certificates that the `openssl` command creates, in a folder that is removed at the end of the process.
 final class CertificateFolder: Sendable {
     let folder: URL
 
     /// One for all suites: making it takes a second.
-    static let shared = Result { try CertificateFolder() }
+    static let shared: Result<CertificateFolder, any Error> = Result {
+        let certificates = try CertificateFolder()
+        atexit { try? CertificateFolder.shared.get().remove() }
+        return certificates
+    }
 
     /// An authority `ca.pem`, and certificates signed by it: `good` for this machine, `other` for another host, and
     /// `expired`. `self` is signed by itself.
@@ -33,7 +38,7 @@ final class CertificateFolder: Sendable {
         }
     }
 
-    deinit { try? FileManager.default.removeItem(at: folder) }
+    private func remove() { try? FileManager.default.removeItem(at: folder) }
 
     func path(_ name: String) -> String { folder.appending(path: name).path(percentEncoded: false) }
 
@@ -61,6 +66,7 @@ final class CertificateFolder: Sendable {
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
         try process.run()
+        process.limit()
         process.waitUntilExit()
         guard process.terminationStatus == 0 else { throw CocoaError(.executableLoad) }
     }
@@ -83,6 +89,7 @@ final class SecureServer {
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice
         try process.run()
+        process.limit(seconds: 600)
         var text = ""
         var port: Int?
         while port == nil {

@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import CurlHTTP
@@ -24,7 +25,7 @@ import Testing
             _ = connection.readRequest()
             connection.send("HTTP/1.1 200 OK\r\nContent-Length: 6\r\nX-A: b\r\n\r\n")
             for text in ["one", "two"] {
-                go.wait()
+                go.waitLimited()
                 connection.send(text)
             }
         }

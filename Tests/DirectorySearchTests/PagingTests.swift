@@ -1,5 +1,6 @@
 import Foundation
 import HTTPExchange
+import TestSupport
 import Testing
 
 @testable import DirectorySearch
@@ -40,7 +41,7 @@ private let query = UserQuery(ada, select: ["id"])
         // The page ahead may be under way or not; never a second one.
         #expect(transport.requests.count <= page + 1)
     }
-    for _ in 0..<1000 where transport.requests.count < 4 { await Task.yield() }
+    try await until { transport.requests.count >= 4 }
     #expect(transport.requests.count <= 4)
 }
 

@@ -2,6 +2,7 @@ import Foundation
 import CurlHTTP
 import HTTPExchange
 import LocalProvider
+import TestSupport
 import Testing
 
 @Suite struct ExampleTests {
@@ -62,8 +63,8 @@ import Testing
     }
 }
 
-/// Runs an example as a process of its own. The person's part, the browser, is played by this process: the example's `$BROWSER` is
-/// a script that hands the address over through a named pipe.
+/// Runs an example in another process. This process acts as the user with the browser: the example's `$BROWSER` is a script
+/// that writes the URL to a file.
 struct ExampleProcess {
     let provider: LoopbackProvider
 
@@ -79,10 +80,10 @@ struct ExampleProcess {
         let folder = FileManager.default.temporaryDirectory.appending(path: "example-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        let pipe = folder.appending(path: "address").path
-        try #require(mkfifo(pipe, 0o600) == 0)
+        let page = folder.appending(path: "url")
         let browser = folder.appending(path: "browser").path
-        try "#!/bin/sh\nprintf '%s' \"$1\" > '\(pipe)'\n".write(toFile: browser, atomically: true, encoding: .utf8)
+        try "#!/bin/sh\nprintf '%s' \"$1\" > '\(page.path).new' && mv '\(page.path).new' '\(page.path)'\n"
+            .write(toFile: browser, atomically: true, encoding: .utf8)
         try #require(chmod(browser, 0o700) == 0)
         let settings = folder.appending(path: "settings.json").path
         try """
@@ -109,11 +110,13 @@ struct ExampleProcess {
             }
         }
         try process.run()
-        // Reading a named pipe waits for its writer: not on a thread of Swift's pool.
-        let address = await onThread { FileHandle(forReadingAtPath: pipe)?.readDataToEndOfFile() ?? Data() }
-        if let url = URL(string: String(decoding: address, as: UTF8.self)) {
-            _ = try? await Approval().approve(url, transport: CurlTransport())
+        process.limit()
+        var address: String?
+        while address == nil, process.isRunning {
+            try await Task.sleep(for: .milliseconds(5))
+            address = try? String(contentsOf: page, encoding: .utf8)
         }
+        if let url = address.flatMap(URL.init) { _ = try? await Approval().approve(url, transport: CurlTransport()) }
         async let written = onThread { out.fileHandleForReading.readDataToEndOfFile() }
         async let complaints = onThread { errors.fileHandleForReading.readDataToEndOfFile() }
         let text = String(decoding: await written, as: UTF8.self)

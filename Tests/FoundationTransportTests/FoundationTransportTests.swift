@@ -4,6 +4,7 @@ import LocalProvider
 import LoopbackHTTP
 import OAuth2AccountStore
 import OAuth2AccountStoreTesting
+import TestSupport
 import Testing
 
 @testable import FoundationTransport
@@ -103,7 +104,7 @@ import Testing
         #expect(error?.kind == .timedOut)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `an exchange that ended before it began ends`() async throws {
+    @Test(.timeLimit(.scaled(minutes: 5))) func `an exchange that ended before it began ends`() async throws {
         let exchanges = SessionExchanges()
         let url = try #require(URL(string: "http://127.0.0.1:1/"))
         let session = URLSession(configuration: .ephemeral)

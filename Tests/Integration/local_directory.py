@@ -94,7 +94,7 @@ def interrupting(checks, world, provider):
     checks.ends("the account that was there is still there", kept, 0)
 
 
-DIRECTORY_FAULTS = [("directory-429", 6), ("directory-503", 6), ("directory-html", 6), ("directory-403", 5),
+GRAPH_FAULTS = [("directory-429", 6), ("directory-503", 6), ("directory-html", 6), ("directory-403", 5),
                     ("directory-404", 3), ("directory-nextlink-foreign", 1)]
 # None: no status of its own, but neither success nor "sign in again".
 TOKEN_FAULTS = [("token-503", 6), ("token-429", 6), ("token-html", None), ("token-half-json", None),
@@ -104,7 +104,7 @@ TOKEN_FAULTS = [("token-503", 6), ("token-429", 6), ("token-html", None), ("toke
 def faults(checks, world):
     """A provider or directory in trouble never costs the sign-in. Most of these only wait, so they wait together."""
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        directory = [(pool.submit(directory_fault, world, name), name, status) for name, status in DIRECTORY_FAULTS]
+        directory = [(pool.submit(directory_fault, world, name), name, status) for name, status in GRAPH_FAULTS]
         token = [(pool.submit(token_fault, world, name), name, status) for name, status in TOKEN_FAULTS]
         for result, name, status in directory:
             checks.ends(f"{name}: status {status}", result.result(), status)

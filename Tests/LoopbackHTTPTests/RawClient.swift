@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 @testable import LoopbackHTTP
 
@@ -37,7 +38,7 @@ final class RawClient: Sendable {
         descriptor = socket(six ? AF_INET6 : AF_INET, stream, 0)
         var limit = timeval()
         // Long: where every test runs at once, an answer can take its time. A right one is never waited for this long.
-        limit.tv_sec = 60
+        limit.tv_sec = .init(TestTime.seconds(60))
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         var four = sockaddr_in()
         four.sin_family = sa_family_t(AF_INET)

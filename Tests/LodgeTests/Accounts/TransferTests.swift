@@ -1,5 +1,6 @@
 import Foundation
 import StrictJSON
+import TestSupport
 import Testing
 
 @testable import CommandLineKit
@@ -28,8 +29,15 @@ import Testing
         try #require(mkfifo(path, 0o600) == 0)
         let bytes = Data(Self.answer.utf8)
         let writer = Thread {
-            // Opening waits for the one who reads.
-            guard let file = FileHandle(forWritingAtPath: path) else { return }
+            // Without O_NONBLOCK, opening would wait for a reader without a limit.
+            let end = Date(timeIntervalSinceNow: TestTime.seconds())
+            var descriptor: Int32 = -1
+            while descriptor < 0, Date.now < end {
+                Thread.sleep(forTimeInterval: 0.01)
+                descriptor = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
+            }
+            guard descriptor >= 0 else { return }
+            let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
             try? file.write(contentsOf: bytes)
             try? file.close()
         }

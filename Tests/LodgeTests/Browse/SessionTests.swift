@@ -1,5 +1,6 @@
 import Foundation
 import LocalProvider
+import TestSupport
 import Testing
 
 @testable import CommandLineKit
@@ -7,7 +8,7 @@ import Testing
 @testable import lodge
 
 /// `browse` as a whole, in a terminal of values, beside a local provider.
-@MainActor @Suite(.timeLimit(.minutes(3))) struct SessionTests {
+@MainActor @Suite(.timeLimit(.scaled(minutes: 15))) struct SessionTests {
     @Test func `what is typed is searched for with one request, and q ends it`() async throws {
         let terminal = try await Terminal()
         _ = await terminal.run("sign-in")

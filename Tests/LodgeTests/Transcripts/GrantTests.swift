@@ -6,6 +6,7 @@ import OAuth2Protocol
 import OAuth2AccountStore
 import StrictJSON
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import CommandLineKit
@@ -34,10 +35,7 @@ import Testing
     /// Nobody does anything; time is up as soon as the address is shown.
     private static func waitInVain(_ terminal: Terminal) {
         terminal.meanwhile = { said in
-            while await !said().contains("http://") {
-                try Task.checkCancellation()
-                await Task.yield()
-            }
+            try await until { await said().contains("http://") }
         }
     }
 

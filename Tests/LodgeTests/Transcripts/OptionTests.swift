@@ -2,6 +2,7 @@ import Foundation
 import HTTPExchange
 import OAuth2AccountStore
 import StrictJSON
+import TestSupport
 import Testing
 
 @testable import CommandLineKit
@@ -175,11 +176,10 @@ import Testing
                 "100000", "--fault", "directory-503:1", "--log")
         }
         var port = ""
-        let deadline = ContinuousClock.now + .seconds(60)
-        while port.isEmpty, ContinuousClock.now < deadline {
-            await Task.yield()
+        try await until {
             port = ((try? String(contentsOf: file, encoding: .utf8)) ?? "").trimmingCharacters(
                 in: .whitespacesAndNewlines)
+            return !port.isEmpty
         }
         let address = try #require(URL(string: "http://127.0.0.1:\(port)/.well-known/openid-configuration"))
         let answer = try await CurlTransport(userAgent: "a test").send(HTTPRequest(.get, address))

@@ -1,6 +1,7 @@
 import Foundation
 import LocalProvider
 import StrictJSON
+import TestSupport
 import Testing
 
 @testable import CommandLineKit
@@ -160,8 +161,7 @@ import Testing
         let before = terminal.provider.log().count
         _ = write(file, "ada@contoso.example\n\n", 21)
         let lookup = Task { await terminal.run("lookup", path, "-o", "csv", "--fields", "mail") }
-        let end = ContinuousClock.now + .seconds(30)
-        while terminal.provider.log().count == before, ContinuousClock.now < end { await Task.yield() }
+        try await until { terminal.provider.log().count > before }
         #expect(terminal.provider.log().count > before, "the first name is asked for before the second is there")
         _ = write(file, "nobody@contoso.example\nada@contoso.example\n", 43)
         close(file)

@@ -3,6 +3,7 @@ import CurlHTTP
 import HTTPExchange
 import LocalProvider
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import CommandLineKit
@@ -16,10 +17,7 @@ import Testing
         let terminal = try await Terminal()
         // Where nobody comes back, time is up as soon as everything is said.
         terminal.meanwhile = { said in
-            while await !said().contains("Ctrl-C") {
-                try Task.checkCancellation()
-                await Task.yield()
-            }
+            try await until { await said().contains("Ctrl-C") }
         }
         for words in [["sign-in"], ["sign-in", "--quiet"], ["sign-in", "--no-browser", "--quiet", "--timeout", "8"]] {
             terminal.person(words.contains("--no-browser") ? .walksAway : .approves)

@@ -1,6 +1,7 @@
 import Foundation
 import LocalProvider
 import StrictJSON
+import TestSupport
 import Testing
 
 @testable import CommandLineKit
@@ -168,7 +169,7 @@ import Testing
         terminal.provider.expireAccessTokens()
         let command = Task { await terminal.run("token", "--refresh") }
         // The request is at the provider: from here on its answer must not be lost.
-        while terminal.provider.tokenRequestCount(grantType: "refresh_token") == 0 { await Task.yield() }
+        try await until { terminal.provider.tokenRequestCount(grantType: "refresh_token") > 0 }
         command.cancel()
         #expect([0, 130].contains(await command.value.status))
         #expect(await terminal.run("token").status == 0)

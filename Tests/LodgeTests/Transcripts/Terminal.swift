@@ -1,6 +1,7 @@
 import Foundation
 import CurlHTTP
 import HTTPExchange
+import JOSE
 import LocalProvider
 import Synchronization
 import Testing
@@ -47,7 +48,12 @@ final class Terminal {
         var lines: [String] { output.split(separator: "\n").map(String.init) }
     }
 
+    /// One key for all tests: creating one takes a tenth of a second.
+    private static let signingKey = Result { try JWK.generate(for: .rs256, keyID: "local-1") }
+
     init(_ configuration: LoopbackProvider.Configuration = .init()) async throws {
+        var configuration = configuration
+        if configuration.signingKey == nil { configuration.signingKey = try Self.signingKey.get() }
         provider = try await LoopbackProvider(configuration: configuration)
         folder = FileManager.default.temporaryDirectory.appending(path: "lodge-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -4,6 +4,7 @@ import JOSE
 import LoopbackHTTP
 import OAuth2Protocol
 import StrictJSON
+import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
@@ -13,7 +14,7 @@ import Testing
 @testable import Diagnostics
 import Platform
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.scaled(minutes: 5)))
 struct DiagnosisTests {
     /// A provider that answers, and a person who is signed in.
     private func examine(

@@ -2,6 +2,7 @@ import Foundation
 import HTTPExchange
 import OAuth2Protocol
 import StrictJSON
+import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
@@ -12,7 +13,7 @@ import Testing
 import Platform
 
 /// Who stands between this machine and a provider, and what is looked at without settings.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.scaled(minutes: 5)))
 struct NetworkDiagnosisTests {
     struct Answers: HTTPTransport {
         let answer: @Sendable (HTTPRequest) throws -> HTTPResponse

@@ -2,6 +2,7 @@ import Foundation
 import JOSE
 import OAuth2Protocol
 import StrictJSON
+import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
@@ -11,7 +12,7 @@ import Testing
 import Platform
 
 /// A clock that is off, is set, or stands still costs nobody anything.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.scaled(minutes: 5)))
 struct ClockTests {
     static let day = 86_400.0
     static let errors: [Double] = [0, day, -day, 600, -600, 3600, -3600]

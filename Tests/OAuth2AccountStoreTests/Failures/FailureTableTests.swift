@@ -12,7 +12,7 @@ import Testing
 import Platform
 
 /// Every row of the table happens to a real store; then its error and its record are looked at.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.scaled(minutes: 10)))
 struct FailureTableTests {
     /// A store with one account whose access token has just expired.
     struct CommandEnvironment {

@@ -3,6 +3,7 @@ import HTTPExchange
 import OAuth2Protocol
 import StrictJSON
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
@@ -12,7 +13,7 @@ import Testing
 import Platform
 
 /// Files of accounts for a store that is in use: with further tokens, policies, other people and many accounts.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.scaled(minutes: 5)))
 struct ImportIntoUseTests {
     private func take(_ text: String, _ store: AccountStore) async throws -> ImportReport {
         try await store.importAccounts(try AccountFile(parsing: Array(text.utf8), source: "f"))

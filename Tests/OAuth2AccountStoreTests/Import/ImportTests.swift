@@ -2,6 +2,7 @@ import Foundation
 import HTTPExchange
 import OAuth2Protocol
 import StrictJSON
+import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
@@ -10,7 +11,7 @@ import Testing
 @testable import SealedStorage
 import Platform
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.scaled(minutes: 5)))
 struct ImportTests {
     private func world(storage: any AccountStorage = MemoryStorage()) async throws -> TestStore {
         var type = try TestStore.type()

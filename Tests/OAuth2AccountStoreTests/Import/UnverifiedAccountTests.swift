@@ -2,6 +2,7 @@ import Foundation
 import HTTPExchange
 import OAuth2Protocol
 import StrictJSON
+import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
@@ -11,7 +12,7 @@ import Testing
 import Platform
 
 /// Accounts that came without a subject, and the first sign-in of the person they belong to.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.scaled(minutes: 5)))
 struct UnverifiedAccountTests {
     private func take(_ accounts: [JSONObject], _ store: AccountStore) async throws {
         let file: JSONValue = [

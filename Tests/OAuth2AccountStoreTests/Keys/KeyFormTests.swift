@@ -1,6 +1,7 @@
 import Foundation
 import JOSE
 import OAuth2Protocol
+import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
@@ -9,7 +10,7 @@ import Testing
 @testable import SealedStorage
 import Platform
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.scaled(minutes: 5)))
 struct KeyFormTests {
     // MARK: The words
 
@@ -165,7 +166,7 @@ struct KeyFormTests {
 }
 
 /// The vectors of RFC 7914 section 12; the one that takes 1 GiB is left out.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.scaled(minutes: 5)))
 struct ScryptTests {
     @Test(
         arguments: [

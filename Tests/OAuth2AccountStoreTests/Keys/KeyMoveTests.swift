@@ -2,6 +2,7 @@ import Foundation
 import HTTPExchange
 import JOSE
 import OAuth2Protocol
+import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
@@ -10,7 +11,7 @@ import Testing
 @testable import SealedStorage
 import Platform
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.scaled(minutes: 5)))
 struct KeyMoveTests {
     private static let choices: [KeyCustodyChoice] = [.keyFile, .secretService, .passphrase]
     private static let pairs = choices.flatMap { origin in

@@ -1,5 +1,6 @@
 import Foundation
 import JOSE
+import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
@@ -13,7 +14,7 @@ extension TemporaryDirectory {
     func files() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: store.path) }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.scaled(minutes: 5)))
 struct KeyOpeningTests {
     @Test func `a new store uses the key file unless told otherwise, and remembers nothing`() async throws {
         let test = TestPlaces()

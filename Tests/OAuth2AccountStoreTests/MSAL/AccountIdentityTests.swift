@@ -3,6 +3,7 @@ import HTTPExchange
 import JOSE
 import OAuth2Protocol
 import StrictJSON
+import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
@@ -12,7 +13,7 @@ import Testing
 import Platform
 
 /// The tutorials' rows about accounts: claims, home account, current and previous one.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.scaled(minutes: 5)))
 struct AccountIdentityTests {
     private static func clientInfo(_ text: String) -> JSONValue { .string(Base64URL.encode(Array(text.utf8))) }
 

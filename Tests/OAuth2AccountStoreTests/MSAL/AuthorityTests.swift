@@ -3,6 +3,7 @@ import HTTPExchange
 import JOSE
 import OAuth2Protocol
 import StrictJSON
+import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
@@ -12,7 +13,7 @@ import Testing
 import Platform
 
 /// The tutorials' rows about authorities: B2C policies, known authorities, clouds.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.scaled(minutes: 5)))
 struct AuthorityTests {
     private static let host = "https://contoso.b2clogin.com"
     private static let tenant = "/contoso.onmicrosoft.com"

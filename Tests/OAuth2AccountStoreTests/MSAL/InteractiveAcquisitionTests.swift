@@ -3,6 +3,7 @@ import HTTPExchange
 import JOSE
 import OAuth2Protocol
 import StrictJSON
+import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
@@ -12,7 +13,7 @@ import Testing
 import Platform
 
 /// MSAL's `acquireToken`: the tutorials' row about signing in with the person.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.scaled(minutes: 5)))
 struct InteractiveAcquisitionTests {
     @Test func `acquireToken with promptIfNecessary sends no prompt`() async throws {
         let test = try ScopedProvider()

@@ -2,6 +2,7 @@ import Foundation
 import HTTPExchange
 import OAuth2Protocol
 import StrictJSON
+import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
@@ -11,7 +12,7 @@ import Testing
 import Platform
 
 /// `refresh_in`: a renewal ahead of time that nobody waits for.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.scaled(minutes: 5)))
 struct RefreshInTests {
     private func begin() async throws -> (ScopedProvider, AccountStore, Account) {
         let test = try ScopedProvider()

@@ -2,6 +2,7 @@ import Foundation
 import HTTPExchange
 import OAuth2Protocol
 import StrictJSON
+import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
@@ -11,7 +12,7 @@ import Testing
 import Platform
 
 /// The tutorials' rows about shared-device mode and about signing out.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.scaled(minutes: 5)))
 struct SharedDeviceTests {
     private func begin(
         mode: String? = "shared", storage: any AccountStorage = MemoryStorage(), key: MemoryKey? = nil,

@@ -3,6 +3,7 @@ import HTTPExchange
 import JOSE
 import OAuth2Protocol
 import StrictJSON
+import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
@@ -12,7 +13,7 @@ import Testing
 import Platform
 
 /// MSAL's `acquireTokenSilent`: the tutorials' row about tokens without the person.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.scaled(minutes: 5)))
 struct SilentAcquisitionTests {
     @Test func `acquireTokenSilent gives the cached token when it covers the scopes and has not expired`() async throws
     {

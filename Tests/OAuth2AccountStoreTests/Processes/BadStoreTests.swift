@@ -2,6 +2,7 @@ import CSQLite
 import Foundation
 import HTTPExchange
 import OAuth2Protocol
+import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
@@ -11,7 +12,7 @@ import Testing
 import Platform
 
 /// Stores that cannot be used, or not wholly: each is an error that says so, and nothing is changed.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.serialized, .timeLimit(.scaled(minutes: 5)))
 struct BadStoreTests {
     private let directory: TemporaryDirectory
     private let server: TokenServer
@@ -322,6 +323,7 @@ struct BadStoreTests {
         process.arguments = words
         process.standardError = FileHandle.nullDevice
         try process.run()
+        process.limit()
         process.waitUntilExit()
         return process.terminationStatus == 0
     }

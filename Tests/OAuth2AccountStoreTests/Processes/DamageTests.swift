@@ -1,6 +1,7 @@
 import CSQLite
 import Foundation
 import OAuth2Protocol
+import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
@@ -10,7 +11,7 @@ import Testing
 import Platform
 
 /// Files with bytes that nobody wrote: no crash, nothing wrong, nobody else's tokens, and what is whole stays usable.
-@Suite(.serialized, .timeLimit(.minutes(2)))
+@Suite(.serialized, .timeLimit(.scaled(minutes: 10)))
 struct DamageTests {
     private let directory: TemporaryDirectory
 

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
@@ -8,7 +9,7 @@ import Testing
 import Platform
 
 /// Events of what other processes do.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.serialized, .timeLimit(.scaled(minutes: 5)))
 struct ProcessEventTests {
     @Test func `every change of another process arrives, in order, when it is saved`() async throws {
         let directory = try TemporaryDirectory()

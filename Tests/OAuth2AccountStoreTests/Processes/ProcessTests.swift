@@ -1,6 +1,7 @@
 import Foundation
 import HTTPExchange
 import OAuth2Protocol
+import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
@@ -10,7 +11,7 @@ import Testing
 import Platform
 
 /// Real processes that share one store.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.serialized, .timeLimit(.scaled(minutes: 5)))
 struct ProcessTests {
     /// Starts processes that all ask at once, and gives what each of them got.
     private func ask(_ processes: [TestProcess]) async -> [String: Int] {

@@ -2,6 +2,7 @@ import Foundation
 import HTTPExchange
 import OAuth2Protocol
 import StrictJSON
+import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
@@ -11,7 +12,7 @@ import Testing
 import Platform
 
 /// Requests in an account's name: what is sent again, what goes where, and what the caller is told.
-@Suite(.timeLimit(.minutes(5))) struct SignedRequestTests {
+@Suite(.timeLimit(.scaled(minutes: 25))) struct SignedRequestTests {
     private static let keys: JSONObject = ["scopes": ["read"], "resourceHosts": ["api.example"]]
 
     private func url(_ text: String) throws -> URL { try #require(URL(string: text)) }

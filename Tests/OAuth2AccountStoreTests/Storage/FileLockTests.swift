@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
@@ -8,7 +9,7 @@ import Testing
 import Platform
 
 /// Locks where a file system has none, and where somebody removes the file.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.scaled(minutes: 5)))
 struct FileLockTests {
     private let directory: TemporaryDirectory
 

@@ -1,5 +1,6 @@
 import Foundation
 import JOSE
+import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
@@ -8,7 +9,7 @@ import Testing
 @testable import SealedStorage
 import Platform
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.scaled(minutes: 5)))
 struct KeyTests {
     private let directory: TemporaryDirectory
     private let path: String

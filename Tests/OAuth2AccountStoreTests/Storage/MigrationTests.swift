@@ -2,6 +2,7 @@ import CSQLite
 import Foundation
 import HTTPExchange
 import OAuth2Protocol
+import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
@@ -11,7 +12,7 @@ import Testing
 import Platform
 
 /// A store that the first version made: `Databases/schema-1`, with three people of type `graph` and an account without a name.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.scaled(minutes: 5)))
 struct MigrationTests {
     private let directory: TemporaryDirectory
     private static let ids = ["J1U5rVA-yBA1-07n", "hjNshr-cQ4S6DZY1", "GFfyCpum-4nj5TUA", "b992I5yzQsZA2kdU"]

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
@@ -7,7 +8,7 @@ import Testing
 import Platform
 
 /// How a storage gives many records, and how few of them are kept in memory.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.scaled(minutes: 5)))
 struct PageTests {
     private func record(_ id: String, type: String = "graph", revision: Int64 = 1, identity: [UInt8]? = nil)
         -> SealedRecord

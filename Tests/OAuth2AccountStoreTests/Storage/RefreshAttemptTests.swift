@@ -1,5 +1,6 @@
 import HTTPExchange
 import OAuth2Protocol
+import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
@@ -9,7 +10,7 @@ import Testing
 import Platform
 
 /// Refreshes whose answer never arrives, and many at a time.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.scaled(minutes: 5)))
 struct RefreshAttemptTests {
     /// The provider rotates, and the connection breaks before the answer is there.
     private func loseAnswer(_ test: TestStore) {

@@ -1,5 +1,6 @@
 import Foundation
 import StorageSuite
+import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
@@ -23,7 +24,7 @@ enum StorageKind: CaseIterable {
 }
 
 /// What every storage has to do.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.scaled(minutes: 5)))
 struct StorageTests {
     /// What holds for every storage; PostgreSQL's tests do the same.
     @Test(arguments: StorageCheck.allCases)

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPExchange
 import OAuth2Protocol
+import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
@@ -9,7 +10,7 @@ import Testing
 @testable import SealedStorage
 import Platform
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.scaled(minutes: 5)))
 struct AccountTests {
     struct Pins: Codable, Equatable {
         var names: [String]

@@ -1,5 +1,6 @@
 import Foundation
 import OAuth2Protocol
+import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
@@ -25,7 +26,7 @@ extension AccountEvent {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.scaled(minutes: 5)))
 struct EventTests {
     private func next(_ count: Int, of events: AsyncStream<AccountEvent>) async -> [String] {
         var words: [String] = []

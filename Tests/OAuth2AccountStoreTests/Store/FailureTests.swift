@@ -2,6 +2,7 @@ import Foundation
 import HTTPExchange
 import OAuth2Protocol
 import StrictJSON
+import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
@@ -11,7 +12,7 @@ import Testing
 import Platform
 
 /// What a failed refresh does to an account: nothing, unless the provider no longer takes the refresh token.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.scaled(minutes: 5)))
 struct FailureTests {
     struct Trouble: Sendable, CustomTestStringConvertible {
         let testDescription: String

@@ -3,6 +3,7 @@ import HTTPExchange
 import JOSE
 import OAuth2Protocol
 import StrictJSON
+import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
@@ -11,7 +12,7 @@ import Testing
 @testable import SealedStorage
 import Platform
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.scaled(minutes: 5)))
 struct IDTokenTests {
     @Test(arguments: [
         ("nonce", JSONValue.string("another"), IDTokenError.nonceMismatch), ("nonce", .null, .nonceMissing),

@@ -2,6 +2,7 @@ import Foundation
 import HTTPExchange
 import JOSE
 import OAuth2Protocol
+import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
@@ -11,7 +12,7 @@ import Testing
 import Platform
 
 /// Secrets do not print, whichever way a value is printed.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.scaled(minutes: 5)))
 struct RedactionTests {
     /// Every way in which Swift shows a value.
     private func shown(_ value: Any) -> String {

@@ -13,7 +13,7 @@ import Testing
 import Platform
 
 /// The cases of refresh-and-store.json that are scenarios: each is held by a test with a name, or left out with the reason.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.scaled(minutes: 5)))
 struct RefreshScenarioTests {
     /// Which tests hold a case. A name may be that of several tests.
     static let held = [

@@ -13,7 +13,7 @@ import Platform
 
 /// The published cases of what a refresh, or its failure, does to an account. Their scenarios of races, crashes, files and
 /// keyrings are tests of their own: TokenTests, ProcessTests, BadStoreTests, KeyTests.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.scaled(minutes: 5)))
 struct RefreshVectorTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String

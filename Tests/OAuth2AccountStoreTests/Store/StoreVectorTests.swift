@@ -14,7 +14,7 @@ import Platform
 
 /// The published cases that the tests of the protocol leave out because the store does them. Each test takes the input of its
 /// case from the file.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.scaled(minutes: 5)))
 struct StoreVectorTests {
     private func vector(_ file: String, _ id: String, deep: Set<String> = []) throws -> VectorCase {
         try #require(VectorFile(file, deep: deep).cases.first { $0.id == id }, "\(file) has no \(id)")

@@ -2,6 +2,7 @@ import Foundation
 import HTTPExchange
 import JOSE
 import OAuth2Protocol
+import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
@@ -11,7 +12,7 @@ import Testing
 import Platform
 
 /// Fresh tokens: one refresh for everybody, saved before anyone sees it.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.scaled(minutes: 5)))
 struct TokenTests {
     @Test(arguments: StorageKind.allCases)
     func `a thousand callers share one refresh`(kind: StorageKind) async throws {

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
@@ -36,6 +37,7 @@ final class TestProcess: @unchecked Sendable {
         lines = stream
         let reading = output.fileHandleForReading
         try process.run()
+        process.limit(seconds: 600)
         // A thread of its own, because reading blocks.
         Thread {
             var rest = Data()

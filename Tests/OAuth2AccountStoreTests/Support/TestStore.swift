@@ -117,11 +117,3 @@ func failure(of body: () async throws -> some Any) async throws -> AccountStoreE
         return error
     }
 }
-
-/// Waits until something holds that another task or process brings about; a test's time limit ends it.
-func until(_ condition: () async throws -> Bool) async throws {
-    while try await !condition() {
-        try Task.checkCancellation()
-        await Task.yield()
-    }
-}
