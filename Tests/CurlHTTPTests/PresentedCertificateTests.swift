@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct PresentedCertificateTests {
     @Test func `the issuer of a certificate is told, trusted or not`() async throws {
-        let certificates = try CertificateFolder()
+        let certificates = try CertificateFolder.shared.get()
         for (name, issuer) in [("good", "Test CA"), ("expired", "Test CA"), ("self", "self")] {
             let server = try SecureServer(certificates, name)
             let chain = try await PeerCertificate.chain(of: server.url())

@@ -36,6 +36,8 @@ struct SignInInstructions: Sendable {
             guard opens else { return }
             do {
                 try await open(prepared.url)
+            } catch is CancellationError {
+                // The redirect arrived before the browser's command ended.
             } catch {
                 await console.instruct(
                     "The browser did not open: \(error). Open the address yourself; this goes on waiting.")
