@@ -1,35 +1,35 @@
 /// One connection, known only to the listener's thread.
 final class LoopbackConnection {
-    /// What the connection is doing.
+    /// The state of the connection.
     enum Phase {
-        /// Waiting for a request or for the rest of one.
+        /// Waiting for a request or the rest of one.
         case reading
-        /// The handler is at work.
+        /// The handler runs.
         case handling(Task<Void, Never>, isHead: Bool, keepsConnection: Bool)
-        /// An answer is being sent.
+        /// A response is being sent.
         case writing(LoopbackResponseWriter)
-        /// A fault: no answer ever.
+        /// An injected error without a response.
         case stalled
-        /// Everything is sent and the other side was told; what still arrives is thrown away, because closing with
-        /// unread bytes would make the system destroy the answer on its way (RFC 9112 section 9.6).
+        /// Everything is sent, including the end of the stream. Input is discarded, because closing a socket with
+        /// unread bytes would make the system discard the response (RFC 9112 section 9.6).
         case lingering
     }
 
     let id: UInt64
     let descriptor: Int32
     private(set) var phase = Phase.reading
-    /// When the phase began.
+    /// The start of the phase.
     private(set) var since: ContinuousClock.Instant
-    /// When the phase must be over.
+    /// The end of the phase.
     var deadline: ContinuousClock.Instant?
-    /// What arrived and no request has taken.
+    /// Received bytes that belong to no request yet.
     var input: [UInt8] = []
     var reader: LoopbackRequestReader
-    /// The other side sends nothing more.
+    /// Whether the client closed its side.
     var inputHasEnded = false
-    /// How many requests were passed to the handler; the number of the present one.
+    /// The number of requests that were passed to the handler.
     var requests = 0
-    /// How many bytes were thrown away while lingering.
+    /// The number of bytes that were discarded while lingering.
     var discarded = 0
 
     init(id: UInt64, descriptor: Int32, reader: LoopbackRequestReader, now: ContinuousClock.Instant) {
@@ -45,10 +45,10 @@ final class LoopbackConnection {
         deadline = duration.map { now.advanced(by: $0) }
     }
 
-    /// Notes how far the answer is sent, without beginning the phase anew.
-    func update(_ answer: LoopbackResponseWriter) { phase = .writing(answer) }
+    /// Updates the progress of the response without restarting the phase.
+    func update(_ writer: LoopbackResponseWriter) { phase = .writing(writer) }
 
-    /// Whether the connection may make room for a new one: it does no work.
+    /// Whether the connection may be closed for a new one.
     var isIdle: Bool {
         switch phase {
         case .reading, .stalled, .lingering: true
@@ -56,20 +56,20 @@ final class LoopbackConnection {
         }
     }
 
-    /// Whether bytes that arrive are read now.
-    var wantsInput: Bool {
+    /// Whether to read received bytes.
+    var acceptsInput: Bool {
         guard !inputHasEnded else { return false }
         switch phase {
         case .reading, .stalled, .lingering: return true
-        // A little, so that the end of the connection is noticed.
+        // Read a little, to detect the end of the connection.
         case .handling: return input.count < 16 << 10
         case .writing: return false
         }
     }
 
-    /// Whether an answer can go on when there is room.
-    var wantsOutput: Bool {
-        if case .writing(let answer) = phase { return !answer.isDripping }
+    /// Whether to send bytes as soon as there is room.
+    var acceptsOutput: Bool {
+        if case .writing(let writer) = phase { return !writer.isDripping }
         return false
     }
 }

@@ -1,19 +1,19 @@
-/// Why no listener could be opened on the loopback interface.
+/// The reason why a listener cannot open a port on the loopback interface.
 public enum LoopbackError: Error, Sendable, Equatable {
-    /// Another program has the port.
+    /// Another program uses the port.
     case portTaken(UInt16)
-    /// The system does not let this user open the port. Ports below 1024 usually need a privilege.
+    /// The user may not open the port. Ports below 1024 usually need a privilege.
     case portNotPermitted(UInt16)
     /// The host is not one of `127.0.0.1` (or another address of 127.0.0.0/8), `::1` and `localhost`.
     case notLoopback(host: String)
     /// This machine has no such address, for example `::1` where IPv6 is switched off.
     case addressUnavailable(host: String)
-    /// The system refused for another reason, which it gives in words.
+    /// Another error of the system, with its message.
     case system(operation: String, reason: String)
 }
 
 extension LoopbackError: CustomStringConvertible {
-    /// What happened and what to do.
+    /// The reason and a remedy.
     public var description: String {
         switch self {
         case .portTaken(let port):

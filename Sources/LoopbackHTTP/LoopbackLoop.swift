@@ -1,20 +1,20 @@
 import Platform
 
-/// What the listener's thread does. The parts that never change; ``run()`` keeps the others to itself.
+/// The immutable parts of the listener's thread; ``run()`` owns the others.
 struct LoopbackLoop: Sendable {
     let listening: [Int32]
     let authority: LoopbackAuthority
     let limits: LoopbackListener.Limits
-    let mailbox: LoopbackQueue
+    let queue: LoopbackQueue
     let handler: @Sendable (LoopbackRequest) async -> LoopbackResponse
 
     func run() {
-        var turns = RoundRobin(self)
-        turns.run()
+        var roundRobin = RoundRobin(self)
+        roundRobin.run()
     }
 }
 
-/// The turns of the thread: wait until something can go on, and let it go on. Nothing in here waits for anything else.
+/// The loop of the thread: waits until a connection can continue and continues it. It blocks only in `poll`.
 private struct RoundRobin {
     private typealias Instant = ContinuousClock.Instant
 
@@ -27,11 +27,11 @@ private struct RoundRobin {
     private var acceptAgain: Instant?
     private var buffer = [UInt8](repeating: 0, count: 16 << 10)
 
-    /// How long a new connection is safe from making room for another one: its request may be on its way.
+    /// The time for which a new connection is not closed for another one: its request may still arrive.
     private static let graceTime = Duration.milliseconds(250)
     private static let lingerTime = Duration.seconds(1)
     private static let lingerBytes = 4 << 20
-    /// How often one connection may send in one turn, so that a greedy reader leaves time for the others.
+    /// The maximum number of sends of one connection in one turn, so that a fast reader leaves time for the others.
     private static let sendsPerTurn = 16
 
     init(_ loop: LoopbackLoop) {
@@ -41,32 +41,32 @@ private struct RoundRobin {
 
     mutating func run() {
         while true {
-            let mail = loop.mailbox.take()
+            let mail = loop.queue.take()
             for delivery in mail.deliveries { deliver(delivery) }
-            if mail.isClosing, !isClosing { beginClosing() }
+            if mail.isClosing, !isClosing { startClosing() }
             expire(.now)
             if isClosing, connections.isEmpty { break }
             wait()
         }
-        loop.mailbox.finish()
+        loop.queue.finish()
     }
 
     // MARK: Waiting
 
     private mutating func wait() {
-        var entries = [pollfd(fd: loop.mailbox.wakeReceiver, events: Int16(POLLIN), revents: 0)]
+        var entries = [pollfd(fd: loop.queue.wakeReceiver, events: Int16(POLLIN), revents: 0)]
         let order = Array(connections.values)
         for connection in order {
             var events: Int32 = 0
-            if connection.wantsInput { events |= Int32(POLLIN) }
-            if connection.wantsOutput { events |= Int32(POLLOUT) }
+            if connection.acceptsInput { events |= Int32(POLLIN) }
+            if connection.acceptsOutput { events |= Int32(POLLOUT) }
             entries.append(pollfd(fd: connection.descriptor, events: Int16(events), revents: 0))
         }
         let accepts = acceptAgain == nil && hasRoom(.now)
         if accepts { entries += listening.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) } }
         let ready = poll(&entries, numericCast(entries.count), timeout(waitsForRoom: !accepts && !listening.isEmpty))
         guard ready > 0 else { return }
-        if entries[0].revents != 0 { _ = LoopbackSocket.receive(loop.mailbox.wakeReceiver, into: &buffer) }
+        if entries[0].revents != 0 { _ = LoopbackSocket.receive(loop.queue.wakeReceiver, into: &buffer) }
         for (connection, entry) in zip(order, entries.dropFirst()) where entry.revents != 0 {
             proceed(connection, Int32(entry.revents))
         }
@@ -90,11 +90,11 @@ private struct RoundRobin {
     }
 
     private mutating func proceed(_ connection: LoopbackConnection, _ events: Int32) {
-        if connection.wantsInput {
+        if connection.acceptsInput {
             receive(connection)
         } else if events & Int32(POLLERR | POLLHUP | POLLNVAL) != 0 {
             drop(connection)
-        } else if connection.wantsOutput {
+        } else if connection.acceptsOutput {
             advance(connection)
         }
     }
@@ -117,7 +117,7 @@ private struct RoundRobin {
                 case EINTR, ECONNABORTED: continue
                 case EAGAIN, EWOULDBLOCK: return
                 default:
-                    // No descriptors or no memory: make room here and try again a little later.
+                    // No descriptors or no memory: make room and retry later.
                     if let idle = oldestIdle(now) { drop(idle) }
                     acceptAgain = now.advanced(by: .milliseconds(100))
                     return
@@ -148,7 +148,7 @@ private struct RoundRobin {
             connection.inputHasEnded = true
             switch connection.phase {
             case .reading, .stalled, .lingering: drop(connection)
-            // A client may end its side and still wait for the answer.
+            // A client may close its side and still wait for the response.
             case .handling, .writing: return
             }
         case .bytes(let count):
@@ -166,7 +166,7 @@ private struct RoundRobin {
         }
     }
 
-    /// Goes on with a connection as far as it can go now.
+    /// Continues a connection until it would block.
     private mutating func advance(_ connection: LoopbackConnection) {
         var sends = 0
         while connections[connection.id] != nil {
@@ -177,18 +177,18 @@ private struct RoundRobin {
                     return
                 }
                 guard read(connection) else { return }
-            case .writing(let answer):
-                guard !answer.isDripping, sends < Self.sendsPerTurn, write(connection, answer) else { return }
+            case .writing(let writer):
+                guard !writer.isDripping, sends < Self.sendsPerTurn, write(connection, writer) else { return }
                 sends += 1
             case .handling, .stalled, .lingering: return
             }
         }
     }
 
-    /// Reads a request; false when there is nothing more to do now.
+    /// Reads a request; returns `false` if the connection must wait.
     private mutating func read(_ connection: LoopbackConnection) -> Bool {
         let step: LoopbackRequestReader.Step
-        do throws(LoopbackRequestReader.Refusal) {
+        do throws(LoopbackRequestReader.Rejection) {
             step = try connection.reader.read(connection.input)
         } catch {
             connection.input = []
@@ -200,23 +200,23 @@ private struct RoundRobin {
             if connection.inputHasEnded { drop(connection) }
             return false
         case .mayContinue:
-            connection.enter(.writing(.goOn), now: .now, for: limits.idleTime)
+            connection.enter(.writing(.continueResponse), now: .now, for: limits.idleTime)
             return true
         case .request(let request, let consumed, let keepsConnection):
             connection.input.removeFirst(consumed)
             connection.requests += 1
             let id = connection.id
             let number = connection.requests
-            let (handler, mailbox) = (loop.handler, loop.mailbox)
+            let (handler, queue) = (loop.handler, loop.queue)
             let task = Task {
                 let response = await handler(request)
-                mailbox.deliver(.init(connection: id, request: number, response: response))
+                queue.deliver(.init(connection: id, request: number, response: response))
             }
             connection.enter(
                 .handling(
                     task, isHead: request.method == .head,
                     keepsConnection: keepsConnection && number < limits.requestsPerConnection),
-                now: .now, for: limits.answerTime)
+                now: .now, for: limits.responseTime)
             return false
         }
     }
@@ -227,49 +227,49 @@ private struct RoundRobin {
         guard let connection = connections[delivery.connection], connection.requests == delivery.request,
             case .handling = connection.phase
         else { return }
-        answer(connection, delivery.response)
+        respond(connection, delivery.response)
     }
 
-    private mutating func answer(_ connection: LoopbackConnection, _ response: LoopbackResponse) {
+    private mutating func respond(_ connection: LoopbackConnection, _ response: LoopbackResponse) {
         guard case .handling(_, let isHead, let keepsConnection) = connection.phase else { return }
-        switch response.fault {
-        case .closeWithoutAnswer: drop(connection)
+        switch response.injectedError {
+        case .closeWithoutResponse: drop(connection)
         case .stall:
             connection.enter(.stalled, now: .now, for: nil)
             if isClosing || connection.inputHasEnded { drop(connection) }
         default:
-            let answer = LoopbackResponseWriter(
+            let writer = LoopbackResponseWriter(
                 response, isHead: isHead, keepsConnection: keepsConnection && !isClosing,
                 now: LoopbackResponseWriter.now())
-            connection.enter(.writing(answer), now: .now, for: isClosing ? limits.closingTime : limits.idleTime)
+            connection.enter(.writing(writer), now: .now, for: isClosing ? limits.closingTime : limits.idleTime)
             advance(connection)
         }
     }
 
-    /// Sends a piece; false when there is nothing more to do now.
-    private mutating func write(_ connection: LoopbackConnection, _ answer: LoopbackResponseWriter) -> Bool {
-        var answer = answer
-        let piece = answer.next
+    /// Sends a piece; returns `false` if the connection must wait.
+    private mutating func write(_ connection: LoopbackConnection, _ writer: LoopbackResponseWriter) -> Bool {
+        var writer = writer
+        let piece = writer.next
         if !piece.isEmpty {
             switch LoopbackSocket.send(connection.descriptor, piece) {
             case .wouldBlock: return false
             case .ended:
                 drop(connection)
                 return false
-            case .bytes(let count): answer.sent(count)
+            case .bytes(let count): writer.sent(count)
             }
         }
         let now = Instant.now
-        if !answer.isSent {
-            connection.update(answer)
-            if answer.isDripping, let drip = answer.drip {
+        if !writer.isSent {
+            connection.update(writer)
+            if writer.isDripping, let drip = writer.drip {
                 connection.deadline = now.advanced(by: drip.every)
                 return false
             }
             if !isClosing { connection.deadline = now.advanced(by: limits.idleTime) }
             return true
         }
-        if answer.keepsConnection, !isClosing {
+        if writer.keepsConnection, !isClosing {
             connection.enter(
                 .reading, now: now, for: connection.input.isEmpty ? limits.idleTime : limits.requestTime)
             return !connection.input.isEmpty || connection.inputHasEnded
@@ -296,26 +296,26 @@ private struct RoundRobin {
                 }
                 var late = LoopbackResponse(status: 503)
                 late.closesConnection = true
-                answer(connection, late)
-            case .writing(let answer) where answer.isDripping && !isClosing:
-                drip(connection, answer)
+                respond(connection, late)
+            case .writing(let writer) where writer.isDripping && !isClosing:
+                drip(connection, writer)
             case .reading, .writing, .stalled, .lingering: drop(connection)
             }
         }
     }
 
-    private mutating func drip(_ connection: LoopbackConnection, _ answer: LoopbackResponseWriter) {
-        if write(connection, answer) {
+    private mutating func drip(_ connection: LoopbackConnection, _ writer: LoopbackResponseWriter) {
+        if write(connection, writer) {
             advance(connection)
         } else if connections[connection.id] != nil, case .writing = connection.phase,
-            let every = answer.drip?.every
+            let every = writer.drip?.every
         {
-            // Also when the client takes nothing now: then later, until it is gone.
+            // If the client accepts no bytes, retry later until it disconnects.
             connection.deadline = Instant.now.advanced(by: every)
         }
     }
 
-    private mutating func beginClosing() {
+    private mutating func startClosing() {
         isClosing = true
         for connection in Array(connections.values) {
             switch connection.phase {
@@ -323,8 +323,8 @@ private struct RoundRobin {
             case .handling(let task, _, _):
                 task.cancel()
                 connection.deadline = Instant.now.advanced(by: limits.closingTime)
-            case .writing(let answer):
-                if answer.isEndless {
+            case .writing(let writer):
+                if writer.isEndless {
                     drop(connection)
                 } else {
                     connection.deadline = Instant.now.advanced(by: limits.closingTime)
@@ -333,11 +333,11 @@ private struct RoundRobin {
             }
         }
         for descriptor in listening {
-            // A child process that is between fork and exec holds the descriptor too, and with it the port.
+            // A child process between fork and exec also holds the descriptor, and with it the port.
             LoopbackSocket.endListening(descriptor)
             LoopbackSocket.close(descriptor)
         }
         listening = []
-        loop.mailbox.portIsFree()
+        loop.queue.portIsFree()
     }
 }

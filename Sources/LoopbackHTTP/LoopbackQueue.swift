@@ -1,6 +1,6 @@
 import Platform
 
-/// What the listener's thread and everyone else say to each other: answers and the wish to close.
+/// The queue of responses and close requests for the listener's thread.
 final class LoopbackQueue: Sendable {
     struct Delivery {
         let connection: UInt64
@@ -17,8 +17,8 @@ final class LoopbackQueue: Sendable {
     }
 
     private let state = ConditionVariable(State())
-    /// Two ends of a socket pair: a byte in one end wakes the thread, which waits for the other. Sockets and not a pipe,
-    /// because a pipe without a reader raises SIGPIPE.
+    /// Two ends of a socket pair: a byte in one end wakes the thread, which waits for the other. Sockets and not a
+    /// pipe, because a pipe without a reader raises SIGPIPE.
     private let wakeSender: Int32
     let wakeReceiver: Int32
 
@@ -40,7 +40,7 @@ final class LoopbackQueue: Sendable {
         if first { wake() }
     }
 
-    /// Asks the thread to close, and returns once it has let go of the port: the first thing it does when it wakes.
+    /// Closes the listener; returns as soon as its thread has released the port.
     func close() {
         let first = state.withLock { state in
             defer { state.isClosing = true }
@@ -62,7 +62,7 @@ final class LoopbackQueue: Sendable {
 
     private func wake() { LoopbackSocket.send(wakeSender, [1]) }
 
-    // MARK: What the thread calls
+    // MARK: Methods for the thread
 
     func take() -> (deliveries: [Delivery], isClosing: Bool) {
         state.withLock { state in
@@ -86,9 +86,9 @@ final class LoopbackQueue: Sendable {
     }
 }
 
-/// A value behind a lock, and a way to wait until it is as wanted.
+/// A value behind a lock, and a way to wait for a condition.
 ///
-/// Sendable: the value is only touched while the mutex is held. A pthread mutex rather than `Mutex`, which has no condition
+/// Sendable: the value is accessed only with the mutex locked. `Mutex` of the standard library has no condition
 /// to wait for.
 private final class ConditionVariable<Value: Sendable>: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
@@ -154,13 +154,13 @@ enum LoopbackThread {
         #endif
         guard status == 0 else {
             start.release()
-            throw .system(operation: "starting a thread", reason: LoopbackSocket.words(for: status))
+            throw .system(operation: "starting a thread", reason: LoopbackSocket.message(for: status))
         }
     }
 
     private static func run(_ argument: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
         pthread_detach(pthread_self())
-        // Signals belong to the program's own threads.
+        // The program's own threads handle signals.
         var everySignal = sigset_t()
         sigfillset(&everySignal)
         pthread_sigmask(SIG_BLOCK, &everySignal, nil)

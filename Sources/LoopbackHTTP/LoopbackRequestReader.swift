@@ -1,7 +1,7 @@
 import Platform
 import HTTPExchange
 
-/// The values of `Host` that mean this listener.
+/// The values of `Host` that this listener accepts.
 struct LoopbackAuthority: Sendable, Equatable {
     private let accepted: [String]
 
@@ -15,7 +15,7 @@ struct LoopbackAuthority: Sendable, Equatable {
         accepted = names.map { "\($0):\(port)" } + (port == 80 ? names : [])
     }
 
-    /// Whether this host and port, in lower case, are the listener's.
+    /// Returns whether the listener has this host and port, in lower case.
     func contains(_ authority: String) -> Bool { accepted.contains(authority) }
 }
 
@@ -23,8 +23,8 @@ struct LoopbackAuthority: Sendable, Equatable {
 ///
 /// [RFC 9112](https://www.rfc-editor.org/rfc/rfc9112)
 struct LoopbackRequestReader {
-    /// A request that is not passed on. The connection ends after the answer.
-    struct Refusal: Error, Equatable {
+    /// A request that the handler does not receive. The connection ends after the response.
+    struct Rejection: Error, Equatable {
         let status: Int
         let reason: String
     }
@@ -32,9 +32,9 @@ struct LoopbackRequestReader {
     enum Step: Equatable {
         /// The request is not complete.
         case more
-        /// The request is not complete and the client waits for leave to send its content.
+        /// The request is not complete and the client waits for 100 Continue.
         case mayContinue
-        /// A request, how many bytes of the buffer it took, and whether the client wants to keep the connection.
+        /// A request, its number of bytes in the buffer, and whether the client keeps the connection.
         case request(LoopbackRequest, consumed: Int, keepsConnection: Bool)
     }
 
@@ -47,7 +47,7 @@ struct LoopbackRequestReader {
 
     let limits: LoopbackListener.Limits
     let authority: LoopbackAuthority
-    /// Where the next line begins and how far it was looked at, so that no byte is looked at twice.
+    /// The beginning of the next line and the position of the scan, so that no byte is scanned twice.
     private var start = 0
     private var lineStart = 0
     private var scanned = 0
@@ -59,15 +59,15 @@ struct LoopbackRequestReader {
         self.authority = authority
     }
 
-    /// Looks at the buffer, which holds all bytes since the end of the last request.
-    mutating func read(_ buffer: [UInt8]) throws(Refusal) -> Step {
+    /// Reads the buffer, which contains all bytes after the previous request.
+    mutating func read(_ buffer: [UInt8]) throws(Rejection) -> Step {
         if head == nil {
             guard try findHead(buffer) else { return .more }
             let parsed = try parseHead(buffer)
             head = parsed
             let expects = parsed.request.fields["Expect"]
             if let expects, expects.lowercased() != "100-continue" {
-                throw Refusal(status: 417, reason: "only 100-continue can be expected")
+                throw Rejection(status: 417, reason: "only 100-continue can be expected")
             }
             if expects != nil, parsed.contentLength > 0, buffer.count == parsed.length { return .mayContinue }
         }
@@ -82,24 +82,24 @@ struct LoopbackRequestReader {
 
     // MARK: The head's lines
 
-    /// Notes the lines of the head; true when the empty line was found.
-    private mutating func findHead(_ buffer: [UInt8]) throws(Refusal) -> Bool {
+    /// Finds the lines of the head; returns `true` after the empty line.
+    private mutating func findHead(_ buffer: [UInt8]) throws(Rejection) -> Bool {
         while scanned < buffer.count {
             let byte = buffer[scanned]
             if lines.isEmpty, scanned == lineStart, byte != 0x0D, byte != 0x0A, !Self.isTokenByte(byte) {
-                throw Refusal(status: 400, reason: "this is not HTTP")
+                throw Rejection(status: 400, reason: "this is not HTTP")
             }
             scanned += 1
             guard byte == 0x0A else { continue }
             guard scanned - lineStart >= 2, buffer[scanned - 2] == 0x0D else {
-                throw Refusal(status: 400, reason: "a line ends without a carriage return")
+                throw Rejection(status: 400, reason: "a line ends without a carriage return")
             }
             let line = lineStart..<(scanned - 2)
             lineStart = scanned
             if line.isEmpty {
                 if !lines.isEmpty { return true }
-                // RFC 9112 section 2.2: an empty line before a request is passed over. One, not any number.
-                guard start == 0 else { throw Refusal(status: 400, reason: "empty lines") }
+                // RFC 9112 section 2.2: ignore one empty line before a request.
+                guard start == 0 else { throw Rejection(status: 400, reason: "empty lines") }
                 start = scanned
                 continue
             }
@@ -110,33 +110,33 @@ struct LoopbackRequestReader {
         return false
     }
 
-    private func checkSize(line: Range<Int>) throws(Refusal) {
+    private func checkSize(line: Range<Int>) throws(Rejection) {
         if lines.isEmpty, line.count > limits.requestLineBytes {
-            throw Refusal(status: 414, reason: "the request line is too long")
+            throw Rejection(status: 414, reason: "the request line is too long")
         }
         if line.upperBound - start > limits.headerBytes || lines.count > limits.fields {
-            throw Refusal(status: 431, reason: "the header fields are too large")
+            throw Rejection(status: 431, reason: "the header fields are too large")
         }
     }
 
-    private func parseHead(_ buffer: [UInt8]) throws(Refusal) -> Head {
-        guard let first = lines.first else { throw Refusal(status: 400, reason: "no request line") }
+    private func parseHead(_ buffer: [UInt8]) throws(Rejection) -> Head {
+        guard let first = lines.first else { throw Rejection(status: 400, reason: "no request line") }
         let parts = buffer[first].split(separator: 0x20, omittingEmptySubsequences: false)
         guard parts.count == 3, !parts[0].isEmpty, parts[0].allSatisfy(Self.isTokenByte) else {
-            throw Refusal(status: 400, reason: "the request line is not a method, a target and a version")
+            throw Rejection(status: 400, reason: "the request line is not a method, a target and a version")
         }
         let minor = try minorVersion(parts[2])
-        // Visible US-ASCII only; a fragment never travels.
+        // Visible US-ASCII only, without a fragment.
         guard !parts[1].isEmpty, parts[1].allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") }) else {
-            throw Refusal(status: 400, reason: "the request target has a character that must be percent-encoded")
+            throw Rejection(status: 400, reason: "the request target has a character that must be percent-encoded")
         }
         let method = HTTPMethod(rawValue: String(decoding: parts[0], as: UTF8.self))
         let fields = try fields(buffer)
         let hosts = fields.values(for: "Host")
         guard hosts.count == 1, let host = hosts.first?.lowercased() else {
-            throw Refusal(status: 400, reason: "one Host field is expected")
+            throw Rejection(status: 400, reason: "one Host field is expected")
         }
-        guard authority.contains(host) else { throw Refusal(status: 421, reason: "Host is not this listener") }
+        guard authority.contains(host) else { throw Rejection(status: 421, reason: "Host is not this listener") }
         let target = String(decoding: parts[1], as: UTF8.self)
         let (path, query) = try components(target, method)
         let request = LoopbackRequest(
@@ -146,7 +146,7 @@ struct LoopbackRequestReader {
             keepsConnection: minor == 1 && !wantsClose(fields))
     }
 
-    private func minorVersion(_ bytes: ArraySlice<UInt8>) throws(Refusal) -> Int {
+    private func minorVersion(_ bytes: ArraySlice<UInt8>) throws(Rejection) -> Int {
         switch String(decoding: bytes, as: UTF8.self) {
         case "HTTP/1.1": return 1
         case "HTTP/1.0": return 0
@@ -158,22 +158,22 @@ struct LoopbackRequestReader {
             bytes.starts(with: prefix) && rest.count == 3
             && rest.enumerated().allSatisfy { $0 == 1 ? $1 == UInt8(ascii: ".") : $1 >= 0x30 && $1 <= 0x39 }
         throw isVersion
-            ? Refusal(status: 505, reason: "only HTTP/1.0 and HTTP/1.1 are spoken here")
-            : Refusal(status: 400, reason: "the request line has no HTTP version")
+            ? Rejection(status: 505, reason: "only HTTP/1.0 and HTTP/1.1 are supported")
+            : Rejection(status: 400, reason: "the request line has no HTTP version")
     }
 
-    private func fields(_ buffer: [UInt8]) throws(Refusal) -> HTTPFields {
+    private func fields(_ buffer: [UInt8]) throws(Rejection) -> HTTPFields {
         var fields = HTTPFields()
         for line in lines.dropFirst() {
             let bytes = buffer[line]
             guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), colon > bytes.startIndex,
                 bytes[..<colon].allSatisfy(Self.isTokenByte)
-            else { throw Refusal(status: 400, reason: "a header line is not a name, a colon and a value") }
+            else { throw Rejection(status: 400, reason: "a header line is not a name, a colon and a value") }
             var value = bytes[(colon + 1)...]
             value = value.drop { Self.isSpace($0) }
             while let last = value.last, Self.isSpace(last) { value = value.dropLast() }
             guard value.allSatisfy({ ($0 >= 0x20 || $0 == 0x09) && $0 != 0x7F }) else {
-                throw Refusal(status: 400, reason: "a header value has a control character")
+                throw Rejection(status: 400, reason: "a header value has a control character")
             }
             fields.append(
                 name: String(decoding: bytes[..<colon], as: UTF8.self), value: String(decoding: value, as: UTF8.self))
@@ -181,46 +181,46 @@ struct LoopbackRequestReader {
         return fields
     }
 
-    /// RFC 9112 section 6.3.
-    private func contentLength(_ fields: HTTPFields) throws(Refusal) -> Int {
+    /// Returns the length of the content. See RFC 9112 section 6.3.
+    private func contentLength(_ fields: HTTPFields) throws(Rejection) -> Int {
         let lengths = fields.values(for: "Content-Length")
         let encodings = fields.values(for: "Transfer-Encoding")
         guard encodings.isEmpty || lengths.isEmpty else {
-            throw Refusal(status: 400, reason: "Content-Length and Transfer-Encoding exclude each other")
+            throw Rejection(status: 400, reason: "Content-Length cannot be combined with Transfer-Encoding")
         }
         guard encodings.isEmpty else {
             throw encodings.count == 1 && encodings[0].lowercased() == "chunked"
-                ? Refusal(status: 411, reason: "send the content with a Content-Length")
-                : Refusal(status: 501, reason: "this transfer coding is not spoken here")
+                ? Rejection(status: 411, reason: "send the content with a Content-Length")
+                : Rejection(status: 501, reason: "this transfer coding is not supported")
         }
         guard let text = lengths.first else { return 0 }
         guard lengths.count == 1, !text.isEmpty, text.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else {
-            throw Refusal(status: 400, reason: "Content-Length is not one number")
+            throw Rejection(status: 400, reason: "Content-Length is not one number")
         }
         guard let length = Int(text), length <= limits.bodyBytes else {
-            throw Refusal(status: 413, reason: "at most \(limits.bodyBytes) bytes of content are accepted")
+            throw Rejection(status: 413, reason: "at most \(limits.bodyBytes) bytes of content are accepted")
         }
         return length
     }
 
-    /// Path and query of a target in origin-form, absolute-form or asterisk-form. RFC 9112 section 3.2.
-    private func components(_ target: String, _ method: HTTPMethod) throws(Refusal) -> (String, String?) {
-        if method.rawValue == "CONNECT" { throw Refusal(status: 501, reason: "this is not a proxy") }
+    /// Returns path and query of a target in origin-form, absolute-form or asterisk-form. See RFC 9112 section 3.2.
+    private func components(_ target: String, _ method: HTTPMethod) throws(Rejection) -> (String, String?) {
+        if method.rawValue == "CONNECT" { throw Rejection(status: 501, reason: "this is not a proxy") }
         if target == "*" {
             guard method.rawValue == "OPTIONS" else {
-                throw Refusal(status: 400, reason: "the request target is not a path")
+                throw Rejection(status: 400, reason: "the request target is not a path")
             }
             return ("*", nil)
         }
         var rest = Substring(target)
         if !rest.hasPrefix("/") {
             guard rest.prefix(7).lowercased() == "http://" else {
-                throw Refusal(status: 400, reason: "the request target is not a path")
+                throw Rejection(status: 400, reason: "the request target is not a path")
             }
             rest = rest.dropFirst(7)
             let named = rest.prefix { $0 != "/" && $0 != "?" }
             guard authority.contains(named.lowercased()) else {
-                throw Refusal(status: 421, reason: "this is not a proxy")
+                throw Rejection(status: 421, reason: "this is not a proxy")
             }
             rest = rest[named.endIndex...]
         }
@@ -241,7 +241,7 @@ struct LoopbackRequestReader {
 
     private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
-    /// RFC 9110 section 5.6.2.
+    /// Returns whether the byte is a token character. See RFC 9110 section 5.6.2.
     static func isTokenByte(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true

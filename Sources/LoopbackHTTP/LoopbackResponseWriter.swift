@@ -1,24 +1,25 @@
 import Platform
 import HTTPExchange
 
-/// An answer on its way: its bytes, how far they are sent, and what follows.
+/// A response that is being sent: its bytes, the position, and the filler after them.
 struct LoopbackResponseWriter {
-    /// Bytes that are sent as they are.
+    /// The bytes to send.
     private(set) var bytes: [UInt8]
     private var position = 0
-    /// How many filler bytes follow them. They are made when they are sent.
+    /// The number of filler bytes after them, which are created while sending.
     private var filler: UInt64 = 0
-    /// The pieces of a drip: how many bytes, how often, and where the dripping begins.
+    /// The size of the pieces of a drip, their interval, and the position of the first.
     private(set) var drip: (bytes: Int, every: Duration, from: Int)?
-    /// Whether the connection may carry another request afterwards.
+    /// Whether another request may follow on the connection.
     private(set) var keepsConnection: Bool
-    /// A disturbance that never comes to an end of its own soon: not waited for when the listener closes.
+    /// Whether sending takes so long that a closing listener does not wait for it.
     let isEndless: Bool
 
     private static let fillerPiece = [UInt8](repeating: 0x20, count: 64 << 10)
 
-    /// Nothing but the leave to send the content.
-    static let goOn = LoopbackResponseWriter(bytes: Array("HTTP/1.1 100 Continue\r\n\r\n".utf8), keepsConnection: true)
+    /// The interim response that lets the client send its content.
+    static let continueResponse = LoopbackResponseWriter(
+        bytes: Array("HTTP/1.1 100 Continue\r\n\r\n".utf8), keepsConnection: true)
 
     private init(bytes: [UInt8], keepsConnection: Bool) {
         self.bytes = bytes
@@ -26,29 +27,29 @@ struct LoopbackResponseWriter {
         isEndless = false
     }
 
-    /// The refusal of a request that the handler never sees. It repeats nothing of the request.
-    init(_ refusal: LoopbackRequestReader.Refusal) {
-        let text = "\(refusal.status) \(LoopbackResponseWriter.phrase(refusal.status)): \(refusal.reason)\n"
-        var response = LoopbackResponse(status: refusal.status, body: Data(text.utf8))
+    /// Creates the response to a rejected request. It repeats no part of the request.
+    init(_ rejection: LoopbackRequestReader.Rejection) {
+        let text = "\(rejection.status) \(LoopbackResponseWriter.phrase(rejection.status)): \(rejection.reason)\n"
+        var response = LoopbackResponse(status: rejection.status, body: Data(text.utf8))
         response.closesConnection = true
         self.init(response, isHead: false, keepsConnection: false, now: LoopbackResponseWriter.now())
     }
 
-    /// The answer to a request.
+    /// Creates the response to a request.
     init(_ response: LoopbackResponse, isHead: Bool, keepsConnection: Bool, now: Int) {
         let status = (200...599).contains(response.status) ? response.status : 500
         let hasContent = !isHead && status != 204 && status != 304
         var isUnbounded = false
-        if hasContent, case .endless = response.fault { isUnbounded = true }
+        if hasContent, case .endless = response.injectedError { isUnbounded = true }
         var keeps = keepsConnection && !response.closesConnection && !isUnbounded
-        if case .cut = response.fault { keeps = false }
+        if case .cut = response.injectedError { keeps = false }
         var head = Self.head(
             status: status, fields: response.fields, length: isUnbounded ? nil : response.body.count, now: now)
         head += keeps ? "Connection: keep-alive\r\n\r\n" : "Connection: close\r\n\r\n"
         var bytes = Array(head.utf8)
         let headBytes = bytes.count
         if hasContent { bytes.append(contentsOf: response.body) }
-        switch response.fault {
+        switch response.injectedError {
         case .cut(let count): bytes.removeLast(max(0, bytes.count - headBytes - max(0, count)))
         case .endless(let total) where hasContent:
             filler = total > UInt64(response.body.count) ? total - UInt64(response.body.count) : 0
@@ -71,7 +72,7 @@ struct LoopbackResponseWriter {
             if fields[name] == nil { head += "\(name): \(value)\r\n" }
         }
         if status != 204, status != 304 { add("Content-Type", "text/plain; charset=utf-8") }
-        add("Date", date(now))
+        add("Date", HTTPDate.text(now))
         add("Cache-Control", "no-store")
         add("Referrer-Policy", "no-referrer")
         add("X-Content-Type-Options", "nosniff")
@@ -84,7 +85,7 @@ struct LoopbackResponseWriter {
         return head
     }
 
-    /// Framing is the listener's; a line break in a field would begin another one.
+    /// Returns whether a field may be sent. The listener sets the framing, and a line break would start another field.
     private static func isSendable(_ field: HTTPFields.Field) -> Bool {
         switch field.name.lowercased() {
         case "content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "trailer": return false
@@ -96,7 +97,7 @@ struct LoopbackResponseWriter {
 
     // MARK: Sending
 
-    /// Whether the head is sent and only dripping content is left.
+    /// Whether the head is sent and dripping content remains.
     var isDripping: Bool {
         guard let drip else { return false }
         return position >= drip.from && position < bytes.count
@@ -104,7 +105,7 @@ struct LoopbackResponseWriter {
 
     var isSent: Bool { position == bytes.count && filler == 0 }
 
-    /// What to send next; at most the drip's piece, or the rest of the head.
+    /// The next bytes: at most a piece of the drip, or the rest of the head.
     var next: ArraySlice<UInt8> {
         if position < bytes.count {
             guard let drip else { return bytes[position...] }
@@ -114,7 +115,7 @@ struct LoopbackResponseWriter {
         return Self.fillerPiece.prefix(Int(clamping: min(filler, UInt64(Self.fillerPiece.count))))
     }
 
-    /// Notes that this many of ``next`` are sent.
+    /// Advances after sending this many bytes of ``next``.
     mutating func sent(_ count: Int) {
         if position < bytes.count {
             position += count
@@ -124,32 +125,11 @@ struct LoopbackResponseWriter {
     }
 }
 
-// MARK: Words and dates
+// MARK: Time and reason phrases
 
 extension LoopbackResponseWriter {
     /// Seconds since 1970.
     static func now() -> Int { Int(Date().timeIntervalSince1970.rounded(.down)) }
-
-    /// The date as HTTP writes it, such as `Sun, 06 Nov 1994 08:49:37 GMT`. RFC 9110 section 5.6.7.
-    static func date(_ secondsSince1970: Int) -> String {
-        let seconds = min(max(secondsSince1970, 0), 253_402_300_799)
-        let days = seconds / 86_400
-        let rest = seconds % 86_400
-        // Civil date from a day count, in eras of 400 years that begin on 1 March.
-        let shifted = days + 719_468
-        let era = shifted / 146_097
-        let dayOfEra = shifted % 146_097
-        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let month = (5 * dayOfYear + 2) / 153
-        let day = dayOfYear - (153 * month + 2) / 5 + 1
-        let months = ["Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec", "Jan", "Feb"]
-        let weekdays = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
-        let year = era * 400 + yearOfEra + (month >= 10 ? 1 : 0)
-        func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
-        return "\(weekdays[days % 7]), \(two(day)) \(months[month]) \(year) "
-            + "\(two(rest / 3_600)):\(two(rest / 60 % 60)):\(two(rest % 60)) GMT"
-    }
 
     static func phrase(_ status: Int) -> String {
         switch status {

@@ -58,8 +58,8 @@ enum LoopbackSocket {
             } catch {
                 if case .addressUnavailable = error { return ([four.descriptor], four.port) }
                 close(four.descriptor)
-                // Somebody has this number in the other family. With a free choice there are more numbers; with a fixed
-                // one the browser could reach that somebody under the same name, with the code.
+                // Another program has this port in the other family. If the port is free to choose, try another.
+                // Otherwise the browser could send the code to that program.
                 guard case .portTaken = error, port == 0, tries > 0 else { throw error }
             }
         }
@@ -77,7 +77,7 @@ enum LoopbackSocket {
         }
     }
 
-    /// The four bytes of an address of 127.0.0.0/8.
+    /// Returns the four bytes of an address of 127.0.0.0/8.
     private static func loopbackAddress(_ host: String) -> [UInt8]? {
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)
         let bytes = parts.compactMap { part in
@@ -97,7 +97,7 @@ enum LoopbackSocket {
         guard descriptor >= 0 else {
             let code = errno
             if code == EAFNOSUPPORT { throw .addressUnavailable(host: family.host) }
-            throw .system(operation: "opening a socket", reason: words(for: code))
+            throw .system(operation: "opening a socket", reason: message(for: code))
         }
         prepare(descriptor)
         setOption(descriptor, SOL_SOCKET, SO_REUSEADDR)
@@ -109,13 +109,13 @@ enum LoopbackSocket {
             case EADDRINUSE: throw .portTaken(port)
             case EACCES, EPERM: throw .portNotPermitted(port)
             case EADDRNOTAVAIL: throw .addressUnavailable(host: family.host)
-            default: throw .system(operation: "opening port \(port)", reason: words(for: code))
+            default: throw .system(operation: "opening port \(port)", reason: message(for: code))
             }
         }
         guard let chosen = boundPort(descriptor) else {
             let code = errno
             close(descriptor)
-            throw .system(operation: "reading the port", reason: words(for: code))
+            throw .system(operation: "reading the port", reason: message(for: code))
         }
         return (descriptor, chosen)
     }
@@ -175,23 +175,23 @@ enum LoopbackSocket {
             guard let start = bytes.baseAddress,
                 getsockname(descriptor, start.assumingMemoryBound(to: sockaddr.self), &length) == 0
             else { return nil }
-            // The port stands at the same place for both families: after two bytes, in network order.
+            // The port has the same position in both families: after two bytes, in network order.
             return UInt16(bytes[2]) << 8 | UInt16(bytes[3])
         }
     }
 
-    /// A pair of connected sockets.
+    /// Returns a pair of connected sockets.
     static func pair() throws(LoopbackError) -> (Int32, Int32) {
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, stream, 0, &ends) == 0 else {
-            throw .system(operation: "opening a socket pair", reason: words(for: errno))
+            throw .system(operation: "opening a socket pair", reason: message(for: errno))
         }
         prepare(ends[0])
         prepare(ends[1])
         return (ends[0], ends[1])
     }
 
-    /// A connection that waits, or nil with the reason in `errno`.
+    /// Returns a connection that waits, or `nil` with the reason in `errno`.
     static func accept(_ descriptor: Int32) -> Int32? {
         #if canImport(Darwin)
             let accepted = Darwin.accept(descriptor, nil, nil)
@@ -219,7 +219,7 @@ enum LoopbackSocket {
         setsockopt(descriptor, level, option, &on, socklen_t(MemoryLayout<Int32>.size))
     }
 
-    // MARK: Using
+    // MARK: Use
 
     static func close(_ descriptor: Int32) {
         #if canImport(Darwin)
@@ -231,10 +231,10 @@ enum LoopbackSocket {
         #endif
     }
 
-    /// Ends listening for everybody who holds the socket.
+    /// Stops listening, also for child processes that hold the socket.
     static func endListening(_ descriptor: Int32) { shutdown(descriptor, numericCast(SHUT_RDWR)) }
 
-    /// Tells the other side that nothing more will be sent.
+    /// Closes the sending side.
     static func endSending(_ descriptor: Int32) { shutdown(descriptor, numericCast(SHUT_WR)) }
 
     @discardableResult
@@ -252,7 +252,7 @@ enum LoopbackSocket {
         return sent >= 0 ? .bytes(sent) : failure()
     }
 
-    /// Reads what is there, up to the buffer's size.
+    /// Reads the available bytes, up to the buffer's size.
     static func receive(_ descriptor: Int32, into buffer: inout [UInt8]) -> Transfer {
         let received = buffer.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
         if received > 0 { return .bytes(received) }
@@ -264,8 +264,8 @@ enum LoopbackSocket {
         return code == EAGAIN || code == EWOULDBLOCK || code == EINTR ? .wouldBlock : .ended
     }
 
-    /// The system's words for an error number.
-    static func words(for code: Int32) -> String {
+    /// Returns the system's message for an error number.
+    static func message(for code: Int32) -> String {
         guard let text = strerror(code) else { return "error \(code)" }
         return String(cString: text)
     }

@@ -2,42 +2,44 @@ import Platform
 import HTTPExchange
 import StrictJSON
 
-/// Exchanges with a service, without their secrets: what a ``RecordingTransport`` kept and a ``ReplayingTransport`` answers from.
+/// Exchanges with a service, without their secrets: what a ``RecordingTransport`` kept and a ``ReplayingTransport``
+/// responses from.
 public struct Recording: Sendable, Equatable {
-    /// One request and its answer. Secrets in it are masked.
+    /// A request and its response, with masked secrets.
     public struct Exchange: Sendable, Equatable {
         /// The request's method.
         public let method: String
-        /// The address, secret parameters masked.
+        /// The URL, with masked secret parameters.
         public let address: String
-        /// The request's header fields, secret ones masked.
+        /// The request's header fields, with masked secrets.
         public let requestFields: HTTPFields
-        /// What was sent, secret members and parameters masked; empty for nothing, or what was not in memory.
+        /// The request's content, with masked secret members and parameters; empty if there is none, or if it was not
+        /// in memory.
         public let requestBody: Data
-        /// The answer's status.
+        /// The response's status.
         public let status: Int
-        /// The answer's header fields, secret ones masked.
+        /// The response's header fields, with masked secrets.
         public let fields: HTTPFields
-        /// The answer's content, secret members masked.
+        /// The response's content, with masked secret members.
         public let body: Data
 
-        /// An exchange. What is secret in it is masked here.
-        public init(_ request: HTTPRequest, _ response: HTTPResponse) {
-            let question = Question(request)
-            method = question.method
-            address = question.address
-            requestFields = Redaction.masked(request.fields)
-            requestBody = question.body
+        /// Creates an exchange and masks its secrets.
+        public init(_ sent: HTTPRequest, _ response: HTTPResponse) {
+            let request = Request(sent)
+            method = request.method
+            address = request.address
+            requestFields = Redaction.masked(sent.fields)
+            requestBody = request.body
             status = response.status
             fields = Redaction.masked(response.fields)
             body = Redaction.masked(
-                response.body, type: response.fields["Content-Type"], token: Redaction.token(of: request))
+                response.body, type: response.fields["Content-Type"], token: Redaction.token(of: sent))
         }
 
         init(_ object: JSONObject) throws(RecordingError) {
             func text(_ name: String) throws(RecordingError) -> String {
                 guard let text = object[name]?.string else {
-                    throw RecordingError("an exchange of the recording has no text \(name)")
+                    throw RecordingError("an exchange of the recording has no string \(name)")
                 }
                 return text
             }
@@ -77,7 +79,7 @@ public struct Recording: Sendable, Equatable {
             return fields
         }
 
-        /// Text as text, so that people can read it; anything else in base64.
+        /// Adds readable text, or base64 for other content.
         private static func add(_ content: Data, as name: String, to object: inout JSONObject) {
             guard !content.isEmpty else { return }
             if let text = String(validating: content, as: UTF8.self) {
@@ -97,8 +99,8 @@ public struct Recording: Sendable, Equatable {
         }
     }
 
-    /// What a request asks for, as a recording knows it.
-    struct Question: Equatable {
+    /// The part of a request that a recording compares.
+    struct Request: Equatable {
         let method: String
         let address: String
         let body: Data
@@ -116,15 +118,15 @@ public struct Recording: Sendable, Equatable {
         }
     }
 
-    /// The exchanges, in the order in which they were answered.
+    /// The exchanges, in the order of their responses.
     public var exchanges: [Exchange]
 
-    /// A recording of these exchanges.
+    /// Creates a recording of these exchanges.
     public init(_ exchanges: [Exchange] = []) { self.exchanges = exchanges }
 
-    /// Reads a recording from a file.
+    /// Creates a recording from a file.
     ///
-    /// - Throws: ``RecordingError`` when it is none; what Foundation throws when it cannot be read.
+    /// - Throws: ``RecordingError`` if the file is not a recording; Foundation's error if it cannot be read.
     public init(contentsOf file: URL) throws {
         let bytes = try Data(contentsOf: file)
         guard let list = (try? JSONValue(parsing: bytes))?.object?["exchanges"]?.array else {
@@ -138,22 +140,22 @@ public struct Recording: Sendable, Equatable {
         }
     }
 
-    /// Writes the recording to a file, in the place of what was there, as JSON for people to read.
+    /// Writes the recording to a file as indented JSON. Replaces an existing file.
     ///
-    /// - Throws: what Foundation throws when it cannot be written.
+    /// - Throws: Foundation's error if the file cannot be written.
     public func write(to file: URL) throws {
         let value = JSONValue.object(["exchanges": .array(exchanges.map(\.json))])
         try Data(value.serialized(.indented) + [0x0A]).write(to: file, options: .atomic)
     }
 }
 
-/// Why a file is no recording.
+/// The reason why a file is not a recording.
 public struct RecordingError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// What is wrong.
+    /// The reason.
     public let reason: String
 
     init(_ reason: String) { self.reason = reason }
 
-    /// The reason, and what to do.
-    public var description: String { reason + "; record it anew" }
+    /// The reason and a remedy.
+    public var description: String { reason + "; record it again" }
 }

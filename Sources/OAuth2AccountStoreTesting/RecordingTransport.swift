@@ -2,26 +2,26 @@ import Platform
 import HTTPExchange
 import Synchronization
 
-/// Stands before a transport and keeps what goes by, without secrets, until a test writes it to a file.
+/// A transport that records the exchanges of another one, without secrets, for a file.
 ///
-/// Masked are the header fields, parameters and members of JSON that hold tokens, codes, passwords, keys and cookies. What else is
-/// private, such as the names of people in an answer, stays: look at a recording before you give it away.
+/// It masks header fields, parameters and JSON members with tokens, codes, passwords, keys and cookies. Other
+/// private data, such as names of users, stays: check a recording before you publish it.
 public final class RecordingTransport: HTTPTransport {
     private let inner: any HTTPTransport
     private let state: Mutex<Recording>
 
-    /// Records what this transport sends and brings.
+    /// Creates a transport that records this one.
     public init(_ inner: any HTTPTransport) {
         self.inner = inner
         state = Mutex(Recording())
     }
 
-    /// What was recorded so far.
+    /// The recording.
     public var recording: Recording { state.withLock { $0 } }
 
-    /// Sends the request and keeps the exchange. A request that has no answer is not kept.
+    /// Sends the request and records the exchange. A request without a response is not recorded.
     ///
-    /// - Throws: what the transport throws.
+    /// - Throws: The errors of the recorded transport.
     public func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         let response = try await inner.send(request)
         let exchange = Recording.Exchange(request, response)
@@ -30,33 +30,35 @@ public final class RecordingTransport: HTTPTransport {
     }
 }
 
-/// Answers from a recording: each request takes the first exchange of the same method, address and content that was not used yet.
+/// A transport that responds from a recording: each request uses the first unused exchange with its method, URL and
+/// content.
 public final class ReplayingTransport: HTTPTransport {
     private let left: Mutex<[Recording.Exchange]>
 
-    /// A network that is this recording.
+    /// Creates a transport for this recording.
     public init(_ recording: Recording) { left = Mutex(recording.exchanges) }
 
-    /// The exchanges that nobody asked for yet.
+    /// The unused exchanges.
     public var unused: [Recording.Exchange] { left.withLock { $0 } }
 
-    /// Answers from the recording. Header fields need not be the same, and secrets cannot be.
+    /// Responds from the recording. Header fields and secrets may differ.
     ///
-    /// - Throws: `HTTPTransportError` of the kind `cannotConnect` when the recording has no such exchange left, with the one that would be next.
+    /// - Throws: `HTTPTransportError` of the kind `cannotConnect`, with the next exchange, if no unused exchange
+    ///   matches.
     public func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         try Task.checkCancellation()
-        let question = Recording.Question(request)
+        let expected = Recording.Request(request)
         let (found, next) = left.withLock { left -> (Recording.Exchange?, Recording.Exchange?) in
-            guard let index = left.firstIndex(where: { Recording.Question($0) == question }) else {
+            guard let index = left.firstIndex(where: { Recording.Request($0) == expected }) else {
                 return (nil, left.first)
             }
             return (left.remove(at: index), nil)
         }
         guard let found else {
-            let next = next.map { "the next one is \($0.method) \($0.address)" } ?? "all of it was asked for"
+            let next = next.map { "the next one is \($0.method) \($0.address)" } ?? "no exchange is left"
             throw HTTPTransportError(
                 .cannotConnect, host: request.url.host() ?? "",
-                reason: "The recording has no answer to \(request) with this content left; \(next).")
+                reason: "The recording has no unused response to \(request) with this content; \(next).")
         }
         return HTTPResponse(status: found.status, fields: found.fields, body: found.body, url: request.url)
     }

@@ -3,9 +3,9 @@ import HTTPExchange
 import OAuth2Protocol
 import StrictJSON
 
-/// What of a message is secret, and what stands in its place in a recording.
+/// The redaction of secrets in messages.
 enum Redaction {
-    /// In the place of a secret. It is a token's text, so that a recorded token answer can be read.
+    /// The replacement of a secret. It is a valid token, so that a recorded token response is readable.
     static let mask = "masked"
 
     static func masked(_ all: HTTPFields) -> HTTPFields {
@@ -20,7 +20,7 @@ enum Redaction {
         return result
     }
 
-    /// The address with the secret parameters of its query masked, and without a fragment, in which tokens may stand.
+    /// Returns the URL with masked secret parameters, and without the fragment, which can contain tokens.
     static func masked(_ url: URL) -> String { masked(address: url.absoluteString) }
 
     private static func masked(address: String) -> String {
@@ -29,7 +29,7 @@ enum Redaction {
         return text[...mark] + masked(form: text[text.index(after: mark)...])
     }
 
-    /// A form with its secret values masked; everything else stays byte for byte.
+    /// Returns a form with masked secret values; all other bytes stay unchanged.
     static func masked(form: some StringProtocol) -> String {
         form.split(separator: "&", omittingEmptySubsequences: false).map { pair -> String in
             let name = pair.prefix { $0 != "=" }
@@ -42,16 +42,16 @@ enum Redaction {
         FormEncoding.decode(name)?.first?.name ?? String(name)
     }
 
-    /// The token of a request, which an answer may repeat.
+    /// Returns the token of a request, which a response may repeat.
     static func token(of request: HTTPRequest) -> String? {
         guard let value = request.fields["Authorization"] else { return nil }
         let token = value.split(separator: " ").last.map(String.init) ?? ""
         return token.utf8.count >= 8 ? token : nil
     }
 
-    /// The content of a message as it is kept.
+    /// Returns the content of a message with masked secrets.
     ///
-    /// - Parameter token: masked wherever it stands.
+    /// - Parameter token: A token to mask anywhere in the content.
     static func masked(_ body: Data, type whole: String?, token: String? = nil) -> Data {
         var body = body
         if let token, let text = String(validating: body, as: UTF8.self), text.contains(token) {
@@ -62,7 +62,7 @@ enum Redaction {
         if type.contains("form-urlencoded"), let text = String(validating: body, as: UTF8.self) {
             return Data(masked(form: text).utf8)
         }
-        // Whatever its type says: a token answer is one by its members.
+        // Ignore the type: the members identify a token response.
         guard let value = try? JSONValue(parsing: body) else {
             guard let text = String(validating: body, as: UTF8.self), isForm(text) else { return body }
             return Data(masked(form: text).utf8)
@@ -71,7 +71,7 @@ enum Redaction {
         return result == value ? body : Data(result.serialized())
     }
 
-    /// Whether text of any type is a form with a secret in it: some services answer so, and call it plain text or HTML.
+    /// Returns whether text is a form with a secret: some services send it as plain text or HTML.
     private static func isForm(_ text: String) -> Bool {
         var text = text[...]
         while text.last?.isWhitespace == true { text.removeLast() }
@@ -79,7 +79,7 @@ enum Redaction {
         return text.split(separator: "&").contains { SecretNames.isListed(decoded($0.prefix { $0 != "=" })) }
     }
 
-    /// The parts of a form with files, each by its name and its own type. What cannot be taken apart is masked whole.
+    /// Returns a form with files, each part masked by its name and type. A malformed form is masked completely.
     ///
     /// [RFC 7578](https://www.rfc-editor.org/rfc/rfc7578)
     private static func masked(parts body: Data, type: String) -> Data {
@@ -98,7 +98,7 @@ enum Redaction {
                 continue
             }
             let content = part[gap.upperBound...]
-            // The line break before the next boundary belongs to that.
+            // The line break before the next boundary belongs to the boundary.
             let tail = content.suffix(2) == Data("\r\n".utf8) ? 2 : 0
             result += part[..<gap.upperBound]
             result += masked(part: Data(content.dropLast(tail)), head: Data(part[..<gap.lowerBound]))
@@ -123,7 +123,7 @@ enum Redaction {
         return masked(part, type: type)
     }
 
-    /// A parameter of a field such as `form-data; name="a"`.
+    /// Returns a parameter of a field such as `form-data; name="a"`.
     private static func parameter(_ name: String, of value: String) -> String? {
         for piece in value.split(separator: ";").dropFirst() {
             let pair = piece.drop { $0 == " " }
@@ -151,7 +151,7 @@ enum Redaction {
         }
     }
 
-    /// The shape of a secret value: everything in it but null, true and false is masked.
+    /// Returns the shape of a secret value: masks all parts except null, true and false.
     private static func hidden(_ value: JSONValue) -> JSONValue {
         switch value {
         case .array(let elements): .array(elements.map(hidden))

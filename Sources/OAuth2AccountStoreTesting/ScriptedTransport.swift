@@ -2,70 +2,71 @@ import Platform
 import HTTPExchange
 import Synchronization
 
-/// A network that answers as a test says, and keeps what it was asked.
+/// A network whose responses a test defines, and which records the requests.
 public final class ScriptedTransport: HTTPTransport {
-    /// Makes the answer to a request.
-    public typealias Answer = @Sendable (HTTPRequest) async throws -> HTTPResponse
+    /// Returns the response to a request.
+    public typealias Handler = @Sendable (HTTPRequest) async throws -> HTTPResponse
 
     private struct State {
-        var answers: [String: Answer] = [:]
-        var other: Answer?
+        var handlers: [String: Handler] = [:]
+        var other: Handler?
         var requests: [HTTPRequest] = []
     }
     private let state = Mutex(State())
 
-    /// A network where nothing answers yet.
+    /// Creates a network without responses.
     public init() {}
 
-    /// Answers this method at this place.
+    /// Defines the response to a method and a path.
     ///
-    /// - Parameter place: a path, on any host (`/me`), or a whole address without its query (`https://api.example/me`), which goes before
-    ///   a path.
-    public func answer(_ method: HTTPMethod, _ place: String, _ answer: @escaping Answer) {
-        state.withLock { $0.answers["\(method) \(place)"] = answer }
+    /// - Parameters:
+    ///   - path: A path on any host (`/me`), or a URL without query (`https://api.example/me`), which has precedence.
+    ///   - handler: Returns the response.
+    public func respond(to method: HTTPMethod, at path: String, _ handler: @escaping Handler) {
+        state.withLock { $0.handlers["\(method) \(path)"] = handler }
     }
 
-    /// Answers this method at this place with these, one after the other; the last one again and again.
-    public func answer(_ method: HTTPMethod, _ place: String, with answers: HTTPResponse...) {
-        let left = Mutex(answers)
-        answer(method, place) { request in
-            let answer = left.withLock { $0.count > 1 ? $0.removeFirst() : $0.first }
-            guard let answer else { throw Self.unanswered(request) }
-            return answer
+    /// Defines successive responses to a method and a path. The last one repeats.
+    public func respond(to method: HTTPMethod, at path: String, with responses: HTTPResponse...) {
+        let left = Mutex(responses)
+        respond(to: method, at: path) { request in
+            let response = left.withLock { $0.count > 1 ? $0.removeFirst() : $0.first }
+            guard let response else { throw Self.noResponse(request) }
+            return response
         }
     }
 
-    /// Answers everything else.
-    public func answerEverythingElse(_ answer: @escaping Answer) { state.withLock { $0.other = answer } }
+    /// Defines the response to all other requests.
+    public func respondToOtherRequests(_ handler: @escaping Handler) { state.withLock { $0.other = handler } }
 
-    /// Every request so far, in the order in which it came, with its secrets: for comparisons, not for logs.
+    /// All requests in order, with their secrets: for comparisons, not for logs.
     public var requests: [HTTPRequest] { state.withLock { $0.requests } }
 
-    /// The requests of this method at this path.
+    /// Returns the requests of this method at this path.
     public func requests(_ method: HTTPMethod, _ path: String) -> [HTTPRequest] {
         requests.filter { $0.method == method && $0.url.path(percentEncoded: true) == path }
     }
 
-    /// Answers as the script says.
+    /// Responds according to the script.
     ///
-    /// - Throws: `HTTPTransportError` of the kind `cannotConnect`, which names the request, when nothing is scripted for it; what the answer
-    ///   throws; `CancellationError`.
+    /// - Throws: `HTTPTransportError` of the kind `cannotConnect`, which names the request, if the script has no
+    ///   response; errors of the handler; `CancellationError`.
     public func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         try Task.checkCancellation()
-        let answer = state.withLock { state in
+        let handler = state.withLock { state in
             state.requests.append(request)
-            return state.answers["\(request.method) \(request.url.addressWithoutQuery)"]
-                ?? state.answers["\(request.method) \(request.url.path(percentEncoded: true))"] ?? state.other
+            return state.handlers["\(request.method) \(request.url.addressWithoutQuery)"]
+                ?? state.handlers["\(request.method) \(request.url.path(percentEncoded: true))"] ?? state.other
         }
-        guard let answer else { throw Self.unanswered(request) }
-        var response = try await answer(request)
+        guard let handler else { throw Self.noResponse(request) }
+        var response = try await handler(request)
         response.url = response.url ?? request.url
         return response
     }
 
-    private static func unanswered(_ request: HTTPRequest) -> HTTPTransportError {
+    private static func noResponse(_ request: HTTPRequest) -> HTTPTransportError {
         HTTPTransportError(
             .cannotConnect, host: request.url.host() ?? "",
-            reason: "No answer is scripted for \(request); add one with answer(_:_:with:).")
+            reason: "The script has no response to \(request); add one with respond(to:at:with:).")
     }
 }

@@ -7,13 +7,13 @@ import StrictJSON
 /// A provider with a directory on this machine, a store in memory, and an account that is signed in.
 ///
 /// ```swift
-/// let scene = try await SignedInFixture()
+/// let fixture = try await SignedInFixture()
 /// ```
 ///
-/// The provider lives in this process on a port of its own, which is free again when the scene is gone. Any number of scenes
-/// stand side by side.
+/// The provider runs in this process on its own port and ends with the fixture. Any number of fixtures can exist
+/// simultaneously.
 public final class SignedInFixture: Sendable {
-    /// The provider. Its `graphBase` is the address of the directory, `v1.0` below it.
+    /// The provider. The URL of the directory is `v1.0` below its `graphBase`.
     public let provider: LoopbackProvider
     /// The store, with one account type, ``typeName``.
     public let store: AccountStore
@@ -25,16 +25,16 @@ public final class SignedInFixture: Sendable {
     /// The name of the account type.
     public static let typeName = "local"
 
-    /// Starts a provider and signs a person in.
+    /// Creates a provider and signs in a user.
     ///
     /// - Parameters:
-    ///   - person: the user principal name of an invented person; nil: `ada@contoso.example`.
-    ///   - configuration: how the provider is set up. Its clock is replaced by `clock`.
-    ///   - transport: what sends requests; nil: `CurlTransport`. One of yours can count them, or spoil them.
-    ///   - clock: the time, for store and provider.
-    /// - Throws: `LoopbackError` when no port is free; `AccountStoreError` and `ApprovalError` when the sign-in fails.
+    ///   - user: The user principal name of a sample user. The default is `ada@contoso.example`.
+    ///   - configuration: The settings of the provider. `clock` replaces its clock.
+    ///   - transport: The transport of the store. The default is `CurlTransport`.
+    ///   - clock: The clock of store and provider.
+    /// - Throws: `LoopbackError` if no port is free; `AccountStoreError` and `ApprovalError` if the sign-in fails.
     public init(
-        as person: String? = nil, configuration: LoopbackProvider.Configuration = .init(),
+        as user: String? = nil, configuration: LoopbackProvider.Configuration = .init(),
         transport: (any HTTPTransport)? = nil, clock: TestClock = TestClock()
     ) async throws {
         var configuration = configuration
@@ -52,8 +52,8 @@ public final class SignedInFixture: Sendable {
                 settings: try Settings(bytes: settings.serialized(), source: "the scene"),
                 dependencies: .testing(transport: transport, clock: clock))
             let prepared = try await store.prepareSignIn(to: Self.typeName)
-            // Nobody listens at the redirect's address: the provider's answer is handed over here.
-            let redirect = try await Approval(as: person).redirect(approving: prepared.url, transport: CurlTransport())
+            // No program listens at the redirect URI: pass the provider's redirect to the store directly.
+            let redirect = try await Approval(as: user).redirect(approving: prepared.url, transport: CurlTransport())
             account = try await store.handleRedirect(redirect)
             self.store = store
             self.provider = provider

@@ -5,11 +5,11 @@ import Synchronization
 
 /// A clock that a test sets.
 public final class TestClock: Sendable {
-    /// What it means to wait.
+    /// The behavior of a wait.
     public enum Waiting: Sendable {
-        /// Whoever waits moves the clock by that much and goes on at once.
+        /// A wait advances the clock and ends immediately.
         case movesTheClock
-        /// Whoever waits goes on when the test has moved the clock far enough.
+        /// A wait ends when the test has advanced the clock far enough.
         case waitsForTheTest
     }
 
@@ -29,7 +29,7 @@ public final class TestClock: Sendable {
     private let waiting: Waiting
     private let state = Mutex(State())
 
-    /// A clock that shows this time; without arguments the morning of 15 January 2026.
+    /// Creates a clock that shows this time; without arguments the morning of 15 January 2026.
     public init(_ start: Date = Date(timeIntervalSince1970: 1_768_469_400), waiting: Waiting = .movesTheClock) {
         self.start = start
         self.waiting = waiting
@@ -39,12 +39,12 @@ public final class TestClock: Sendable {
     public var now: Date { start.addingTimeInterval(state.withLock { $0.passed }) }
     /// The seconds since the start.
     public var uptime: Double { state.withLock { $0.passed } }
-    /// How long was waited, each time, whether it is over or not.
+    /// The durations of all waits, finished or not.
     public var waits: [Duration] { state.withLock { $0.waits } }
-    /// How many are waiting now.
+    /// The number of current waits.
     public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
-    /// Waits until so many are waiting, so that a test moves the clock neither too early nor by chance.
+    /// Waits until the number of current waits is reached, so that a test does not advance the clock too early.
     public func waitForSleepers(_ count: Int) async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
@@ -56,7 +56,7 @@ public final class TestClock: Sendable {
         }
     }
 
-    /// Moves the clock, and lets those go on whose time has come. A negative time sets it back.
+    /// Advances the clock and ends the waits that are due. A negative duration sets it back.
     public func advance(by time: Duration) {
         let due = state.withLock { state in
             state.passed += time / .seconds(1)
@@ -67,9 +67,9 @@ public final class TestClock: Sendable {
         for sleeper in due { sleeper.continuation.resume() }
     }
 
-    /// Waits.
+    /// Waits for a duration.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled.
+    /// - Throws: `CancellationError` if the task is cancelled.
     public func sleep(for time: Duration) async throws {
         try Task.checkCancellation()
         guard waiting == .waitsForTheTest else {
@@ -84,7 +84,7 @@ public final class TestClock: Sendable {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let (result, watchers) = state.withLock { state in
-                    begin(number, time, continuation, &state)
+                    enqueue(number, time, continuation, &state)
                 }
                 if let result { continuation.resume(with: result) }
                 for watcher in watchers { watcher.resume() }
@@ -97,8 +97,8 @@ public final class TestClock: Sendable {
 }
 
 extension TestClock {
-    /// Enters somebody who waits: what they get at once, if anything, and who watched for their coming.
-    private func begin(
+    /// Adds a wait; returns its result if it ends immediately, and the watchers to resume.
+    private func enqueue(
         _ number: Int, _ time: Duration, _ continuation: CheckedContinuation<Void, any Error>, _ state: inout State
     ) -> (Result<Void, any Error>?, [CheckedContinuation<Void, Never>]) {
         if Task.isCancelled { return (.failure(CancellationError()), []) }
@@ -112,7 +112,7 @@ extension TestClock {
 }
 
 extension Dependencies {
-    /// A world for tests: this network, this clock, no environment, and a browser that cannot be opened.
+    /// Returns dependencies for tests: this transport, this clock, no environment, and a browser that does not open.
     public static func testing(transport: any HTTPTransport, clock: TestClock = TestClock()) -> Dependencies {
         var dependencies = Dependencies(transport: transport, environment: [:])
         dependencies.now = { clock.now }

@@ -18,7 +18,7 @@ import Testing
             settings: try Settings(bytes: Array(settings.utf8), source: "test"),
             dependencies: .testing(transport: network))
         let issued = Mutex(0)
-        network.answer(.post, "/token") { _ in
+        network.respond(to: .post, at: "/token") { _ in
             let number = issued.withLock { issued in
                 issued += 1
                 return issued
@@ -31,7 +31,7 @@ import Testing
         let redirect = try #require(URL(string: "http://127.0.0.1/callback?code=c&state=\(prepared.id)"))
         let account = try await store.handleRedirect(redirect)
         // First the nonce is wanted, then the token is refused.
-        network.answer(.get, "/v1.0/me") { request in
+        network.respond(to: .get, at: "/v1.0/me") { request in
             guard let proof = request.fields["DPoP"], proof.split(separator: ".").count == 3,
                 request.fields.values(for: "Authorization").count == 1
             else { return HTTPResponse(status: 400) }

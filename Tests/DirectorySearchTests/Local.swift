@@ -17,7 +17,7 @@ final class Local: Sendable {
         _ change: (inout LoopbackProvider.Configuration) -> Void = { _ in }
     ) async throws {
         var configuration = LoopbackProvider.Configuration()
-        configuration.people = people
+        configuration.userCount = people
         change(&configuration)
         let provider = try await LoopbackProvider(configuration: configuration)
         self.provider = provider

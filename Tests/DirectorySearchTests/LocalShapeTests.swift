@@ -276,20 +276,20 @@ struct LocalShapeTests {
             reader = try await Local(
                 people: 500, scope: "User.Read User.Read.All GroupMember.Read.All AuditLog.Read.All")
             writer = try await Local(scope: "User.ReadWrite.All")
-            let people = reader.provider.people
+            let people = reader.provider.users
             for (name, index) in ["ada": 0, "aoife": 1, "mailless": 8, "pointed": 15, "deep": 70, "gone": 60] {
                 names[name] = people[index].id
             }
             for (name, index) in ["purged": 40, "restored": 41] {
-                names[name] = writer.provider.people[index].id
-                writer.provider.deletePerson(writer.provider.people[index].id)
+                names[name] = writer.provider.users[index].id
+                writer.provider.deleteUser(writer.provider.users[index].id)
             }
             let select = "/v1.0/users/delta?$select=displayName,givenName,surname"
             names["page2"] = try await link("@odata.nextLink", select)
             names["page3"] = try await link("@odata.nextLink", "/v1.0/" + (names["page2"] ?? ""))
             names["changes"] = try await link("@odata.deltaLink", select + "&$deltatoken=latest")
-            reader.provider.deletePerson(people[60].id)
-            reader.provider.changePerson(people[61].id) { $0.displayName = "Somebody Else" }
+            reader.provider.deleteUser(people[60].id)
+            reader.provider.updateUser(people[61].id) { $0.displayName = "Somebody Else" }
             names["unchanged"] = try await link("@odata.deltaLink", select + "&$deltatoken=latest")
         }
 
@@ -325,7 +325,7 @@ struct LocalShapeTests {
         if shape.isAdvanced { fields["ConsistencyLevel"] = "eventual" }
         var faults = InjectedErrors()
         if let fault = shape.fault { try faults.add(parsing: "\(fault):1") }
-        local.provider.setFaults(faults)
+        local.provider.setInjectedErrors(faults)
         let answer = try await local.send(
             shape.method, target, fields, body: body, isAuthorized: shape.isAuthorized)
         var differences: [String] = []

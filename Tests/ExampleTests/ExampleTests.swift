@@ -10,7 +10,7 @@ import Testing
         let provider = try await LoopbackProvider()
         defer { provider.close() }
         let output = try await ExampleProcess(provider).run("SignInAndSearch")
-        let expected = provider.people.filter { $0.givenName?.hasPrefix("Ada") == true && $0.givenName != nil }
+        let expected = provider.users.filter { $0.givenName?.hasPrefix("Ada") == true && $0.givenName != nil }
         #expect(!expected.isEmpty)
         #expect(output.status == 0, "\(output.errors)")
         #expect(Set(output.lines) == Set(expected.map { "\($0.displayName ?? "") \($0.mail ?? "")" }))

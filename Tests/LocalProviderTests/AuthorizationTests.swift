@@ -69,7 +69,7 @@ func `of redirect addresses on loopback only the port is free`(uri: String, acce
     #expect(client.accepts(redirectURI: uri) == accepted)
 }
 
-@Test func `the person says no`() async throws {
+@Test func `the user says no`() async throws {
     let signIn = SignIn(try await provider())
     let page = try await transport.send(HTTPRequest(.get, try signIn.url()))
     let form = try #require(SignInForm(page: page.text))
@@ -111,7 +111,7 @@ func `of redirect addresses on loopback only the port is free`(uri: String, acce
 @Test func `a name that nobody has brings the page again`() async throws {
     let signIn = SignIn(try await provider())
     let error = await #expect(throws: ApprovalError.self) { _ = try await signIn.approve(as: "nobody@contoso.example") }
-    #expect(error?.description.contains("Nobody here has that name") == true)
+    #expect(error?.description.contains("No user has this name") == true)
     let page = try await transport.send(HTTPRequest(.get, try signIn.url()))
     let request = try #require(SignInForm(page: page.text)?.fields["request"])
     let form = ["request": request, "decision": "approve"]
@@ -121,13 +121,13 @@ func `of redirect addresses on loopback only the port is free`(uri: String, acce
     )
 }
 
-@Test func `the hint is the person who is proposed`() async throws {
+@Test func `the hint is the user who is proposed`() async throws {
     let provider = try await provider()
     let signIn = SignIn(provider)
-    let person = try #require(provider.people.last)
-    let code = try #require(try await signIn.approve(["login_hint": person.userPrincipalName])["code"])
+    let user = try #require(provider.users.last)
+    let code = try #require(try await signIn.approve(["login_hint": user.userPrincipalName])["code"])
     let answer = try await signIn.redeem(code)
-    #expect(try await signIn.get("/v1.0/me", token: answer.accessToken).json["id"]?.string == person.id)
+    #expect(try await signIn.get("/v1.0/me", token: answer.accessToken).json["id"]?.string == user.id)
 }
 
 @Test func `the page can be read by everybody and runs nothing`() async throws {
@@ -161,7 +161,7 @@ func `of redirect addresses on loopback only the port is free`(uri: String, acce
     let all = SignIn(provider)
     let answer = try await all.tokens()
     let claims = try await all.get("/userinfo", token: answer.accessToken).json
-    #expect(claims["sub"]?.string == provider.people[0].id)
+    #expect(claims["sub"]?.string == provider.users[0].id)
     #expect(claims["email"]?.string == "ada@contoso.example")
     #expect(claims["name"]?.string == "Ada Lovelace")
     let narrow = SignIn(provider, scope: "openid")

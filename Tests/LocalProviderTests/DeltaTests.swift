@@ -22,7 +22,7 @@ private func round(
 }
 
 @Test func `a first round gives everybody and the next nothing`() throws {
-    let bench = GraphBench(people: 450)
+    let bench = GraphBench(users: 450)
     let (rows, link, pages) = try round(bench, "/users/delta")
     #expect(rows.compactMap { $0["id"]?.string } == bench.contents.all.map(\.id))
     #expect(pages == 3)
@@ -55,8 +55,8 @@ private func round(
     let link = try round(bench, "/users/delta?$select=displayName").link
     let new = StoredUser(
         id: "11111111-2222-4333-8444-555555555555", userPrincipalName: "new@contoso.example", displayName: "New")
-    let place = bench.contents.add(new)
-    #expect(place == 60)
+    let position = bench.contents.add(new)
+    #expect(position == 60)
     var aoife = bench.contents[1]
     aoife.displayName = "Aoife Byrne"
     let changed = bench.contents.change(1, to: aoife)
@@ -86,7 +86,7 @@ private func round(
     #expect(bench.ask(link).rows.count == 1)
 }
 
-@Test func `a chain may be about some people only`() throws {
+@Test func `a chain may be about some users only`() throws {
     var bench = GraphBench()
     let (first, second) = (bench.contents[1].id, bench.contents[2].id)
     let path = "/users/delta?$filter=id%20eq%20'\(first)'%20or%20id%20eq%20'\(second)'"
@@ -99,7 +99,7 @@ private func round(
 }
 
 @Test func `a token that is old, strange or forgotten needs a full round`() throws {
-    var bench = GraphBench(people: 300)
+    var bench = GraphBench(users: 300)
     let first = try #require(bench.ask("/users/delta").nextLink)
     let link = try round(bench, "/users/delta").link
     for bad in ["/users/delta?$deltatoken=x", "/users/delta?$skiptoken=x", link + "0"] {
@@ -120,7 +120,7 @@ private func round(
 }
 
 @Test func `a change during a round is not lost`() throws {
-    var bench = GraphBench(people: 300)
+    var bench = GraphBench(users: 300)
     let next = try #require(bench.ask("/users/delta?$select=id,displayName").nextLink)
     var ada = bench.contents[0]
     ada.displayName = "Ada King"
@@ -147,7 +147,7 @@ func `delta takes few options`(option: String) {
 }
 
 @Test func `a long list of changes has pages and old ones are forgotten`() throws {
-    var bench = GraphBench(people: 500)
+    var bench = GraphBench(users: 500)
     let link = try round(bench, "/users/delta?$select=id").link
     for index in 0..<450 { bench.contents.remove(index, isPermanent: false, now: bench.now) }
     let (rows, _, pages) = try round(bench, link)

@@ -27,7 +27,7 @@ private struct Device {
     }
 }
 
-@Test func `a device waits until the person approves`() async throws {
+@Test func `a device waits until the user approves`() async throws {
     let clock = HandClock()
     let device = try await Device(try await provider { $0.now = { clock.now() } })
     #expect(device.answer.object["interval"]?.number?.int64 == 5)
@@ -75,10 +75,10 @@ private struct Device {
 @Test func `the code of a device may be typed in any way and must be right`() async throws {
     let device = try await Device(try await provider())
     let code = try #require(device.answer["user_code"])
-    func decide(_ code: String, _ person: String = "ada@contoso.example") async throws -> HTTPResponse {
+    func decide(_ code: String, _ user: String = "ada@contoso.example") async throws -> HTTPResponse {
         let url = try #require(URL(string: device.signIn.provider.issuer.absoluteString + "/device"))
         var form = FormFields()
-        for (name, value) in [("user_code", code), ("person", person), ("decision", "approve")] {
+        for (name, value) in [("user_code", code), ("person", user), ("decision", "approve")] {
             form.append(name, value)
         }
         return try await transport.send(
@@ -89,10 +89,10 @@ private struct Device {
     #expect(try await decide("BBBB-BBBB").text.contains("No device waits"))
     #expect(try await decide("").text.contains("No device waits"))
     #expect(try await decide("<b>").text.contains("&lt;b&gt;"))
-    #expect(try await decide(code, "nobody").text.contains("Nobody here has that name"))
+    #expect(try await decide(code, "nobody").text.contains("No user has this name"))
     #expect(try await device.poll().error == "authorization_pending")
     let typed = code.lowercased().replacingOccurrences(of: "-", with: " ")
-    #expect(try await decide(typed).text.contains("The device goes on by itself"))
+    #expect(try await decide(typed).text.contains("The device continues automatically"))
     #expect(try await device.poll().status == 200)
 }
 

@@ -5,13 +5,13 @@ import Testing
 
 @testable import LocalProvider
 
-private let people = UserTable(count: 300, seed: 1)
-private let resources = GraphResources(DirectoryContents(people))
-private let everything = GraphPrincipal(person: 0, permissions: ["User.Read", "User.Read.All"])
+private let users = UserTable(count: 300, seed: 1)
+private let resources = GraphResources(DirectoryContents(users))
+private let everything = DirectoryPrincipal(user: 0, permissions: ["User.Read", "User.Read.All"])
 
 /// Asks the directory without a network. `path` may have a query, percent-encoded.
 private func ask(
-    _ path: String, eventual: Bool = false, method: String = "GET", caller: GraphPrincipal = everything,
+    _ path: String, eventual: Bool = false, method: String = "GET", caller: DirectoryPrincipal = everything,
     _ resources: GraphResources = resources
 ) -> GraphResponse {
     let name = path.prefix { $0 != "?" }
@@ -19,7 +19,7 @@ private func ask(
         method: method, path: String(name),
         query: name.endIndex < path.endIndex ? String(path[path.index(after: name.endIndex)...]) : nil,
         consistencyLevel: eventual ? "eventual" : nil, base: "http://127.0.0.1:1/v1.0")
-    return resources.answer(request, caller: caller)
+    return resources.response(to: request, caller)
 }
 
 extension GraphResponse {
@@ -36,32 +36,32 @@ extension GraphResponse {
     }
 }
 
-@Test func `the people are the same for the same seed and all different`() {
+@Test func `the users are the same for the same seed and all different`() {
     let again = UserTable(count: 300, seed: 1)
-    #expect(again.all == people.all)
-    #expect(UserTable(count: 300, seed: 2).all != people.all)
-    #expect(Set(people.all.map(\.id)).count == 300)
-    #expect(Set(people.all.map { $0.userPrincipalName.lowercased() }).count == 300)
+    #expect(again.all == users.all)
+    #expect(UserTable(count: 300, seed: 2).all != users.all)
+    #expect(Set(users.all.map(\.id)).count == 300)
+    #expect(Set(users.all.map { $0.userPrincipalName.lowercased() }).count == 300)
     let large = UserTable(count: 20_000, seed: 3).all
     #expect(Set(large.map { $0.userPrincipalName.lowercased() }).count == 20_000)
     #expect(Set(large.map(\.id)).count == 20_000)
-    #expect(people.all.filter { $0.givenName?.hasPrefix("A") == true }.count > 60)
-    #expect(people.all.contains { $0.mail == nil } && people.all.contains { $0.businessPhones.isEmpty })
-    #expect(people.all.contains { $0.isGuest && $0.userPrincipalName.contains("#EXT#") })
+    #expect(users.all.filter { $0.givenName?.hasPrefix("A") == true }.count > 60)
+    #expect(users.all.contains { $0.mail == nil } && users.all.contains { $0.businessPhones.isEmpty })
+    #expect(users.all.contains { $0.isGuest && $0.userPrincipalName.contains("#EXT#") })
     #expect(UserTable(count: 0, seed: 1).all.isEmpty && UserTable(count: -1, seed: 1).all.isEmpty)
-    for person in people.all {
-        for address in [person.userPrincipalName, person.mail ?? "a@contoso.example"] {
+    for user in users.all {
+        for address in [user.userPrincipalName, user.mail ?? "a@contoso.example"] {
             #expect(address.hasSuffix("@contoso.example") || address.hasSuffix("@partner.example"))
         }
     }
 }
 
 @Test func `everybody but the head and the guests has a manager above`() {
-    for (index, person) in people.all.enumerated() {
-        #expect((person.manager == nil) == (index == 0 || person.isGuest))
-        if let manager = person.manager {
+    for (index, user) in users.all.enumerated() {
+        #expect((user.manager == nil) == (index == 0 || user.isGuest))
+        if let manager = user.manager {
             #expect(manager < index)
-            #expect(people.reports(to: manager).contains(index))
+            #expect(users.reports(to: manager).contains(index))
         }
     }
 }
@@ -156,7 +156,7 @@ func `a walk over the pages meets everybody once`(top: Int) throws {
         path = String(link.dropFirst("http://127.0.0.1:1/v1.0".count))
         #expect(path.contains("$select=id") && path.contains("$skiptoken="))
     }
-    #expect(met == people.all.map(\.id))
+    #expect(met == users.all.map(\.id))
     #expect(pages == (300 + top - 1) / top)
 }
 
@@ -245,15 +245,15 @@ func `escaped values arrive as they were meant`(value: String, name: String) {
         (["Directory.Read.All"], "/users", nil), ([], "/me", 403), ([], "/users('ada@contoso.example')", 403),
     ] as [(Set<String>, String, Int?)])
 func `permissions decide`(permissions: Set<String>, path: String, status: Int?) {
-    let answer = ask(path, caller: GraphPrincipal(person: 0, permissions: permissions))
+    let answer = ask(path, caller: DirectoryPrincipal(user: 0, permissions: permissions))
     #expect(answer.failure?.status == status)
     if status != nil { #expect(answer.failure?.code == "Authorization_RequestDenied") }
 }
 
 @Test func `basic readers see basic properties when it is set so`() throws {
-    var strict = GraphResources(DirectoryContents(people))
+    var strict = GraphResources(DirectoryContents(users))
     strict.withholdsNonBasicProperties = true
-    let basic = GraphPrincipal(person: 0, permissions: ["User.ReadBasic.All"])
+    let basic = DirectoryPrincipal(user: 0, permissions: ["User.ReadBasic.All"])
     let other = try #require(ask("/users/ayse.unal@contoso.example", caller: basic, strict).object)
     #expect(other["displayName"]?.string == "Ayşe Ünal")
     #expect(other["jobTitle"]?.isNull == true && other["businessPhones"] == [])
@@ -312,7 +312,7 @@ func `permissions decide`(permissions: Set<String>, path: String, status: Int?) 
         met += page.value.compactMap { $0["id"]?.string }
         url = page.json["@odata.nextLink"]?.string.flatMap { URL(string: $0) }
     }
-    #expect(met == signIn.provider.people.map(\.id))
+    #expect(met == signIn.provider.users.map(\.id))
 }
 
 @Test func `a batch answers each of its requests`() async throws {

@@ -39,14 +39,14 @@ private func refreshRequest(_ signIn: SignIn, _ token: String, timeout: Duration
         (.tokenInvalidClient, .status(401), "invalid_client"),
         (.tokenTemporarilyUnavailable, .status(400), "temporarily_unavailable"),
     ] as [(InjectedErrors.Name, Outcome, String?)])
-private func `a fault of the token endpoint plays once and harms nothing`(
+private func `a injected error of the token endpoint plays once and harms nothing`(
     name: InjectedErrors.Name, expected: Outcome, error: String?
 ) async throws {
     let signIn = SignIn(try await provider())
     let tokens = try await signIn.tokens()
-    var faults = InjectedErrors()
-    faults.add(name, count: 1)
-    signIn.provider.setFaults(faults)
+    var injectedErrors = InjectedErrors()
+    injectedErrors.add(name, count: 1)
+    signIn.provider.setInjectedErrors(injectedErrors)
     let (found, response) = try await outcome(
         try refreshRequest(
             signIn, tokens.refreshToken, timeout: name == .tokenStall ? .milliseconds(400) : .seconds(30)))
@@ -57,8 +57,8 @@ private func `a fault of the token endpoint plays once and harms nothing`(
     if name == .tokenHalfJSON {
         #expect(throws: JSONError.self) { _ = try JSONValue(parsing: try #require(response?.body)) }
     }
-    #expect(signIn.provider.faults.entries.map(\.remaining) == [0])
-    #expect(signIn.provider.log().last?.fault == name)
+    #expect(signIn.provider.injectedErrors.entries.map(\.remaining) == [0])
+    #expect(signIn.provider.log().last?.injectedError == name)
     // The refresh token was not used by it.
     #expect(try await signIn.refresh(tokens.refreshToken).status == 200)
 }
@@ -73,14 +73,14 @@ private func `a fault of the token endpoint plays once and harms nothing`(
         (.directoryForeignNextLink, .status(200), nil), (.directoryNextLinkLoop, .status(200), nil),
         (.directoryEmptyPage, .status(200), nil),
     ] as [(InjectedErrors.Name, Outcome, String?)])
-private func `a fault of the directory plays once`(name: InjectedErrors.Name, expected: Outcome, code: String?)
+private func `a injected error of the directory plays once`(name: InjectedErrors.Name, expected: Outcome, code: String?)
     async throws
 {
     let signIn = SignIn(try await provider())
     let token = try await signIn.tokens().accessToken
-    var faults = InjectedErrors()
-    faults.add(name, count: 1)
-    signIn.provider.setFaults(faults)
+    var injectedErrors = InjectedErrors()
+    injectedErrors.add(name, count: 1)
+    signIn.provider.setInjectedErrors(injectedErrors)
     let url = try #require(URL(string: signIn.provider.issuer.absoluteString + "/v1.0/users?$top=5"))
     var request = HTTPRequest(.get, url, fields: ["Authorization": "Bearer \(token)"])
     request.timeout = name == .directorySlow ? .milliseconds(400) : .seconds(30)
@@ -104,29 +104,29 @@ private func `a fault of the directory plays once`(name: InjectedErrors.Name, ex
     #expect(try await signIn.get("/v1.0/users?$top=5", token: token).value.count == 5)
 }
 
-@Test func `every fault is listed, has words and is tested above`() {
+@Test func `every injected error is listed, has words and is tested above`() {
     #expect(InjectedErrors.Name.all.count == 43)
     #expect(Set(InjectedErrors.Name.all).count == 43)
     #expect(InjectedErrors.Name.all.allSatisfy { $0.summary?.isEmpty == false })
 }
 
-@Test func `faults are read from text`() throws {
-    var faults = InjectedErrors()
-    try faults.add(parsing: "token-html")
-    try faults.add(parsing: "directory-429:3")
-    #expect(faults.entries == [.init(.tokenHTML), .init(.directory429, remaining: 3)])
+@Test func `injected errors are read from text`() throws {
+    var injectedErrors = InjectedErrors()
+    try injectedErrors.add(parsing: "token-html")
+    try injectedErrors.add(parsing: "directory-429:3")
+    #expect(injectedErrors.entries == [.init(.tokenHTML), .init(.directory429, remaining: 3)])
     for text in ["", "token", "token-html:", "token-html:0", "token-html:x", "token-html:1:1"] {
-        let error = #expect(throws: FaultError.self) { try faults.add(parsing: text) }
+        let error = #expect(throws: InjectedErrors.ParsingError.self) { try injectedErrors.add(parsing: text) }
         #expect(error?.description.isEmpty == false)
     }
-    #expect(throws: FaultError.self) { try faults.add(parsing: "nothing") }
+    #expect(throws: InjectedErrors.ParsingError.self) { try injectedErrors.add(parsing: "nothing") }
 }
 
-@Test func `faults play in their order and an unknown one plays nothing`() {
-    var faults = InjectedErrors([
+@Test func `injected errors play in their order and an unknown one plays nothing`() {
+    var injectedErrors = InjectedErrors([
         .init(InjectedErrors.Name(rawValue: "token-unknown")), .init(.token500, remaining: 2), .init(.directory401),
         .init(.token503),
     ])
-    #expect((0..<4).map { _ in faults.take("token-")?.name } == [.token500, .token500, .token503, .token503])
-    #expect(faults.take("directory-")?.name == .directory401)
+    #expect((0..<4).map { _ in injectedErrors.take("token-")?.name } == [.token500, .token500, .token503, .token503])
+    #expect(injectedErrors.take("directory-")?.name == .directory401)
 }

@@ -6,13 +6,13 @@ import Testing
 /// A directory without a network that a test asks and changes.
 struct GraphBench {
     var contents: DirectoryContents
-    var caller = GraphPrincipal(person: 0, permissions: ["User.Read.All", "User.ReadWrite.All"])
+    var caller = DirectoryPrincipal(user: 0, permissions: ["User.Read.All", "User.ReadWrite.All"])
     var isStrict = false
     var now = 1_800_000_000
     var generation = 0
     static let base = "http://127.0.0.1:1/v1.0"
 
-    init(people: Int = 60) { contents = DirectoryContents(UserTable(count: people, seed: 1)) }
+    init(users: Int = 60) { contents = DirectoryContents(UserTable(count: users, seed: 1)) }
 
     /// Asks; `path` may be a whole link, and may have a query, percent-encoded.
     func ask(
@@ -28,7 +28,7 @@ struct GraphBench {
         resources.withholdsNonBasicProperties = isStrict
         resources.now = now
         resources.generation = generation
-        return resources.answer(request, caller: caller)
+        return resources.response(to: request, caller)
     }
 }
 

@@ -3,11 +3,11 @@ import Testing
 
 @testable import LocalProvider
 
-private let people = UserTable(count: 300, seed: 1).all
+private let users = UserTable(count: 300, seed: 1).all
 
 private func names(_ filter: String) throws -> [String] {
     let read = try ODataFilter(parsing: filter)
-    return people.filter { read.matches($0) }.map { $0.displayName ?? "-" }
+    return users.filter { read.matches($0) }.map { $0.displayName ?? "-" }
 }
 
 @Test(arguments: [
@@ -19,15 +19,15 @@ private func names(_ filter: String) throws -> [String] {
     ("startswith(displayName,'👩‍👩')", ["👩‍👩‍👧‍👦 Family Office"]), ("surname eq '& Co. 50%'", ["Anna & Co. 50%"]),
     ("jobTitle eq 'a+b / x%27y'", ["Anna & Co. 50%"]), ("jobTitle eq 'C# Developer'", ["Astrid d''Aubigné"]),
     ("surname eq '%27'", []), ("surname eq ''", []), ("displayName eq ''') or startswith(mail,'''", []),
-    ("mail eq 'ada@contoso.example'", ["Ada Lovelace"]), ("id eq '\(people[0].id)'", ["Ada Lovelace"]),
-    ("id eq \(people[0].id)", ["Ada Lovelace"]), ("displayName eq null", ["-"]),
+    ("mail eq 'ada@contoso.example'", ["Ada Lovelace"]), ("id eq '\(users[0].id)'", ["Ada Lovelace"]),
+    ("id eq \(users[0].id)", ["Ada Lovelace"]), ("displayName eq null", ["-"]),
     ("displayName in ('Ada Lovelace','李 明', 'nobody')", ["Ada Lovelace", "李 明"]),
     ("startsWith(displayName,'ADA LOVE')", ["Ada Lovelace"]),
     ("STARTSWITH(displayName , 'Ada Love' )", ["Ada Lovelace"]),
     ("startswith(displayName,'Ada Love') eq true", ["Ada Lovelace"]),
     ("mail eq 'ada@contoso.example' or mail eq 'ayse.unal@contoso.example'", ["Ada Lovelace", "Ayşe Ünal"]),
     ("not(startswith(displayName,'A')) and userType eq 'Guest' and surname eq 'nobody'", []),
-    ("businessPhones/any(p:p eq '\(people[0].businessPhones[0])')", ["Ada Lovelace"]),
+    ("businessPhones/any(p:p eq '\(users[0].businessPhones[0])')", ["Ada Lovelace"]),
     ("  displayName   eq   'Ada Lovelace'  ", ["Ada Lovelace"]),
     ("((displayName eq 'Ada Lovelace'))", ["Ada Lovelace"]),
 ])
@@ -48,9 +48,9 @@ func `a filter finds whom it describes`(filter: String, expected: [String]) thro
 @Test func `each operator agrees with the same condition in Swift`() throws {
     func expectSame(_ filter: String, _ condition: (StoredUser) -> Bool) throws {
         let read = try ODataFilter(parsing: filter)
-        let found = people.filter { read.matches($0) }.map(\.id)
-        #expect(found == people.filter(condition).map(\.id))
-        #expect(!found.isEmpty && found.count < people.count, "\(filter) tells nobody apart")
+        let found = users.filter { read.matches($0) }.map(\.id)
+        #expect(found == users.filter(condition).map(\.id))
+        #expect(!found.isEmpty && found.count < users.count, "\(filter) tells nobody apart")
     }
     try expectSame("startswith(givenName,'a')") { $0.givenName?.lowercased().hasPrefix("a") ?? false }
     try expectSame("department eq 'R&D'") { $0.department == "R&D" }
@@ -79,7 +79,7 @@ func `a filter finds whom it describes`(filter: String, expected: [String]) thro
     "startswith(surname,'a') eq 'x'", "surname/any(p:p eq 'a')", "businessPhones/any(p:q eq 'a')",
     "businessPhones/all(p:p eq 'a')", "businessPhones/any(p p eq 'a')", "surname eq 'a' \u{0}", "李 eq 'a'",
 ])
-func `what is no filter is refused with its place`(filter: String) {
+func `what is no filter is refused with its position`(filter: String) {
     let error = #expect(throws: ODataError.self) { try ODataFilter(parsing: filter) }
     #expect(error?.kind == .syntax)
     #expect(error?.message.hasPrefix("Invalid filter clause: ") == true)
@@ -127,7 +127,7 @@ func `what no query can do is refused`(filter: String) throws {
 ])
 func `a search finds words by their beginnings`(text: String, expected: [String]) throws {
     let search = try #require(ODataSearch(parsing: text))
-    #expect(people.filter { search.matches($0) }.map { $0.displayName ?? "-" } == expected)
+    #expect(users.filter { search.matches($0) }.map { $0.displayName ?? "-" } == expected)
 }
 
 @Test(arguments: [

@@ -10,14 +10,15 @@ private struct Asker {
     let signIn: SignIn
     let token: String
 
-    init(people: Int = 60) async throws {
-        signIn = SignIn(try await provider { $0.people = people })
+    init(users: Int = 60) async throws {
+        signIn = SignIn(try await provider { $0.userCount = users })
         token = try await signIn.tokens().accessToken
     }
 
     func get(_ path: String, _ query: [String: String] = [:]) async throws -> HTTPResponse {
-        let text = query.sorted { $0.key < $1.key }
-            .map { "\($0.key)=\(PercentCoding.encode($0.value))" }.joined(separator: "&")
+        var fields = FormFields()
+        for (name, value) in query.sorted(by: { $0.key < $1.key }) { fields.append(name, value) }
+        let text = fields.encoded
         return try await signIn.get(path + (text.isEmpty ? "" : "?\(text)"), token: token)
     }
 }
@@ -130,9 +131,9 @@ func `what is no SCIM filter is refused`(filter: String) {
     }
     #expect(try await asker.signIn.get("/scim/v2/Users", token: "strange").status == 401)
     #expect(try await asker.signIn.get("/scim/v2/ServiceProviderConfig").json["filter"]?.object?["supported"] == true)
-    var faults = InjectedErrors()
-    faults.add(.directory429, value: "7", count: 1)
-    asker.signIn.provider.setFaults(faults)
+    var injectedErrors = InjectedErrors()
+    injectedErrors.add(.directory429, value: "7", count: 1)
+    asker.signIn.provider.setInjectedErrors(injectedErrors)
     let throttled = try await asker.get("/scim/v2/Users")
     #expect(throttled.status == 429 && throttled.fields["Retry-After"] == "7")
     #expect(throttled.json["status"] == "429")

@@ -2,9 +2,9 @@ import Testing
 
 @testable import LocalProvider
 
-private func fingerprint(_ people: [StoredUser]) -> UInt64 {
+private func fingerprint(_ users: [StoredUser]) -> UInt64 {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-    for p in people {
+    for p in users {
         let texts: [String?] = [
             p.id, p.displayName, p.givenName, p.surname, p.mail, p.userPrincipalName, p.jobTitle, p.department,
             p.officeLocation, p.mobilePhone, p.businessPhones.joined(), p.preferredLanguage, p.city, p.country,
@@ -18,45 +18,45 @@ private func fingerprint(_ people: [StoredUser]) -> UInt64 {
     return hash
 }
 
-@Test func `the people of a seed never change`() {
+@Test func `the users of a seed never change`() {
     #expect(fingerprint(UserTable(count: 300, seed: 1).all) == 13592557827571176035)
     #expect(fingerprint(UserTable(count: 20_000, seed: 3).all) == 777628628943105392)
     #expect(fingerprint(UserTable(count: 5, seed: 9).all) == 7855679434618305014)
 }
 
 @Test func `everybody is found by identifier, by user principal name and by mail address`() {
-    let people = UserTable(count: 800, seed: 5)
-    for index in 0..<people.count {
-        let person = people[index]
-        #expect(people.index(of: person.id.uppercased()) == index)
-        #expect(people.index(of: person.userPrincipalName.uppercased()) == index)
-        if let mail = person.mail { #expect(people.index(signingInAs: mail) == index) }
+    let users = UserTable(count: 800, seed: 5)
+    for index in 0..<users.count {
+        let user = users[index]
+        #expect(users.index(of: user.id.uppercased()) == index)
+        #expect(users.index(of: user.userPrincipalName.uppercased()) == index)
+        if let mail = user.mail { #expect(users.index(signingInAs: mail) == index) }
     }
     for key in [
         "", "@contoso.example", "0@contoso.example", "99@contoso.example", "nobody@contoso.example",
         "00000000-0000-4000-8000-000000000000", "ada", "ada@partner.example", "adam.brown0015@contoso.example",
         "adam.brown99999999999999999999@contoso.example",
     ] {
-        #expect(people.index(of: key) == nil, "\(key)")
+        #expect(users.index(of: key) == nil, "\(key)")
     }
 }
 
-@Test func `what is made of one property is what the whole person has`() {
-    let people = UserTable(count: 120, seed: 2)
-    for index in people.pairs.indices where people.pairs[index] != UserTable.irregular {
-        let row = SampleRow(people: people, index: index)
+@Test func `what is made of one property is what the whole user has`() {
+    let users = UserTable(count: 120, seed: 2)
+    for index in users.pairs.indices where users.pairs[index] != UserTable.irregular {
+        let row = SampleRow(table: users, index: index)
         for property in UserProperty.allCases {
-            #expect(row.json(property) == people[index].json(property), "\(property)")
+            #expect(row.json(property) == users[index].json(property), "\(property)")
         }
     }
 }
 
 @Test(arguments: [UserProperty.displayName, .userPrincipalName, .createdDateTime])
-func `the sorted places are sorted as the texts are`(property: UserProperty) throws {
-    let people = UserTable(count: 1_200, seed: 4)
-    let order = try #require(people.order(by: property)).map { Int($0) }
-    let wanted = people.pairs.indices.filter { people.pairs[$0] != UserTable.irregular }
-        .map { (people[$0].text(property)?.lowercased() ?? "", $0) }.sorted { $0 < $1 }
+func `the sorted positions are sorted as the texts are`(property: UserProperty) throws {
+    let users = UserTable(count: 1_200, seed: 4)
+    let order = try #require(users.order(by: property)).map { Int($0) }
+    let wanted = users.pairs.indices.filter { users.pairs[$0] != UserTable.irregular }
+        .map { (users[$0].text(property)?.lowercased() ?? "", $0) }.sorted { $0 < $1 }
     #expect(order == wanted.map(\.1))
 }
 
@@ -74,7 +74,7 @@ private let everybody = large.all
 ])
 func `a large directory finds whom a look at everybody finds`(filter: String) throws {
     let read = try ODataFilter(parsing: filter)
-    let selection = UserSelection(DirectoryContents(large), filter: read, search: nil, fewPeople: 0)
+    let selection = UserSelection(DirectoryContents(large), filter: read, search: nil, linearSearchLimit: 0)
     let wanted = everybody.indices.filter { read.matches(everybody[$0]) }
     #expect(selection.count() == wanted.count)
     #expect(selection.page(from: .init(), count: 6_000, order: []).found == wanted)
@@ -97,21 +97,21 @@ func `a large directory finds whom a look at everybody finds`(filter: String) th
         "\"displayName:adam\" OR \"mail:zara\"", "\"displayName:a s\"", "\"surname:s\" AND \"displayName:w\"",
     ] {
         let search = try #require(ODataSearch(parsing: text))
-        let selection = UserSelection(DirectoryContents(large), filter: nil, search: search, fewPeople: 0)
+        let selection = UserSelection(DirectoryContents(large), filter: nil, search: search, linearSearchLimit: 0)
         let wanted = everybody.indices.filter { search.matches(everybody[$0]) }
         #expect(selection.page(from: .init(), count: 6_000, order: []).found == wanted)
         #expect(!wanted.isEmpty)
     }
 }
 
-@Test func `a great many people take little memory and are found`() throws {
-    let people = UserTable(count: 200_000, seed: 1)
-    let contents = DirectoryContents(people)
+@Test func `a great many users take little memory and are found`() throws {
+    let users = UserTable(count: 200_000, seed: 1)
+    let contents = DirectoryContents(users)
     #expect(contents.count == 200_000)
     let read = try ODataFilter(parsing: "startswith(displayName,'Zara Zi')")
     let page = UserSelection(contents, filter: read, search: nil).page(from: .init(), count: 999, order: [])
     #expect(!page.found.isEmpty)
-    #expect(page.found.allSatisfy { people[$0].displayName?.hasPrefix("Zara Zi") == true })
-    let last = people[199_999]
+    #expect(page.found.allSatisfy { users[$0].displayName?.hasPrefix("Zara Zi") == true })
+    let last = users[199_999]
     #expect(contents.index(of: last.userPrincipalName) == 199_999)
 }

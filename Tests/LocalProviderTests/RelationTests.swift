@@ -5,7 +5,7 @@ import Testing
 @testable import LocalProvider
 
 @Test func `a chain of managers comes with levels`() throws {
-    let bench = GraphBench(people: 300)
+    let bench = GraphBench(users: 300)
     let path = "/users/\(bench.contents[100].id)?$select=id&$expand=manager($levels=max;$select=id,displayName)"
     #expect(bench.ask(path).error?.code == "Request_UnsupportedQuery")
     #expect(bench.ask(path, eventual: true).error != nil)
@@ -37,11 +37,11 @@ func `an expansion that does not exist is refused`(option: String, code: String)
 }
 
 @Test func `reports come at most twenty at once when expanded`() {
-    var bench = GraphBench(people: 300)
+    var bench = GraphBench(users: 300)
     for index in 30..<60 {
-        var person = bench.contents[index]
-        person.manager = 0
-        let changed = bench.contents.change(index, to: person)
+        var user = bench.contents[index]
+        user.manager = 0
+        let changed = bench.contents.change(index, to: user)
         #expect(changed)
     }
     #expect(bench.ask("/me?$expand=directReports($select=id)").json?["directReports"]?.array?.count == 20)
@@ -128,31 +128,31 @@ func `an expansion that does not exist is refused`(option: String, code: String)
     #expect(Picture.png(of: "a", side: 648).count < 60_000)
 }
 
-@Test func `a deleted person is gone, listed with another name and can come back`() throws {
+@Test func `a deleted user is gone, listed with another name and can come back`() throws {
     var bench = GraphBench()
-    let person = bench.contents[2]
+    let user = bench.contents[2]
     bench.contents.remove(2, isPermanent: false, now: bench.now)
-    #expect(bench.ask("/users/\(person.id)").error?.status == 404)
-    #expect(bench.ask("/users/\(person.userPrincipalName)").error?.status == 404)
+    #expect(bench.ask("/users/\(user.id)").error?.status == 404)
+    #expect(bench.ask("/users/\(user.userPrincipalName)").error?.status == 404)
     #expect(bench.ask("/users/$count", eventual: true).plainText == "59")
-    #expect(!bench.ask("/users?$top=999").column("id").contains(person.id))
-    #expect(!bench.ask("/users?$top=999&$orderby=displayName").column("id").contains(person.id))
+    #expect(!bench.ask("/users?$top=999").column("id").contains(user.id))
+    #expect(!bench.ask("/users?$top=999&$orderby=displayName").column("id").contains(user.id))
     let path = "/directory/deletedItems/microsoft.graph.user"
     let list = bench.ask(path + "?$select=id,userPrincipalName,deletedDateTime")
-    #expect(list.column("id") == [person.id])
+    #expect(list.column("id") == [user.id])
     #expect(
-        list.column("userPrincipalName") == [person.id.filter { $0 != "-" } + person.userPrincipalName])
+        list.column("userPrincipalName") == [user.id.filter { $0 != "-" } + user.userPrincipalName])
     #expect(list.column("deletedDateTime") == ["2027-01-15T08:00:00Z"])
     #expect(bench.ask(path + "/$count", eventual: true).plainText == "1")
     #expect(bench.ask(path + "?$orderby=deletedDateTime").error?.status == 400)
     #expect(bench.ask(path + "?$orderby=deletedDateTime&$count=true", eventual: true).rows.count == 1)
-    let item = "/directory/deletedItems/\(person.id)"
+    let item = "/directory/deletedItems/\(user.id)"
     #expect(bench.ask(item).json?["@odata.type"] == "#microsoft.graph.user")
     guard case .restoration(2, let object) = bench.ask(item + "/restore", method: "POST") else {
         Issue.record("not restored")
         return
     }
-    #expect(object["userPrincipalName"]?.string == person.userPrincipalName)
+    #expect(object["userPrincipalName"]?.string == user.userPrincipalName)
     bench.now += 30 * 86_400
     #expect(bench.ask(path).rows.isEmpty && bench.ask(item).error?.status == 404)
 }
@@ -175,7 +175,7 @@ func `an expansion that does not exist is refused`(option: String, code: String)
 }
 
 @Test func `signInActivity needs its permission and makes pages smaller`() {
-    var bench = GraphBench(people: 600)
+    var bench = GraphBench(users: 600)
     let path = "/users?$select=id,signInActivity&$top=999"
     #expect(bench.ask(path).error?.status == 403)
     bench.caller.permissions.insert("AuditLog.Read.All")

@@ -127,7 +127,7 @@ final class HandClock: Sendable {
 
 func provider(_ change: (inout LoopbackProvider.Configuration) -> Void = { _ in }) async throws -> LoopbackProvider {
     var configuration = LoopbackProvider.Configuration()
-    configuration.people = 60
+    configuration.userCount = 60
     configuration.signingKey = try sharedKey.get()
     change(&configuration)
     return try await LoopbackProvider(configuration: configuration)

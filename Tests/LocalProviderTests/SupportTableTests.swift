@@ -113,12 +113,12 @@ func `lists, counts and endings are supported as the documentation says`(filter:
 }
 
 @Test func `conditions on lists find whom they describe`() throws {
-    let people = UserTable(count: 80, seed: 1).all
+    let users = UserTable(count: 80, seed: 1).all
     func expectSame(_ filter: String, _ condition: (StoredUser) -> Bool) throws {
         let read = try ODataFilter(parsing: filter)
-        let wanted = people.filter(condition).map(\.id)
-        #expect(people.filter { read.matches($0) }.map(\.id) == wanted, "\(filter)")
-        #expect(!wanted.isEmpty && wanted.count < people.count, "\(filter) tells nobody apart")
+        let wanted = users.filter(condition).map(\.id)
+        #expect(users.filter { read.matches($0) }.map(\.id) == wanted, "\(filter)")
+        #expect(!wanted.isEmpty && wanted.count < users.count, "\(filter) tells nobody apart")
     }
     try expectSame("otherMails/$count eq 0") { !$0.isGuest || $0.mail == nil }
     try expectSame("assignedLicenses/any()") { $0.accountEnabled && !$0.isGuest }
@@ -127,7 +127,7 @@ func `lists, counts and endings are supported as the documentation says`(filter:
     }
     try expectSame("proxyAddresses/any(p:startswith(p,'smtp:ad'))") { $0.mail?.hasPrefix("ad") ?? false }
     try expectSame("identities/any(i:i/issuerAssignedId eq 'ADA@contoso.example' and i/issuer eq 'contoso.example')") {
-        $0.id == people[0].id
+        $0.id == users[0].id
     }
     try expectSame("externalUserState eq 'Accepted'") { $0.isGuest }
     try expectSame("usageLocation eq 'gb'") { $0.country == "United Kingdom" }

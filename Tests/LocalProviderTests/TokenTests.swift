@@ -8,7 +8,7 @@ import Testing
 
 @testable import LocalProvider
 
-@Test func `a person signs in through a browser, a listener and back`() async throws {
+@Test func `a user signs in through a browser, a listener and back`() async throws {
     let provider = try await provider()
     defer { provider.close() }
     let discovery = try await transport.send(
@@ -54,7 +54,7 @@ import Testing
     let verified = try JWT(parsing: try #require(answer["id_token"])).verified(with: keys, algorithms: [.rs256])
     #expect(try verified.claims.issuer == provider.issuer.absoluteString)
     #expect(try verified.claims.audience == ["lodge"])
-    #expect(try verified.claims.subject == provider.people[0].id)
+    #expect(try verified.claims.subject == provider.users[0].id)
     #expect(try verified.claims.expiration == 1_800_003_600)
     #expect(try verified.claims.issuedAt == 1_800_000_000)
     #expect(verified.claims["auth_time"]?.number?.int64 == 1_800_000_000)
@@ -65,7 +65,7 @@ import Testing
 
     let renewed = try await signIn.refresh(answer.refreshToken)
     let second = try JWT(parsing: try #require(renewed["id_token"])).verified(with: keys, algorithms: [.rs256])
-    #expect(try second.claims.subject == provider.people[0].id)
+    #expect(try second.claims.subject == provider.users[0].id)
     #expect(second.claims["nonce"] == nil)
 }
 

@@ -3,9 +3,9 @@ import Testing
 
 @testable import LoopbackHTTP
 
-private func listener(_ fault: InjectedLoopbackError) throws -> LoopbackListener {
+private func listener(_ injectedError: InjectedLoopbackError) throws -> LoopbackListener {
     try LoopbackListener(limits: .server) { _ in
-        LoopbackResponse(status: 200, body: Data("0123456789".utf8), fault: fault)
+        LoopbackResponse(status: 200, body: Data("0123456789".utf8), injectedError: injectedError)
     }
 }
 
@@ -18,13 +18,13 @@ private func client(_ listener: LoopbackListener) async throws -> RawClient {
     }
 }
 
-@Test func `a fault closes without an answer`() async throws {
-    let listener = try listener(.closeWithoutAnswer)
+@Test func `a injectedError closes without an answer`() async throws {
+    let listener = try listener(.closeWithoutResponse)
     let client = try await client(listener)
     #expect(try await onThread { try client.receiveAll() }.isEmpty)
 }
 
-@Test func `a fault cuts the content`() async throws {
+@Test func `a injectedError cuts the content`() async throws {
     let listener = try listener(.cut(bodyBytes: 4))
     let client = try await client(listener)
     let text = String(decoding: try await onThread { try client.receiveAll() }, as: UTF8.self)
@@ -32,7 +32,7 @@ private func client(_ listener: LoopbackListener) async throws -> RawClient {
     #expect(text.hasSuffix("\r\n\r\n0123"))
 }
 
-@Test func `a fault stalls until the listener closes`() async throws {
+@Test func `a injectedError stalls until the listener closes`() async throws {
     let listener = try listener(.stall)
     let (first, other) = (try await client(listener), try await client(listener))
     async let received = onThread { try first.receiveAll() }
@@ -41,7 +41,7 @@ private func client(_ listener: LoopbackListener) async throws -> RawClient {
     #expect(try await received.isEmpty)
 }
 
-@Test func `a fault drips the content`() async throws {
+@Test func `a injectedError drips the content`() async throws {
     let listener = try listener(.drip(bytes: 3, every: .milliseconds(10)))
     let client = try await client(listener)
     let (answer, pieces) = try await onThread {
@@ -58,7 +58,7 @@ private func client(_ listener: LoopbackListener) async throws -> RawClient {
     #expect(pieces > 1)
 }
 
-@Test func `a fault sends content without end`() async throws {
+@Test func `a injectedError sends content without end`() async throws {
     // 10 GB in small memory: the client goes away after 20 MB, and the listener survives that.
     let listener = try listener(.endless(bytes: 10_000_000_000))
     let first = try await client(listener)
@@ -69,7 +69,7 @@ private func client(_ listener: LoopbackListener) async throws -> RawClient {
     }
     #expect(count >= 20 << 20)
     let small = try LoopbackListener { _ in
-        LoopbackResponse(status: 200, body: Data("ab".utf8), fault: .endless(bytes: 100_000))
+        LoopbackResponse(status: 200, body: Data("ab".utf8), injectedError: .endless(bytes: 100_000))
     }
     let second = try await client(small)
     let bytes = try await onThread { try second.receiveAll() }

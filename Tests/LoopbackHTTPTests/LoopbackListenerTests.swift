@@ -234,7 +234,7 @@ private func quietPort() throws -> UInt16 {
 
 @Test func `a handler that takes too long is cancelled and answered for`() async throws {
     var limits = LoopbackListener.Limits()
-    limits.answerTime = .milliseconds(50)
+    limits.responseTime = .milliseconds(50)
     let (cancelled, continuation) = AsyncStream<Bool>.makeStream()
     let listener = try LoopbackListener(limits: limits) { _ in
         try? await Task.sleep(for: .seconds(3600))
@@ -314,13 +314,4 @@ private func quietPort() throws -> UInt16 {
         dump(value, to: &dumped)
         #expect(!"\(value) \(String(reflecting: value)) \(dumped)".contains("SECRET"))
     }
-}
-
-@Test(arguments: [
-    (0, "Thu, 01 Jan 1970 00:00:00 GMT"), (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"),
-    (951_782_400, "Tue, 29 Feb 2000 00:00:00 GMT"), (4_107_542_399, "Sun, 28 Feb 2100 23:59:59 GMT"),
-    (4_107_542_400, "Mon, 01 Mar 2100 00:00:00 GMT"), (-1, "Thu, 01 Jan 1970 00:00:00 GMT"),
-])
-func `dates are written as HTTP writes them`(seconds: Int, text: String) {
-    #expect(LoopbackResponseWriter.date(seconds) == text)
 }

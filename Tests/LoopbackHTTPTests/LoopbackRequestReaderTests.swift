@@ -15,14 +15,14 @@ private let authority = LoopbackAuthority(host: "127.0.0.1", port: 80)
 
 /// What a reader makes of bytes that arrive in pieces: the first request with what it took, or the refusal.
 private func outcome(_ bytes: [UInt8], pieces: [Int]) -> Result<
-    LoopbackRequestReader.Step, LoopbackRequestReader.Refusal
+    LoopbackRequestReader.Step, LoopbackRequestReader.Rejection
 > {
     var reader = LoopbackRequestReader(limits: limits, authority: authority)
     var buffer: [UInt8] = []
     var last = LoopbackRequestReader.Step.more
     for end in pieces + [bytes.count] where end > buffer.count {
         buffer += bytes[buffer.count..<end]
-        do throws(LoopbackRequestReader.Refusal) {
+        do throws(LoopbackRequestReader.Rejection) {
             last = try reader.read(buffer)
             if case .request = last { return .success(last) }
         } catch {

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct SceneTests {
     @Test func `a scene has an account that can be used at once, and its time is the test's`() async throws {
-        let person = try await SignedInFixture().provider.people[20].userPrincipalName
+        let person = try await SignedInFixture().provider.users[20].userPrincipalName
         let scene = try await SignedInFixture(as: person)
         let me = HTTPRequest(.get, scene.provider.graphBase.appending(path: "v1.0/me"))
         let answer = try await scene.account.send(me, in: scene.store)
@@ -65,8 +65,8 @@ import Testing
 
     @Test func `a script answers by path and by address, in turn, and names what it has no answer for`() async throws {
         let network = ScriptedTransport()
-        network.answer(.get, "/me", with: HTTPResponse(status: 503), HTTPResponse(status: 200))
-        network.answer(.get, "https://other.example/me", with: HTTPResponse(status: 204))
+        network.respond(to: .get, at: "/me", with: HTTPResponse(status: 503), HTTPResponse(status: 200))
+        network.respond(to: .get, at: "https://other.example/me", with: HTTPResponse(status: 204))
         let request = HTTPRequest(.get, try url("https://api.example/me?x=secret"))
         #expect(try await network.send(request).status == 503)
         #expect(try await network.send(request).status == 200)
@@ -77,7 +77,7 @@ import Testing
         let error = await #expect(throws: HTTPTransportError.self) { try await network.send(other) }
         #expect(error?.reason.contains("POST https://api.example/me") == true)
         #expect(error?.reason.contains("secret") == false)
-        network.answerEverythingElse { _ in HTTPResponse(status: 418) }
+        network.respondToOtherRequests { _ in HTTPResponse(status: 418) }
         #expect(try await network.send(other).status == 418)
     }
 

@@ -19,6 +19,23 @@ public enum HTTPDate {
         return date(year, month, day, time: parts[4])
     }
 
+    /// Returns a date as HTTP writes it, such as `Sun, 06 Nov 1994 08:49:37 GMT`.
+    package static func text(_ secondsSince1970: Int) -> String {
+        let seconds = min(max(secondsSince1970, 0), 253_402_300_799)
+        let (days, time) = (seconds / 86_400, seconds % 86_400)
+        // Days since 1 March of the year 0, in eras of 400 years.
+        let (era, dayOfEra) = ((days + 719_468) / 146_097, (days + 719_468) % 146_097)
+        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let month = (5 * dayOfYear + 2) / 153
+        let months = ["Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec", "Jan", "Feb"]
+        let weekdays = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
+        let year = era * 400 + yearOfEra + (month >= 10 ? 1 : 0)
+        func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        return "\(weekdays[days % 7]), \(two(dayOfYear - (153 * month + 2) / 5 + 1)) \(months[month]) \(year) "
+            + "\(two(time / 3_600)):\(two(time / 60 % 60)):\(two(time % 60)) GMT"
+    }
+
     private static func month(_ name: Substring) -> Int? {
         let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
         return months.firstIndex { $0 == name }.map { $0 + 1 }

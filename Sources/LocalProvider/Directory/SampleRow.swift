@@ -1,33 +1,33 @@
 import StrictJSON
 
-/// What filters, searches and answers ask of a person.
-protocol PersonProperties {
-    /// The text of a property; nil when it is not set or is no text.
+/// The values of a user that filters, searches and responses read.
+protocol UserValues {
+    /// Returns the value of a string property; `nil` if it is not set or not a string.
     func text(_ property: UserProperty) -> String?
-    /// The texts of a list of texts.
+    /// Returns the elements of a list of strings.
     func texts(_ property: UserProperty) -> [String]
     /// Whether the account may sign in.
     var accountEnabled: Bool { get }
-    /// Whether the person belongs to another organisation.
+    /// Whether the user belongs to another organization.
     var isGuest: Bool { get }
 }
 
-/// One of the people who are made of numbers. Only what is asked for is made.
-struct SampleRow: PersonProperties {
-    let people: UserTable
+/// A generated user. Each value is computed when it is read.
+struct SampleRow: UserValues {
+    let table: UserTable
     let index: Int
 
-    var pair: UserTable.NamePair { people.names[Int(people.pairs[index])] }
-    private func number(_ place: Int) -> UInt64 { people.number(index, place) }
-    private func pick<Element>(_ list: [Element], _ place: Int) -> Element {
-        list[Int(number(place) % UInt64(list.count))]
+    var pair: UserTable.NamePair { table.names[Int(table.pairs[index])] }
+    private func number(_ position: Int) -> UInt64 { table.number(index, position) }
+    private func pick<Element>(_ list: [Element], _ position: Int) -> Element {
+        list[Int(number(position) % UInt64(list.count))]
     }
 
     var isGuest: Bool { index % 23 == 0 }
     var accountEnabled: Bool { index % 29 != 28 }
     var id: String { UserTable.identifier(number(5), number(6)) }
     var jobTitle: String { pick(SampleUsers.titles, 2) }
-    var place: (city: String, country: String, language: String, prefix: String) { pick(SampleUsers.places, 3) }
+    var location: (city: String, country: String, language: String, prefix: String) { pick(SampleUsers.locations, 3) }
     var department: String { pick(SampleUsers.departments, 7) }
     var officeLocation: String { "\(10 + number(8) % 30)/\(1000 + number(9) % 3000)" }
     var companyName: String? { isGuest ? nil : "Contoso" }
@@ -41,16 +41,16 @@ struct SampleRow: PersonProperties {
 
     var mail: String? {
         guard index % 17 != 0 else { return nil }
-        return people.addressName(index) + (isGuest ? "@partner.example" : "@contoso.example")
+        return table.addressName(index) + (isGuest ? "@partner.example" : "@contoso.example")
     }
     var userPrincipalName: String {
-        people.addressName(index) + (isGuest ? "_partner.example#EXT#@contoso.example" : "@contoso.example")
+        table.addressName(index) + (isGuest ? "_partner.example#EXT#@contoso.example" : "@contoso.example")
     }
     private var digits: String { SampleUsers.padded(number(4) % 1000, to: 3) }
     var mobilePhone: String? {
-        index % 5 != 0 && index % 3 != 0 ? "\(place.prefix)1\(digits)" : nil
+        index % 5 != 0 && index % 3 != 0 ? "\(location.prefix)1\(digits)" : nil
     }
-    var businessPhones: [String] { index % 5 != 0 ? ["\(place.prefix)2\(digits)"] : [] }
+    var businessPhones: [String] { index % 5 != 0 ? ["\(location.prefix)2\(digits)"] : [] }
 
     func text(_ property: UserProperty) -> String? {
         switch property {
@@ -64,9 +64,9 @@ struct SampleRow: PersonProperties {
         case .department: department
         case .officeLocation: officeLocation
         case .mobilePhone: mobilePhone
-        case .preferredLanguage: place.language
-        case .city: place.city
-        case .country: place.country
+        case .preferredLanguage: location.language
+        case .city: location.city
+        case .country: location.country
         case .companyName: companyName
         case .employeeId: employeeID
         case .createdDateTime: createdDateTime

@@ -1,4 +1,4 @@
-/// Where the people's names, titles and numbers come from.
+/// The names, titles and numbers of the sample users.
 enum SampleUsers {
     struct Special {
         var display: String?
@@ -11,7 +11,7 @@ enum SampleUsers {
         var hasPhones = true
     }
 
-    /// The people who are always there: the first to sign in as, and the names that break careless programs.
+    /// The users of every directory: the first user to sign in, and names that break careless programs.
     static let special: [Special] = [
         Special(display: "Ada Lovelace", given: "Ada", sur: "Lovelace", name: "ada", title: "Engineer"),
         Special(
@@ -37,20 +37,19 @@ enum SampleUsers {
 
     static let givenNames = [
         "Aaron", "Abigail", "Adam", "Adele", "Adriana", "Agnes", "Ahmed", "Aiko", "Alba", "Albert", "Alejandra",
-        "Alice",
-        "Amara", "Amelia", "Amir", "Ana", "Andrea", "Anton", "Arjun", "Arthur", "Ava", "Ayumi", "Beatriz", "Benjamin",
-        "Björn", "Carmen", "Chloé", "Daniel", "Deepa", "Elena", "Emeka", "Emma", "Fatima", "Felix", "Grace", "Hana",
-        "Hugo", "Ines", "Ivan", "Jürgen", "Kofi", "Lars", "Leila", "Mateo", "Mia", "Noor", "Olga", "Pavel", "Priya",
-        "Quentin", "Rosa", "Sofia", "Søren", "Tomás", "Uma", "Vera", "Wei", "Ximena", "Yusuf", "Zara",
+        "Alice", "Amara", "Amelia", "Amir", "Ana", "Andrea", "Anton", "Arjun", "Arthur", "Ava", "Ayumi", "Beatriz",
+        "Benjamin", "Björn", "Carmen", "Chloé", "Daniel", "Deepa", "Elena", "Emeka", "Emma", "Fatima", "Felix",
+        "Grace", "Hana", "Hugo", "Ines", "Ivan", "Jürgen", "Kofi", "Lars", "Leila", "Mateo", "Mia", "Noor", "Olga",
+        "Pavel", "Priya", "Quentin", "Rosa", "Sofia", "Søren", "Tomás", "Uma", "Vera", "Wei", "Ximena", "Yusuf",
+        "Zara",
     ]
     static let surnames = [
-        "Adeyemi", "Andersson", "Bianchi", "Brown", "Çelik", "Chen", "Costa", "D'Souza", "Dubois", "Eriksen", "Fischer",
-        "García", "Goldberg", "Haddad", "Hansen", "Ito", "Ivanova", "Jansen", "Kaya", "Khan", "Kim", "Kowalski",
-        "Laurent",
-        "López", "MacLeod", "Mbeki", "Moreau", "Müller", "Nakamura", "Nguyễn", "Novák", "O'Connor", "O'Neill", "Okafor",
-        "Patel", "Petrov", "Quinn", "Rossi", "Santos", "Schäfer", "Sharma", "Silva", "Smith", "Suzuki", "Tan", "Tanaka",
-        "Ueda", "van der Berg", "Vance", "Weber", "Wilson", "Wójcik", "Xu", "Yamamoto", "Yıldız", "Young", "Zhang",
-        "Zimmermann", "王", "김",
+        "Adeyemi", "Andersson", "Bianchi", "Brown", "Çelik", "Chen", "Costa", "D'Souza", "Dubois", "Eriksen",
+        "Fischer", "García", "Goldberg", "Haddad", "Hansen", "Ito", "Ivanova", "Jansen", "Kaya", "Khan", "Kim",
+        "Kowalski", "Laurent", "López", "MacLeod", "Mbeki", "Moreau", "Müller", "Nakamura", "Nguyễn", "Novák",
+        "O'Connor", "O'Neill", "Okafor", "Patel", "Petrov", "Quinn", "Rossi", "Santos", "Schäfer", "Sharma", "Silva",
+        "Smith", "Suzuki", "Tan", "Tanaka", "Ueda", "van der Berg", "Vance", "Weber", "Wilson", "Wójcik", "Xu",
+        "Yamamoto", "Yıldız", "Young", "Zhang", "Zimmermann", "王", "김",
     ]
     static let departments = [
         "Engineering", "Sales", "Marketing", "Finance", "Human Resources", "Legal", "Operations", "R&D", "Support",
@@ -58,17 +57,16 @@ enum SampleUsers {
     ]
     static let titles = [
         "Engineer", "Senior Engineer", "Account Manager", "Analyst", "Designer", "Accountant", "Consultant",
-        "Coordinator",
-        "Developer", "Administrator", "Technician", "Specialist",
+        "Coordinator", "Developer", "Administrator", "Technician", "Specialist",
     ]
-    static let places: [(city: String, country: String, language: String, prefix: String)] = [
+    static let locations: [(city: String, country: String, language: String, prefix: String)] = [
         ("London", "United Kingdom", "en-GB", "+44 20 7946 0"), ("Dublin", "Ireland", "en-IE", "+353 1 555 0"),
         ("Seattle", "United States", "en-US", "+1 206 555 0"), ("München", "Germany", "de-DE", "+49 89 5550 0"),
         ("İstanbul", "Türkiye", "tr-TR", "+90 212 555 0"), ("São Paulo", "Brazil", "pt-BR", "+55 11 5550 0"),
         ("上海", "China", "zh-CN", "+86 21 5550 0"), ("Malmö", "Sweden", "sv-SE", "+46 40 555 0"),
     ]
 
-    /// The letters of a name that an address may have.
+    /// Returns the letters of a name that an address may have.
     static func letters(_ text: String) -> String { text.lowercased().filter { $0.isASCII && $0.isLetter } }
 
     static func padded(_ number: UInt64, to width: Int) -> String {
@@ -79,13 +77,13 @@ enum SampleUsers {
 
 /// Sebastiano Vigna's SplitMix64: numbers that look random and are the same for the same seed. Not for secrets.
 ///
-/// The state grows by the same step for each number, so that any number of the sequence is found at once.
+/// The state grows by the same step for each number, so that each number is computed directly.
 struct SplitMix64: Sendable {
     let seed: UInt64
 
-    /// The number at this place of the sequence.
-    subscript(place: Int) -> UInt64 {
-        var mixed = seed &+ UInt64(truncatingIfNeeded: place &+ 1) &* 0x9E37_79B9_7F4A_7C15
+    /// The number at this position of the sequence.
+    subscript(position: Int) -> UInt64 {
+        var mixed = seed &+ UInt64(truncatingIfNeeded: position &+ 1) &* 0x9E37_79B9_7F4A_7C15
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
         mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
         return mixed ^ (mixed >> 31)

@@ -1,16 +1,16 @@
 import StrictJSON
 
-/// An invented person of the directory.
+/// A user of the directory.
 public struct StoredUser: Sendable, Equatable, Identifiable {
     /// The object identifier, a UUID.
     public let id: String
-    /// The name shown; nil for a few.
+    /// The name shown; `nil` for a few.
     public var displayName: String?
-    /// The given name; nil for rooms and a few others.
+    /// The given name; `nil` for rooms and a few others.
     public var givenName: String?
-    /// The surname; nil for rooms and a few others.
+    /// The surname; `nil` for rooms and a few others.
     public var surname: String?
-    /// The mail address; nil for a few.
+    /// The mail address; `nil` for a few.
     public var mail: String?
     /// The name for signing in. Contains `#EXT#` for guests.
     public var userPrincipalName: String
@@ -30,55 +30,28 @@ public struct StoredUser: Sendable, Equatable, Identifiable {
     public var city: String?
     /// The country.
     public var country: String?
-    /// The company; nil for guests.
+    /// The company; `nil` for guests.
     public var companyName: String?
-    /// The number in personnel's files.
+    /// The employee number.
     public var employeeID: String?
     /// Whether the account may sign in.
     public var accountEnabled: Bool
-    /// Whether the person belongs to another organisation.
+    /// Whether the user belongs to another organization.
     public var isGuest: Bool
-    /// When the account was made, as `2021-03-04T05:06:07Z`.
+    /// The creation time of the account, such as `2021-03-04T05:06:07Z`.
     public var createdDateTime: String
-    /// The place of the manager in the directory.
+    /// The position of the manager in the directory.
     var manager: Int?
-    /// When the account was deleted.
+    /// The deletion time of the account.
     var deletedDateTime: String?
+}
 
-    init(
-        id: String, displayName: String?, givenName: String?, surname: String?, mail: String?,
-        userPrincipalName: String, jobTitle: String?, department: String?, officeLocation: String?,
-        mobilePhone: String?, businessPhones: [String], preferredLanguage: String?, city: String?, country: String?,
-        companyName: String?, employeeID: String?, accountEnabled: Bool, isGuest: Bool, createdDateTime: String,
-        manager: Int?
-    ) {
-        self.id = id
-        self.displayName = displayName
-        self.givenName = givenName
-        self.surname = surname
-        self.mail = mail
-        self.userPrincipalName = userPrincipalName
-        self.jobTitle = jobTitle
-        self.department = department
-        self.officeLocation = officeLocation
-        self.mobilePhone = mobilePhone
-        self.businessPhones = businessPhones
-        self.preferredLanguage = preferredLanguage
-        self.city = city
-        self.country = country
-        self.companyName = companyName
-        self.employeeID = employeeID
-        self.accountEnabled = accountEnabled
-        self.isGuest = isGuest
-        self.createdDateTime = createdDateTime
-        self.manager = manager
-    }
-
-    /// A person of the organisation with a mail address like the user principal name, and nothing else set.
+extension StoredUser {
+    /// Creates a user of the organization with a mail address like the user principal name, and nothing else set.
     ///
     /// - Parameters:
-    ///   - id: The object identifier, a UUID in small letters; no other person may have it.
-    ///   - userPrincipalName: The name for signing in; no other person may have it.
+    ///   - id: The object identifier, a UUID in lowercase; no other user may have it.
+    ///   - userPrincipalName: The name for signing in; no other user may have it.
     ///   - createdDateTime: As `2021-03-04T05:06:07Z`.
     public init(
         id: String, userPrincipalName: String, displayName: String?, givenName: String? = nil, surname: String? = nil,
@@ -92,8 +65,8 @@ public struct StoredUser: Sendable, Equatable, Identifiable {
     }
 }
 
-extension StoredUser: PersonProperties {
-    /// The text of a property; nil when it is not set or is no text.
+extension StoredUser: UserValues {
+    /// Returns the value of a string property; `nil` if it is not set or not a string.
     func text(_ property: UserProperty) -> String? {
         switch property {
         case .id: id
@@ -122,10 +95,10 @@ extension StoredUser: PersonProperties {
     }
 }
 
-// MARK: What follows from the rest
+// MARK: Derived values
 
-extension PersonProperties {
-    /// The properties that follow from others.
+extension UserValues {
+    /// Returns a property that follows from others.
     func derivedText(_ property: UserProperty) -> String? {
         switch property {
         case .userType: isGuest ? "Guest" : "Member"
@@ -168,7 +141,7 @@ extension PersonProperties {
         ]
     }
 
-    /// A property as Graph writes it.
+    /// Returns a property as Graph writes it.
     func json(_ property: UserProperty) -> JSONValue {
         switch property.kind {
         case .text, .date: text(property).map { .string($0) } ?? .null
@@ -179,7 +152,7 @@ extension PersonProperties {
         }
     }
 
-    /// The truth value of a property; nil when it is not set or is none.
+    /// Returns the value of a Boolean property; `nil` if it is not set or not a Boolean.
     func flag(_ property: UserProperty) -> Bool? {
         switch property {
         case .accountEnabled: accountEnabled
@@ -189,7 +162,7 @@ extension PersonProperties {
         }
     }
 
-    /// The elements of a list of objects.
+    /// Returns the elements of a list of objects.
     func objects(_ property: UserProperty) -> [JSONObject] {
         switch property {
         case .identities:
@@ -240,7 +213,7 @@ extension PersonProperties {
         }
     }
 
-    /// A member of a property that is an object.
+    /// Returns a member of a property that is an object.
     func text(_ property: UserProperty, member: String) -> String? {
         object(property)?.members.first { $0.name.lowercased() == member.lowercased() }?.value.string
     }

@@ -1,9 +1,9 @@
 /// A property of a user that the directory knows.
 enum UserProperty: String, CaseIterable, Sendable {
-    // What comes without `$select`, in Graph's order.
+    // The default properties without `$select`, in Graph's order.
     case businessPhones, displayName, givenName, jobTitle, mail, mobilePhone, officeLocation, preferredLanguage, surname
     case userPrincipalName, id
-    // What has to be selected.
+    // Returned only with `$select`.
     case accountEnabled, ageGroup, assignedLicenses, assignedPlans, city, companyName, consentProvidedForMinor, country
     case createdDateTime, creationType, deletedDateTime, department, employeeHireDate, employeeId, employeeOrgData
     case employeeType, externalUserState, faxNumber, identities, imAddresses, isResourceAccount
@@ -11,17 +11,17 @@ enum UserProperty: String, CaseIterable, Sendable {
     case onPremisesLastSyncDateTime, onPremisesSamAccountName, onPremisesSecurityIdentifier, onPremisesSyncEnabled
     case onPremisesUserPrincipalName, otherMails, passwordPolicies, postalCode, provisionedPlans, proxyAddresses
     case showInAddressList, signInActivity, state, streetAddress, usageLocation, userType
-    // What exists only when one user is asked for; on a list, Graph answers 501.
+    // Only for requests for one user; Graph responds with 501 to a list.
     case aboutMe, birthday, hireDate, interests, mailboxSettings, mySite, pastProjects, preferredName, responsibilities
     case schools, skills
 
-    /// What comes without `$select`, in Graph's order.
+    /// The default properties without `$select`, in Graph's order.
     static let defaults: [UserProperty] = [
         .businessPhones, .displayName, .givenName, .jobTitle, .mail, .mobilePhone, .officeLocation, .preferredLanguage,
         .surname, .userPrincipalName, .id,
     ]
 
-    /// What the permission User.ReadBasic.All lets see.
+    /// The properties that the permission User.ReadBasic.All allows.
     static let basic: Set<UserProperty> = [.displayName, .givenName, .surname, .mail, .userPrincipalName, .id]
 
     /// Whether only a request for one user may select it.
@@ -36,13 +36,13 @@ enum UserProperty: String, CaseIterable, Sendable {
 
     private static let byName = Dictionary(uniqueKeysWithValues: allCases.map { ($0.rawValue.lowercased(), $0) })
 
-    /// The property of this name, whatever its case.
+    /// Creates the property of this name, in any case.
     init?(name: some StringProtocol) {
         guard let property = Self.byName[name.lowercased()] else { return nil }
         self = property
     }
 
-    /// What values are like.
+    /// The kind of a property's values.
     enum Kind: Sendable { case text, date, texts, flag, objects, object }
 
     var kind: Kind {
@@ -64,10 +64,10 @@ enum UserProperty: String, CaseIterable, Sendable {
     var isList: Bool { kind == .texts || kind == .objects }
 }
 
-// MARK: What the service can look for
+// MARK: Supported filters
 
 extension UserProperty {
-    /// How well the service can look for a property in one way.
+    /// Whether the service supports an operator for a property.
     enum Support: Sendable {
         case always
         case advanced

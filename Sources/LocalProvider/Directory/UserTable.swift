@@ -1,27 +1,27 @@
 import Synchronization
 
-/// The invented people: the same ones for the same number and seed.
+/// The sample users: the same ones for the same number and seed.
 ///
-/// Nobody is stored but the few special people: everybody else is made from a place in the sequence of random numbers when
-/// asked for, so that a million people take a few megabytes. What is kept is the pair of names of each.
+/// Only the few special users are stored. All others are computed from a position in the sequence of random numbers, so
+/// that a million users need a few megabytes: the pair of names of each.
 final class UserTable: Sendable {
-    /// How many there are.
+    /// The number of users.
     let count: Int
-    /// The place of each person's names in ``names``; ``irregular`` for the special people.
+    /// The position of each user's names in ``names``; ``irregular`` for the special users.
     let pairs: [UInt16]
     /// Every pair of a given name and a surname.
     let names: [NamePair]
     private let numbers: SplitMix64
     private let specials: [StoredUser]
     private let specialNames: [String: Int]
-    /// Pairs whose letters are the same share one of these.
+    /// The first user of each address name. Pairs with the same letters share one.
     private let firstOfName: [Int32]
     private let nameByText: [String: Int]
-    /// Made when first needed: places by identifier, and sorted places.
+    /// Computed at the first use: positions by identifier, and sorted positions.
     private let identifiers = Mutex<[Int32]?>(nil)
     private let orders = Mutex<[UserProperty: [Int32]]>([:])
 
-    /// Stands in ``pairs`` for whoever is not made of a pair of names.
+    /// The value in ``pairs`` of users without a pair of names.
     static let irregular = UInt16.max
 
     /// A given name with a surname.
@@ -29,15 +29,15 @@ final class UserTable: Sendable {
         let givenName: String
         let surname: String
         let displayName: String
-        /// What addresses begin with, before a number.
+        /// The beginning of addresses, before a number.
         let address: String
-        /// Which of the address names this is.
+        /// The index of the address name.
         let name: Int
         /// Whether every address has a number.
         let isAlwaysNumbered: Bool
     }
 
-    /// The pairs of names are the same for every directory: they are made once.
+    /// The pairs of names are the same for every directory.
     private static let table: (names: [NamePair], texts: [String: Int]) = {
         var texts: [String: Int] = [:]
         var names: [NamePair] = []
@@ -89,50 +89,50 @@ final class UserTable: Sendable {
             uniquingKeysWith: { first, _ in first })
     }
 
-    /// Everybody. Of a large directory this takes much memory.
+    /// All users. A large directory needs much memory.
     var all: [StoredUser] { (0..<count).map { self[$0] } }
 
-    /// Where a person's numbers begin. The special people use eleven each, but the one without a department ten; the others
-    /// fourteen.
+    /// Returns the position of a user's first number. Special users use 11 numbers, the one without a department 10,
+    /// others 14.
     private static func start(_ index: Int) -> Int {
         let specials = SampleUsers.special.count
         let special = { (index: Int) in index * 11 - (index > 9 ? 1 : 0) }
         return index < specials ? special(index) : special(specials) + (index - specials) * 14
     }
 
-    // MARK: One person
+    // MARK: One user
 
-    /// The person at this place, which must be in the directory.
+    /// The user at this position, which must be in the directory.
     subscript(index: Int) -> StoredUser {
         if index < specials.count { return specials[index] }
-        let row = SampleRow(people: self, index: index)
+        let row = SampleRow(table: self, index: index)
         return StoredUser(
             id: row.id, displayName: row.pair.displayName, givenName: row.pair.givenName, surname: row.pair.surname,
             mail: row.mail, userPrincipalName: row.userPrincipalName, jobTitle: row.jobTitle,
             department: row.department, officeLocation: row.officeLocation, mobilePhone: row.mobilePhone,
-            businessPhones: row.businessPhones, preferredLanguage: row.place.language, city: row.place.city,
-            country: row.place.country, companyName: row.companyName, employeeID: row.employeeID,
+            businessPhones: row.businessPhones, preferredLanguage: row.location.language, city: row.location.city,
+            country: row.location.country, companyName: row.companyName, employeeID: row.employeeID,
             accountEnabled: row.accountEnabled, isGuest: row.isGuest, createdDateTime: row.createdDateTime,
             manager: manager(of: index))
     }
 
-    /// The number of the person's sequence at this place.
-    func number(_ index: Int, _ place: Int) -> UInt64 { numbers[Self.start(index) + place] }
+    /// Returns the number of the user's sequence at this position.
+    func number(_ index: Int, _ position: Int) -> UInt64 { numbers[Self.start(index) + position] }
 
-    /// The name before the `@` of the person at this place, who is none of the special ones.
+    /// Returns the name before the `@` of a generated user.
     func addressName(_ index: Int) -> String {
         let pair = names[Int(pairs[index])]
         return firstOfName[pair.name] == Int32(index) && !pair.isAlwaysNumbered
             ? pair.address : pair.address + String(index)
     }
 
-    /// The place of the manager; nil for the head and for guests.
+    /// Returns the position of the manager; `nil` for the head and for guests.
     func manager(of index: Int) -> Int? {
         if index < specials.count { return specials[index].manager }
         return index % 23 == 0 ? nil : (index - 1) / 7
     }
 
-    /// The places of the people who report to this one.
+    /// Returns the positions of the user's direct reports.
     func reports(to index: Int) -> [Int] {
         let first = index * 7 + 1
         guard first < count else { return [] }
@@ -146,7 +146,7 @@ final class UserTable: Sendable {
             defer { next += 1 }
             return numbers[next]
         }
-        let place = SampleUsers.places[Int(draw() % UInt64(SampleUsers.places.count))]
+        let location = SampleUsers.locations[Int(draw() % UInt64(SampleUsers.locations.count))]
         let address = special.isGuest ? "\(special.name)@partner.example" : "\(special.name)@contoso.example"
         let digits = SampleUsers.padded(draw() % 1000, to: 3)
         let id = identifier(draw(), draw())
@@ -158,9 +158,10 @@ final class UserTable: Sendable {
             mail: special.hasMail ? address : nil,
             userPrincipalName: special.isGuest ? "\(special.name)_partner.example#EXT#@contoso.example" : address,
             jobTitle: special.title, department: department, officeLocation: office,
-            mobilePhone: special.hasPhones && index % 3 != 0 ? "\(place.prefix)1\(digits)" : nil,
-            businessPhones: special.hasPhones ? ["\(place.prefix)2\(digits)"] : [], preferredLanguage: place.language,
-            city: place.city, country: place.country, companyName: special.isGuest ? nil : "Contoso",
+            mobilePhone: special.hasPhones && index % 3 != 0 ? "\(location.prefix)1\(digits)" : nil,
+            businessPhones: special.hasPhones ? ["\(location.prefix)2\(digits)"] : [],
+            preferredLanguage: location.language,
+            city: location.city, country: location.country, companyName: special.isGuest ? nil : "Contoso",
             employeeID: special.isGuest ? nil : "E\(SampleUsers.padded(UInt64(index), to: 6))",
             accountEnabled: index % 29 != 28, isGuest: special.isGuest,
             createdDateTime: date(draw(), draw(), draw(), draw()),
@@ -177,32 +178,32 @@ final class UserTable: Sendable {
     private static func high(_ number: UInt64) -> UInt64 { number & 0xFFFF_FFFF_FFFF_0FFF | 0x4000 }
     private static func low(_ number: UInt64) -> UInt64 { number & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000 }
 
-    /// A UUID of these two numbers.
+    /// Returns a UUID of these two numbers.
     static func identifier(_ first: UInt64, _ second: UInt64) -> String {
         let digits = Array("0123456789abcdef".utf8)
         let (high, low) = (high(first), low(second))
         return String(unsafeUninitializedCapacity: 36) { buffer in
-            var place = 0
+            var position = 0
             for nibble in 0..<32 {
                 if nibble == 8 || nibble == 12 || nibble == 16 || nibble == 20 {
-                    buffer[place] = UInt8(ascii: "-")
-                    place += 1
+                    buffer[position] = UInt8(ascii: "-")
+                    position += 1
                 }
                 let word = nibble < 16 ? high : low
-                buffer[place] = digits[Int(word >> UInt64(60 - nibble % 16 * 4) & 15)]
-                place += 1
+                buffer[position] = digits[Int(word >> UInt64(60 - nibble % 16 * 4) & 15)]
+                position += 1
             }
-            return place
+            return position
         }
     }
 
-    /// The place of the person with this identifier or user principal name, whatever its case.
+    /// Returns the position of the user with this identifier or user principal name, in any case.
     func index(of key: String) -> Int? {
         let folded = key.lowercased()
         return index(identifier: folded) ?? index(principalName: folded)
     }
 
-    /// The place of the person with this user principal name or mail address.
+    /// Returns the position of the user with this user principal name or mail address.
     func index(signingInAs name: String) -> Int? {
         let folded = name.lowercased()
         if let index = index(principalName: folded) { return index }
@@ -226,8 +227,8 @@ final class UserTable: Sendable {
         if let index = Int(digits) {
             return index >= specials.count && index < count && addressName(index) == name ? index : nil
         }
-        guard let place = nameByText[name] else { return nil }
-        let index = Int(firstOfName[place])
+        guard let position = nameByText[name] else { return nil }
+        let index = Int(firstOfName[position])
         return index >= 0 && index < count ? index : nil
     }
 
@@ -243,14 +244,15 @@ final class UserTable: Sendable {
             var slot = Int(truncatingIfNeeded: low) & mask
             while slots[slot] >= 0 {
                 let index = Int(slots[slot])
-                if SampleRow(people: self, index: index).id == folded { return index }
+                if SampleRow(table: self, index: index).id == folded { return index }
                 slot = (slot + 1) & mask
             }
             return nil
         }
     }
 
-    /// A hash table with open addressing, half full at most: identifiers are random, so their bits are the hash.
+    /// Returns a hash table with open addressing, half full at most: identifiers are random, so their bits are the
+    /// hash.
     private func identifierTable() -> [Int32] {
         var size = 16
         while size < count * 2 { size *= 2 }
@@ -266,8 +268,8 @@ final class UserTable: Sendable {
 
     // MARK: Orders
 
-    /// The places of all but the special people in the order of a property: displayName, userPrincipalName or
-    /// createdDateTime. Made once; nil for other properties.
+    /// Returns the positions of all but the special users in the order of a property: displayName, userPrincipalName or
+    /// createdDateTime. Computed once; `nil` for other properties.
     func order(by property: UserProperty) -> [Int32]? {
         guard [.displayName, .userPrincipalName, .createdDateTime].contains(property) else { return nil }
         return orders.withLock { orders in
@@ -293,11 +295,11 @@ final class UserTable: Sendable {
             switch property {
             case .displayName: keys.append((groups[Int(pairs[index])], UInt64(index)))
             case .createdDateTime:
-                let row = SampleRow(people: self, index: index)
+                let row = SampleRow(table: self, index: index)
                 keys.append((row.createdKey << 32 | UInt64(index), UInt64(index)))
             default:
-                let row = SampleRow(people: self, index: index)
-                // The rest of the address as bytes, left aligned, so that numbers compare as texts do.
+                let row = SampleRow(table: self, index: index)
+                // The rest of the address as bytes, left-aligned, so that numbers compare as strings do.
                 let pair = names[Int(pairs[index])]
                 let isPlain = firstOfName[pair.name] == Int32(index) && !pair.isAlwaysNumbered
                 var rest: UInt64 = 0

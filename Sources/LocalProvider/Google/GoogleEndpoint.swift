@@ -3,9 +3,12 @@ import HTTPExchange
 import LoopbackHTTP
 import StrictJSON
 
-// The same people as the users of Google's Directory API, version 1, for reading only.
-extension ProviderState {
-    /// Why a request is refused, in the API's words.
+/// The directory as Google's Directory API, version 1, read-only.
+struct GoogleEndpoint {
+    let provider: ProviderState
+    static let path = "/admin/directory/v1"
+
+    /// An error in the API's shape.
     private struct GoogleFailure: Error {
         var status: Int
         var reason: String
@@ -16,16 +19,17 @@ extension ProviderState {
         }
     }
 
-    func google(_ request: LoopbackRequest, _ note: inout Note) -> LoopbackResponse {
-        answer(
-            request, &note, error: { Self.googleError(GoogleFailure(status: $0, reason: Self.reason($0), message: $1)) }
-        ) { _ in
-            do throws(GoogleFailure) {
-                return .json(.object(try googleUsers(request)))
-            } catch {
-                return Self.googleError(error)
-            }
-        }
+    func response(to request: LoopbackRequest, _ note: inout RequestNote) -> LoopbackResponse {
+        provider.listResponse(
+            to: request, &note,
+            error: { Self.error(GoogleFailure(status: $0, reason: Self.reason($0), message: $1)) },
+            respond: {
+                do throws(GoogleFailure) {
+                    return .json(.object(try users(request)))
+                } catch {
+                    return Self.error(error)
+                }
+            })
     }
 
     private static func reason(_ status: Int) -> String {
@@ -38,7 +42,7 @@ extension ProviderState {
         }
     }
 
-    private static func googleError(_ failure: GoogleFailure) -> LoopbackResponse {
+    private static func error(_ failure: GoogleFailure) -> LoopbackResponse {
         .json(
             [
                 "error": [
@@ -52,23 +56,21 @@ extension ProviderState {
             ], status: failure.status)
     }
 
-    private func googleUsers(_ request: LoopbackRequest) throws(GoogleFailure) -> JSONObject {
-        let parts = request.path.dropFirst("/admin/directory/v1".count).split(separator: "/")
-            .map { PercentCoding.decode($0) ?? "" }
-        guard parts.first == "users", parts.count <= 2 else {
+    private func users(_ request: LoopbackRequest) throws(GoogleFailure) -> JSONObject {
+        guard let parts = request.segments(after: Self.path), parts.first == "users", parts.count <= 2 else {
             throw GoogleFailure(status: 404, reason: "notFound", message: "Not Found")
         }
         guard request.method == .get || request.method == .head else {
             throw GoogleFailure(status: 403, reason: "forbidden", message: "This directory is for reading only.")
         }
-        let (contents, generation) = state.withLock { ($0.directory, $0.generation) }
+        let (contents, generation) = provider.state.withLock { ($0.directory, $0.generation) }
         if parts.count == 2 {
-            guard let index = Self.place(parts[1], contents) else {
+            guard let index = Self.position(parts[1], contents) else {
                 throw GoogleFailure(status: 404, reason: "notFound", message: "Resource Not Found: userKey")
             }
             return Self.user(contents[index], index)
         }
-        guard let fields = FormFields(parsing: request.query ?? "") else { throw .invalid("Invalid Input") }
+        guard let fields = request.options else { throw .invalid("Invalid Input") }
         guard fields["customer"] == "my_customer" || fields["domain"] == "contoso.example" else {
             throw GoogleFailure(status: 400, reason: "badRequest", message: "Bad Request")
         }
@@ -97,17 +99,17 @@ extension ProviderState {
             guard let token = PageToken(text, for: identity), token.kind == .page, token.numbers.count == 2 else {
                 throw .invalid("Invalid Input: pageToken")
             }
-            position = .init(invented: token.numbers[0], irregular: token.numbers[1])
+            position = .init(sample: token.numbers[0], irregular: token.numbers[1])
         }
         let page = UserSelection(contents, filter: filter, search: nil)
             .page(from: position, count: limit, order: order)
         var object: JSONObject = ["kind": "admin#directory#users", "etag": "\"local\""]
-        // Nobody is no list, not an empty one.
+        // Google omits an empty list.
         if !page.found.isEmpty {
             object.append("users", .array(page.found.map { .object(Self.user(contents[$0], $0)) }))
         }
         if let next = page.next {
-            let token = PageToken(kind: .page, numbers: [next.invented, next.irregular])
+            let token = PageToken(kind: .page, numbers: [next.sample, next.irregular])
             object.append("nextPageToken", .string(token.encoded(for: identity)))
         }
         return object
@@ -117,41 +119,41 @@ extension ProviderState {
 
     private static let keyPrefix = "10000"
 
-    /// The place of an identifier, of the primary address or of another one.
-    private static func place(_ key: String, _ contents: DirectoryContents) -> Int? {
+    /// Returns the position of an identifier, of the primary address or of another one.
+    private static func position(_ key: String, _ contents: DirectoryContents) -> Int? {
         if key.utf8.count == 21, key.hasPrefix(keyPrefix), let index = Int(key.dropFirst(keyPrefix.utf8.count)) {
-            return index >= 0 && index < contents.places && contents.isPresent(index) ? index : nil
+            return index >= 0 && index < contents.positions && contents.isPresent(index) ? index : nil
         }
         guard key.contains("@") else { return nil }
         return contents.index(signingInAs: key)
     }
 
-    private static func user(_ person: StoredUser, _ index: Int) -> JSONObject {
+    private static func user(_ user: StoredUser, _ index: Int) -> JSONObject {
         var name = JSONObject()
-        if let text = person.givenName { name.append("givenName", .string(text)) }
-        if let text = person.surname { name.append("familyName", .string(text)) }
-        if let text = person.displayName { name.append("fullName", .string(text)) }
+        if let text = user.givenName { name.append("givenName", .string(text)) }
+        if let text = user.surname { name.append("familyName", .string(text)) }
+        if let text = user.displayName { name.append("fullName", .string(text)) }
         var object: JSONObject = [
             "kind": "admin#directory#user",
             "id": .string(keyPrefix + SampleUsers.padded(UInt64(index), to: 16)),
-            "etag": .string("\"\(person.id.prefix(8))\""), "primaryEmail": .string(person.userPrincipalName),
+            "etag": .string("\"\(user.id.prefix(8))\""), "primaryEmail": .string(user.userPrincipalName),
             "name": .object(name), "isAdmin": false, "isDelegatedAdmin": false,
-            "suspended": .bool(!person.accountEnabled), "archived": false, "customerId": "C0local00",
-            "orgUnitPath": "/", "isMailboxSetup": .bool(person.mail != nil),
-            "creationTime": .string(String(person.createdDateTime.dropLast()) + ".000Z"),
+            "suspended": .bool(!user.accountEnabled), "archived": false, "customerId": "C0local00",
+            "orgUnitPath": "/", "isMailboxSetup": .bool(user.mail != nil),
+            "creationTime": .string(String(user.createdDateTime.dropLast()) + ".000Z"),
         ]
-        var emails: [JSONValue] = [["address": .string(person.userPrincipalName), "primary": true]]
-        if let mail = person.mail, mail != person.userPrincipalName {
+        var emails: [JSONValue] = [["address": .string(user.userPrincipalName), "primary": true]]
+        if let mail = user.mail, mail != user.userPrincipalName {
             emails.append(["address": .string(mail), "type": "work"])
         }
         object.append("emails", .array(emails))
-        var phones = person.businessPhones.map { JSONValue.object(["value": .string($0), "type": "work"]) }
-        if let mobile = person.mobilePhone { phones.append(["value": .string(mobile), "type": "mobile"]) }
+        var phones = user.businessPhones.map { JSONValue.object(["value": .string($0), "type": "work"]) }
+        if let mobile = user.mobilePhone { phones.append(["value": .string(mobile), "type": "mobile"]) }
         if !phones.isEmpty { object.append("phones", .array(phones)) }
         var organization: JSONObject = ["primary": true]
-        if let text = person.companyName { organization.append("name", .string(text)) }
-        if let text = person.jobTitle { organization.append("title", .string(text)) }
-        if let text = person.department { organization.append("department", .string(text)) }
+        if let text = user.companyName { organization.append("name", .string(text)) }
+        if let text = user.jobTitle { organization.append("title", .string(text)) }
+        if let text = user.department { organization.append("department", .string(text)) }
         object.append("organizations", [.object(organization)])
         return object
     }

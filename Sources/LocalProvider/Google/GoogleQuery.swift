@@ -1,7 +1,7 @@
 /// A reader of the Directory API's `query`: clauses such as `givenName:Ada*`, `familyName='O\'Brien'` and
 /// `isSuspended=false`, separated by spaces, which must all hold.
 enum GoogleQuery {
-    /// Reads a query; nil when it is malformed or names an unknown field.
+    /// Reads a query; `nil` if it is malformed or names an unknown field.
     static func filter(_ text: String) -> ODataFilter? {
         var rest = Substring(text)
         var found: ODataFilter?
@@ -19,7 +19,7 @@ enum GoogleQuery {
         let name = rest.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "." || $0 == "_") }
         let after = rest[name.endIndex...]
         guard !name.isEmpty, let sign = after.first, sign == ":" || sign == "=" else {
-            // A value without a field is looked for in names and addresses.
+            // Without a field, search names and addresses.
             guard let (value, isPrefix) = value(&rest) else { return nil }
             let fields: [UserProperty] = [.givenName, .surname, .mail, .userPrincipalName]
             return fields.dropFirst().reduce(holds(.givenName, value, isPrefix: isPrefix, isWord: true)) {
@@ -64,7 +64,7 @@ enum GoogleQuery {
         if isPrefix { return .startsWith(operand, value) }
         let isEqual = ODataFilter.compare(operand, .eq, .string(value))
         guard isWord else { return isEqual }
-        // One of the words, or some that follow one another.
+        // A word, or several consecutive words.
         return .or(
             isEqual,
             .or(
@@ -73,7 +73,7 @@ enum GoogleQuery {
             ))
     }
 
-    /// A value, in single quotes or without, and whether an asterisk follows it.
+    /// Returns a value, with or without quotes, and whether an asterisk follows it.
     private static func value(_ rest: inout Substring) -> (String, isPrefix: Bool)? {
         var value = ""
         if let quote = rest.first, quote == "'" || quote == "\"" {

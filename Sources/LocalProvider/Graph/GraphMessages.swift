@@ -1,7 +1,7 @@
 import Platform
 import StrictJSON
 
-/// A request to the directory, from the wire or out of a batch.
+/// A request to the directory, separate or in a batch.
 struct GraphRequest: Sendable {
     var method: String
     /// The path after the version, percent-encoded, such as `/users/ada%40contoso.example`.
@@ -10,25 +10,40 @@ struct GraphRequest: Sendable {
     var query: String?
     /// The value of `ConsistencyLevel`.
     var consistencyLevel: String?
-    /// What is put before a path to make an absolute URL: `http://127.0.0.1:1/v1.0`.
+    /// The URL that precedes the path: `http://127.0.0.1:1/v1.0`.
     var base: String
     /// Whether `Prefer: return=minimal` was sent.
     var prefersMinimal = false
 
+    /// The query options; `nil` if they are not percent-encoded UTF-8.
+    var options: FormFields? { FormFields(parsing: query ?? "") }
+
     var isEventual: Bool { consistencyLevel?.lowercased() == "eventual" }
+
+    /// The cost in resource units: two for a list of users and one for all other resources; one less with `$select`,
+    /// one less with `$top` below 20, one more with `$expand`, and at least one.
+    var resourceUnits: Int {
+        let segments = path.split(separator: "/")
+        var units = segments.count == 1 && segments[0].lowercased() == "users" ? 2 : 1
+        guard let options else { return units }
+        if options.option("select") != nil { units -= 1 }
+        if let top = options.option("top").flatMap({ Int($0) }), top < 20 { units -= 1 }
+        if options.option("expand") != nil { units += 1 }
+        return max(1, units)
+    }
 }
 
-/// What the directory answers.
+/// A response of the directory.
 enum GraphResponse: Sendable {
     case json(JSONObject)
-    /// A list and how it may be disturbed by a fault: `value` and `@odata.nextLink` stand in it.
+    /// A list, whose `value` and `@odata.nextLink` an injected error may change.
     case list(JSONObject)
     case text(String)
     /// A picture and its type.
     case content(Data, type: String)
-    /// The person at this place is to be restored; the answer if that works.
+    /// Restore the user at this position; the response if that succeeds.
     case restoration(Int, JSONObject)
-    /// The deleted person at this place is to be deleted for good.
+    /// Permanently delete the deleted user at this position.
     case purge(Int)
     case failure(GraphFailure)
 }
@@ -38,7 +53,7 @@ struct GraphFailure: Error, Sendable, Equatable {
     var status: Int
     var code: String
     var message: String
-    /// Where to begin again, for 410.
+    /// The URL for a full synchronization, for 410.
     var location: String?
 
     static let expiredPageToken = GraphFailure(
@@ -77,17 +92,30 @@ struct GraphFailure: Error, Sendable, Equatable {
         status: 403, code: "Authorization_RequestDenied",
         message: "Insufficient privileges to complete the operation.")
 
+    static let throttled = GraphFailure(status: 429, code: "TooManyRequests", message: "Please retry again later.")
+
+    static let wrongMethod = GraphFailure(
+        status: 405, code: "Request_BadRequest", message: "Specified HTTP method is not allowed.")
+
+    static let noMailbox = GraphFailure(
+        status: 404, code: "ErrorNonExistentMailbox", message: "The SMTP address has no mailbox associated with it.")
+
+    static let noPhoto = GraphFailure(status: 404, code: "ImageNotFound", message: "The photo wasn't found.")
+
+    static let notImplemented = GraphFailure(
+        status: 501, code: "NotImplemented", message: "This operation target is not yet supported.")
+
     static func unauthenticated(_ message: String) -> GraphFailure {
         GraphFailure(status: 401, code: "InvalidAuthenticationToken", message: message)
     }
 
-    /// The error's JSON.
+    /// Returns the error's JSON.
     func json(requestID: String, clientRequestID: String, date: String) -> JSONObject {
         var inner: JSONObject = [
             "date": .string(date), "request-id": .string(requestID), "client-request-id": .string(clientRequestID),
         ]
         if status == 429 {
-            // A refusal of the gate before the directory says itself twice.
+            // The gateway before the directory repeats its error.
             inner.append("code", "429")
             inner.append("message", "Please retry after")
             inner.append("status", "429")
@@ -95,42 +123,5 @@ struct GraphFailure: Error, Sendable, Equatable {
         return [
             "error": ["code": .string(code), "message": .string(message), "innerError": .object(inner)]
         ]
-    }
-}
-
-/// Who asks, and what the token allows.
-struct GraphPrincipal: Sendable {
-    /// The place of the signed-in person; nil for an application of its own.
-    var person: Int?
-    /// The permissions, without a resource's prefix.
-    var permissions: Set<String>
-
-    var readsEverybody: Bool {
-        !permissions.isDisjoint(with: [
-            "User.ReadBasic.All", "User.Read.All", "User.ReadWrite.All", "Directory.Read.All",
-            "Directory.ReadWrite.All",
-        ])
-    }
-
-    /// Whether the other protocols' lists may be read.
-    var readsOtherLists: Bool { readsEverybody || permissions.contains("admin.directory.user.readonly") }
-
-    /// Whether groups may be read, and not only their identifiers.
-    var readsGroups: Bool {
-        !permissions.isDisjoint(with: ["GroupMember.Read.All", "Group.Read.All", "Directory.Read.All"])
-    }
-
-    /// Whether accounts may be restored and deleted.
-    var writes: Bool { !permissions.isDisjoint(with: ["User.ReadWrite.All", "Directory.ReadWrite.All"]) }
-
-    var readsSelf: Bool { readsEverybody || permissions.contains("User.Read") }
-
-    /// Whether only the basic properties of other people are allowed.
-    var readsBasicOnly: Bool { !readsEverything }
-
-    private var readsEverything: Bool {
-        !permissions.isDisjoint(with: [
-            "User.Read.All", "User.ReadWrite.All", "Directory.Read.All", "Directory.ReadWrite.All",
-        ])
     }
 }

@@ -1,3 +1,4 @@
+import HTTPExchange
 import StrictJSON
 
 /// The query options of a request, read and checked.
@@ -9,33 +10,33 @@ struct GraphQuery: Sendable {
     var order: [(property: UserProperty, descending: Bool)] = []
     var top = 100
     var countsTotal = false
-    /// Where the page begins.
+    /// The beginning of the page.
     var position = UserSelection.Position()
     var expand: Expansion?
-    /// What `$deltatoken` said.
+    /// The value of `$deltatoken`.
     var deltaToken: String?
 
     /// `manager($select=…)`, `manager($levels=max;$select=…)` or `directReports($select=…)`.
     struct Expansion: Sendable {
         var relation: String
         var select: [UserProperty]
-        /// How many managers above one another; nil without `$levels`.
+        /// The number of levels of managers; `nil` without `$levels`.
         var levels: Int?
     }
 
     /// The options that a resource takes, and whether it is one user or a list.
     enum Shape { case one, list, count, delta, groups }
 
-    /// - Parameter generation: Page tokens of another generation are refused.
+    /// Reads the options; rejects page tokens of another generation.
     init(_ request: GraphRequest, _ shape: Shape, generation: Int = 0) throws(GraphFailure) {
-        guard let fields = FormFields(parsing: request.query ?? "") else {
+        guard let fields = request.options else {
             throw .malformed("The query string is not percent-encoded UTF-8.")
         }
         var options: [String: String] = [:]
         for field in fields.fields {
             var name = field.name.lowercased()
             if !name.hasPrefix("$") {
-                // Graph takes the system options with and without the dollar sign and passes over everything else.
+                // Graph accepts the system options with and without the dollar sign and ignores all others.
                 guard Self.known.contains("$" + name) else { continue }
                 name = "$" + name
             }
@@ -56,14 +57,14 @@ struct GraphQuery: Sendable {
             guard let read = PageToken(token, for: RawQuery.identity(request, generation)), read.kind == .page,
                 read.numbers.count == 2
             else { throw .expiredPageToken }
-            position = .init(invented: read.numbers[0], irregular: read.numbers[1])
+            position = .init(sample: read.numbers[0], irregular: read.numbers[1])
             countsTotal = false
         }
     }
 
-    /// The link to the page that begins at this place, with the other options as they were sent.
+    /// Returns the link to the page that begins at this position, with the other options unchanged.
     static func link(_ request: GraphRequest, _ position: UserSelection.Position, generation: Int) -> String {
-        let token = PageToken(kind: .page, numbers: [position.invented, position.irregular])
+        let token = PageToken(kind: .page, numbers: [position.sample, position.irregular])
             .encoded(for: RawQuery.identity(request, generation))
         let query = RawQuery.without(["skiptoken"], request.query) + ["$skiptoken=\(token)"]
         return "\(request.base)\(request.path)?" + query.joined(separator: "&")
@@ -92,7 +93,7 @@ struct GraphQuery: Sendable {
             }
             top = number
         }
-        // A page with signInActivity is smaller than asked for.
+        // Graph limits pages with signInActivity.
         if select.contains(.signInActivity) { top = min(top, 500) }
         if options["$skip"] != nil { throw .badRequest("'$skip' is not supported by the service.") }
         if let text = options["$count"], text.lowercased() != "true", text.lowercased() != "false" {
@@ -113,7 +114,7 @@ struct GraphQuery: Sendable {
         if let text = options["$search"] {
             guard let read = ODataSearch(parsing: text) else {
                 throw .malformed(
-                    "Syntax error: character sequence is not valid in $search. Each clause stands in double quotes.")
+                    "Syntax error: character sequence is not valid in $search. Each clause must be in double quotes.")
             }
             search = read
         }
@@ -130,7 +131,7 @@ struct GraphQuery: Sendable {
         }
     }
 
-    /// What needs `ConsistencyLevel: eventual` and `$count=true`.
+    /// Checks the conditions that need `ConsistencyLevel: eventual` and `$count=true`.
     private func checkAdvanced(_ request: GraphRequest, _ shape: Shape) throws(GraphFailure) {
         if search != nil, !request.isEventual {
             throw .unsupported(
@@ -139,9 +140,7 @@ struct GraphQuery: Sendable {
         }
         let counts =
             shape == .count
-            || FormFields(parsing: request.query ?? "")?.fields.contains {
-                ["$count", "count"].contains($0.name.lowercased()) && $0.value.lowercased() == "true"
-            } ?? false
+            || request.options?.option("count")?.lowercased() == "true"
         let isAdvanced = request.isEventual && counts
         if let filter {
             do throws(ODataError) {
@@ -187,8 +186,7 @@ struct GraphQuery: Sendable {
             if name == "*" { return UserProperty.allCases.filter { !$0.isSingleOnly && $0 != .signInActivity } }
             guard let property = UserProperty(name: name) else { throw unknown(name) }
             if property.isSingleOnly, isList {
-                throw GraphFailure(
-                    status: 501, code: "NotImplemented", message: "This operation target is not yet supported.")
+                throw .notImplemented
             }
             if !selected.contains(property) { selected.append(property) }
         }
@@ -229,5 +227,23 @@ struct GraphQuery: Sendable {
 
     private static func unknown(_ name: some StringProtocol) -> GraphFailure {
         .malformed("Could not find a property named '\(name)' on type 'microsoft.graph.user'.")
+    }
+}
+
+/// The options of a query, still percent-encoded.
+enum RawQuery {
+    /// Returns the options, except those with one of these names, with and without `$`.
+    static func without(_ names: Set<String>, _ query: String?) -> [String] {
+        (query ?? "").split(separator: "&").filter { piece in
+            var name = (PercentEncoding.decode(piece.utf8.prefix { $0 != UInt8(ascii: "=") }) ?? "").lowercased()
+            if name.hasPrefix("$") { name.removeFirst() }
+            return !names.contains(name)
+        }.map { String($0) }
+    }
+
+    /// Returns the query to which a page token belongs: all of it except the token.
+    static func identity(_ request: GraphRequest, _ generation: Int) -> String {
+        "\(generation) \(request.path.lowercased())?"
+            + without(["skiptoken", "again"], request.query).joined(separator: "&")
     }
 }

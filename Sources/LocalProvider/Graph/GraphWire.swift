@@ -3,16 +3,16 @@ import HTTPExchange
 import LoopbackHTTP
 import StrictJSON
 
-/// The identifiers, the cost and the faults that an answer carries.
+/// The identifiers, the cost and the injected error of a response.
 struct GraphWire {
     let requestID: String
     let clientRequestID: String
     let now: Int
-    /// The fault that changes the answer.
-    var fault: InjectedErrors.Entry?
-    /// The cost; nil before the request is read.
+    /// The injected error that changes the response.
+    var injectedError: InjectedErrors.Entry?
+    /// The cost; `nil` before the request is read.
     var charge: QuotaCharge?
-    /// Who is throttled, for the field that says so.
+    /// The client identifier, for the throttling field.
     var application = "00000000-0000-0000-0000-000000000000"
 
     static let contentType =
@@ -20,32 +20,23 @@ struct GraphWire {
 
     init(requestID: String, clientRequestID: String?, now: Int) {
         self.requestID = requestID
-        // Without one from the client the service repeats its own.
-        self.clientRequestID =
-            clientRequestID.map { String($0.prefix(128)) } ?? requestID
+        // Without an identifier from the client, the service repeats its own.
+        self.clientRequestID = clientRequestID.map { String($0.prefix(128)) } ?? requestID
         self.now = now
     }
 
-    /// A random UUID; all zeros when there is no randomness, because an identifier is not worth a failure.
+    /// Returns a random UUID; all zeros if there are no random bytes, because the identifier is not worth a failure.
     static func identifier(_ randomBytes: @Sendable (Int) throws -> [UInt8]) -> String {
-        var bytes = (try? randomBytes(16)) ?? []
-        bytes = Array(bytes.prefix(16)) + [UInt8](repeating: 0, count: max(0, 16 - bytes.count))
-        bytes[6] = bytes[6] & 0x0F | 0x40
-        bytes[8] = bytes[8] & 0x3F | 0x80
-        let digits = Array("0123456789abcdef".utf8)
-        var text: [UInt8] = []
-        for (index, byte) in bytes.enumerated() {
-            if [4, 6, 8, 10].contains(index) { text.append(UInt8(ascii: "-")) }
-            text += [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-        }
-        return String(decoding: text, as: UTF8.self)
+        let bytes = (try? randomBytes(16)) ?? []
+        func number(_ bytes: some Sequence<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+        return UserTable.identifier(number(bytes.prefix(8)), number(bytes.dropFirst(8).prefix(8)))
     }
 
     var date: String {
         String(Date(timeIntervalSince1970: Double(now)).formatted(.iso8601).prefix(19))
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
     func failure(_ failure: GraphFailure) -> LoopbackResponse {
         var response = json(errorJSON(failure), status: failure.status)
@@ -59,7 +50,7 @@ struct GraphWire {
         failure.json(requestID: requestID, clientRequestID: clientRequestID, date: date)
     }
 
-    /// The fields of a used-up quota.
+    /// Adds the fields of a used-up quota.
     func throttle(_ response: inout LoopbackResponse, wait: String) {
         response.fields["Retry-After"] = wait
         response.fields["x-ms-throttle-scope"] =
@@ -88,13 +79,13 @@ struct GraphWire {
         }
     }
 
-    func response(to answer: GraphResponse, request: GraphRequest) -> LoopbackResponse {
+    func response(_ result: GraphResponse, to request: GraphRequest) -> LoopbackResponse {
         var response: LoopbackResponse
-        switch answer {
+        switch result {
         case .failure(let failure): response = self.failure(failure)
         case .json(let object), .restoration(_, let object): response = json(object, status: 200)
         case .list(let object):
-            response = json(disturbed(object, request), status: 200)
+            response = json(changed(object, request), status: 200)
             if request.prefersMinimal, object["@odata.deltaLink"] != nil || request.path.lowercased() == "/users/delta"
             {
                 response.fields["Preference-Applied"] = "return=minimal"
@@ -110,39 +101,22 @@ struct GraphWire {
             response = LoopbackResponse(status: 204)
             identify(&response)
         }
-        disturb(&response)
         return response
     }
 
     // MARK: Injected errors
 
-    /// The faults of the bytes.
-    func disturb(_ response: inout LoopbackResponse) {
-        switch fault?.name {
-        case .directoryCut: response.fault = .cut(bodyBytes: response.body.count / 2)
-        case .directorySlow:
-            let seconds = fault?.value.flatMap { Double($0) }.flatMap { $0.isFinite ? $0 : nil } ?? 2
-            let pieces = 20.0
-            response.fault = .drip(
-                bytes: max(1, (response.body.count + 19) / 20),
-                every: .milliseconds(Int(min(max(seconds, 0), 3_600) * 1_000 / pieces)))
-        case .directoryHalfJSON: response.body = Data(response.body.prefix(response.body.count / 2))
-        case .directoryHuge: response.fault = .endless(bytes: 10_000_000_000)
-        default: break
-        }
-    }
-
-    /// A list with the fault of its link.
-    private func disturbed(_ list: JSONObject, _ request: GraphRequest) -> JSONObject {
+    /// Returns a list with the injected error in its link.
+    private func changed(_ list: JSONObject, _ request: GraphRequest) -> JSONObject {
         var list = list
         let here = "\(request.base)\(request.path)" + (request.query.map { "?\($0)" } ?? "")
-        switch fault?.name {
+        switch injectedError?.name {
         case .directoryForeignNextLink:
             list["@odata.nextLink"] = .string(
-                fault?.value ?? "https://graph.attacker.example/v1.0/users?$skiptoken=stolen")
+                injectedError?.value ?? "https://graph.attacker.example/v1.0/users?$skiptoken=stolen")
         case .directoryNextLinkLoop: list["@odata.nextLink"] = .string(here)
         case .directoryEmptyPage:
-            // The same query again: the next request gets the page that is due, if the fault is used up by then.
+            // The same query again: the next request gets its page if the injected error is used up.
             let query = RawQuery.without(["again"], request.query) + ["again=\(requestID)"]
             list["value"] = []
             list["@odata.deltaLink"] = nil
@@ -152,13 +126,13 @@ struct GraphWire {
         return list
     }
 
-    /// One answer within a batch.
-    func batchItem(id: String, _ answer: GraphResponse, _ charge: QuotaCharge?) -> JSONObject {
+    /// Returns one response of a batch.
+    func batchItem(id: String, _ response: GraphResponse, _ charge: QuotaCharge?) -> JSONObject {
         var headers: JSONObject = ["Cache-Control": "no-cache", "OData-Version": "4.0"]
         if let charge { headers.append("x-ms-resource-unit", .string(String(charge.units))) }
         var status = 200
         var body: JSONValue?
-        switch answer {
+        switch response {
         case .json(let object), .list(let object), .restoration(_, let object):
             headers.append("Content-Type", .string(Self.contentType))
             body = .object(object)

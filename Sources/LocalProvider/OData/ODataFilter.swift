@@ -1,9 +1,9 @@
 import StrictJSON
 
-/// A `$filter` expression over users, read from its text.
+/// A `$filter` expression over users.
 ///
-/// This reader is written from the OData ABNF and Graph's documentation, apart from any code that builds filters, so that
-/// the one can test the other.
+/// The reader follows the OData ABNF and Graph's documentation and shares no code with the client, so that one tests
+/// the other.
 indirect enum ODataFilter: Equatable, Sendable {
     case and(ODataFilter, ODataFilter)
     case or(ODataFilter, ODataFilter)
@@ -14,17 +14,17 @@ indirect enum ODataFilter: Equatable, Sendable {
     case endsWith(Operand, String)
     /// For other protocols: Graph's filters do not have it for users.
     case contains(Operand, String)
-    /// Whether a list has an element, or one that the condition holds for.
+    /// Whether a list has an element, or an element that matches the condition.
     case any(UserProperty, ODataFilter?)
 
-    /// What is compared: a property, a member of one, an element of a list or the number of its elements.
+    /// The compared value: a property, a member of one, an element of a list or the number of its elements.
     struct Operand: Equatable, Sendable {
         var property: UserProperty
-        /// The element that `any` looks at.
+        /// Whether it is the element of `any`.
         var isAnyElement = false
         /// A member of the property or of the element.
         var member: String?
-        /// The number of the list's elements.
+        /// Whether it is the number of the list's elements.
         var isCount = false
     }
 
@@ -42,12 +42,12 @@ enum ODataLiteral: Equatable, Sendable {
     case bare(String)
 }
 
-/// Why a filter is refused.
+/// The reason for rejecting a filter.
 struct ODataError: Error, Equatable {
     enum Kind: Equatable {
-        /// The text is no filter.
+        /// The text is not a filter.
         case syntax
-        /// The text is a filter that the service cannot answer.
+        /// The service does not support the filter.
         case unsupported
     }
     var kind: Kind
@@ -56,12 +56,12 @@ struct ODataError: Error, Equatable {
     static func unsupported(_ message: String) -> ODataError { ODataError(kind: .unsupported, message: message) }
 }
 
-// MARK: What the service can answer
+// MARK: Support by the service
 
 extension ODataFilter {
-    /// The first thing in the filter that needs an advanced query, in Graph's words; nil when none does.
+    /// Returns Graph's message about the first part that needs an advanced query; `nil` if no part does.
     ///
-    /// - Throws: ``ODataError`` when not even an advanced query can answer.
+    /// - Throws: ``ODataError`` if advanced queries do not support the filter either.
     func advancedReason() throws(ODataError) -> String? {
         switch self {
         case .and(let left, let right), .or(let left, let right):
@@ -108,7 +108,7 @@ extension ODataFilter {
         }
     }
 
-    /// How many comparisons the filter has.
+    /// The number of comparisons.
     var clauseCount: Int {
         switch self {
         case .and(let left, let right), .or(let left, let right): left.clauseCount + right.clauseCount
@@ -139,66 +139,66 @@ extension ODataFilter {
     }
 }
 
-// MARK: Whom it matches
+// MARK: Matching
 
 extension ODataFilter {
-    /// Whether the person matches. Text is compared without case.
-    func matches(_ person: some PersonProperties) -> Bool { holds(person, nil) }
+    /// Returns whether the user matches. Text is compared without case.
+    func matches(_ user: some UserValues) -> Bool { holds(user, nil) }
 
-    private func holds(_ person: some PersonProperties, _ element: JSONValue?) -> Bool {
+    private func holds(_ user: some UserValues, _ element: JSONValue?) -> Bool {
         switch self {
-        case .and(let left, let right): return left.holds(person, element) && right.holds(person, element)
-        case .or(let left, let right): return left.holds(person, element) || right.holds(person, element)
-        case .not(let inner): return !inner.holds(person, element)
+        case .and(let left, let right): return left.holds(user, element) && right.holds(user, element)
+        case .or(let left, let right): return left.holds(user, element) || right.holds(user, element)
+        case .not(let inner): return !inner.holds(user, element)
         case .any(let property, let inner):
-            guard let inner else { return Self.elementCount(property, person) > 0 }
+            guard let inner else { return Self.elementCount(property, user) > 0 }
             if property.kind == .objects {
-                return person.objects(property).contains { inner.holds(person, .object($0)) }
+                return user.objects(property).contains { inner.holds(user, .object($0)) }
             }
-            return person.texts(property).contains { inner.holds(person, .string($0)) }
+            return user.texts(property).contains { inner.holds(user, .string($0)) }
         case .startsWith(let operand, let prefix):
-            return operand.text(person, element).map { Folding.starts($0, with: prefix) } ?? false
+            return operand.text(user, element).map { Folding.starts($0, with: prefix) } ?? false
         case .endsWith(let operand, let suffix):
-            return operand.text(person, element)?.lowercased().hasSuffix(suffix.lowercased()) ?? false
+            return operand.text(user, element)?.lowercased().hasSuffix(suffix.lowercased()) ?? false
         case .contains(let operand, let part):
-            return part.isEmpty || operand.text(person, element)?.lowercased().contains(part.lowercased()) ?? false
+            return part.isEmpty || operand.text(user, element)?.lowercased().contains(part.lowercased()) ?? false
         case .oneOf(let operand, let literals):
-            return literals.contains { Self.isEqual(operand, person, element, $0) }
+            return literals.contains { Self.isEqual(operand, user, element, $0) }
         case .compare(let operand, let comparison, let literal):
             switch comparison {
-            case .eq: return Self.isEqual(operand, person, element, literal)
-            case .ne: return !Self.isEqual(operand, person, element, literal)
+            case .eq: return Self.isEqual(operand, user, element, literal)
+            case .ne: return !Self.isEqual(operand, user, element, literal)
             case .gt, .ge, .lt, .le:
-                return Self.isOrdered(operand.text(person, element), comparison, literal)
+                return Self.isOrdered(operand.text(user, element), comparison, literal)
             }
         }
     }
 
-    private static func elementCount(_ property: UserProperty, _ person: some PersonProperties) -> Int {
-        property.kind == .objects ? person.objects(property).count : person.texts(property).count
+    private static func elementCount(_ property: UserProperty, _ user: some UserValues) -> Int {
+        property.kind == .objects ? user.objects(property).count : user.texts(property).count
     }
 
     private static func isEqual(
-        _ operand: Operand, _ person: some PersonProperties, _ element: JSONValue?, _ literal: ODataLiteral
+        _ operand: Operand, _ user: some UserValues, _ element: JSONValue?, _ literal: ODataLiteral
     ) -> Bool {
         if operand.isCount {
             guard case .bare(let digits) = literal, let number = Int(digits) else { return false }
-            return elementCount(operand.property, person) == number
+            return elementCount(operand.property, user) == number
         }
         switch literal {
         case .null:
-            if operand.isAnyElement || operand.member != nil { return operand.text(person, element) == nil }
+            if operand.isAnyElement || operand.member != nil { return operand.text(user, element) == nil }
             switch operand.property.kind {
-            case .text, .date: return person.text(operand.property) == nil
-            default: return person.json(operand.property).isNull
+            case .text, .date: return user.text(operand.property) == nil
+            default: return user.json(operand.property).isNull
             }
-        case .bool(let value): return person.flag(operand.property) == value
+        case .bool(let value): return user.flag(operand.property) == value
         case .string(let value), .bare(let value):
-            return operand.text(person, element).map { Folding.areEqual($0, value) } ?? false
+            return operand.text(user, element).map { Folding.areEqual($0, value) } ?? false
         }
     }
 
-    /// Dates of one layout, so the order of the texts is the order of the times.
+    /// Compares dates as strings; all have the same layout.
     private static func isOrdered(_ value: String?, _ comparison: Operator, _ literal: ODataLiteral) -> Bool {
         guard case .bare(let limit) = literal, let value else { return false }
         let full = limit.utf8.count == 10 ? limit + "T00:00:00Z" : limit
@@ -216,9 +216,9 @@ extension ODataFilter.Operand {
     /// Members of objects are compared as a whole only.
     fileprivate var startsWith: UserProperty.Support { member == nil ? property.startsWith : .never }
 
-    fileprivate func text(_ person: some PersonProperties, _ element: JSONValue?) -> String? {
+    fileprivate func text(_ user: some UserValues, _ element: JSONValue?) -> String? {
         guard isAnyElement else {
-            return member.map { person.text(property, member: $0) } ?? person.text(property)
+            return member.map { user.text(property, member: $0) } ?? user.text(property)
         }
         guard let member else { return element?.string }
         return element?.object?.members.first { $0.name.lowercased() == member.lowercased() }?.value.string
@@ -233,13 +233,13 @@ enum Folding {
     }
 
     static func starts(_ text: String, with prefix: String) -> Bool {
-        // Bytes decide while both are ASCII, which is nearly always.
+        // Compare bytes while both are ASCII, which is nearly always.
         var (texts, prefixes) = (text.utf8.makeIterator(), prefix.utf8.makeIterator())
-        while let wanted = prefixes.next() {
-            guard wanted < 0x80 else { return slowlyStarts(text, with: prefix) }
+        while let expected = prefixes.next() {
+            guard expected < 0x80 else { return slowlyStarts(text, with: prefix) }
             guard let found = texts.next() else { return false }
             guard found < 0x80 else { return slowlyStarts(text, with: prefix) }
-            guard lower(found) == lower(wanted) else { return false }
+            guard lower(found) == lower(expected) else { return false }
         }
         // The next byte may join the last character, as a combining accent does.
         guard let next = texts.next(), next >= 0x80 else { return true }
@@ -248,7 +248,7 @@ enum Folding {
 
     private static func lower(_ byte: UInt8) -> UInt8 { byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte }
 
-    /// By scalars: half of an emoji sequence is a prefix of it, as it is for the service.
+    /// Compares scalars: half of an emoji sequence is a prefix of it, as in the service.
     private static func slowlyStarts(_ text: String, with prefix: String) -> Bool {
         text.lowercased().unicodeScalars.starts(with: prefix.lowercased().unicodeScalars)
     }

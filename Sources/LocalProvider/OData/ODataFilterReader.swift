@@ -6,7 +6,7 @@ extension ODataFilter {
     }
 }
 
-/// A recursive-descent reader. `or` binds weakest, then `and`, then `not`.
+/// A recursive-descent reader. `or` has the lowest precedence, then `and`, then `not`.
 private struct ODataFilterReader {
     private enum Token: Equatable {
         case word(String)
@@ -25,7 +25,7 @@ private struct ODataFilterReader {
     private var token = Token.end
     private var depth = 0
     private var clauses = 0
-    /// The variable of the `any` that is being read, and its list.
+    /// The variable of the current `any` and its list.
     private var scope: (String, UserProperty)?
 
     init(_ text: String) {
@@ -35,13 +35,13 @@ private struct ODataFilterReader {
 
     mutating func document() throws(ODataError) -> ODataFilter {
         try advance()
-        guard token != .end else { throw fault("the filter is empty") }
+        guard token != .end else { throw syntaxError("the filter is empty") }
         let filter = try disjunction()
-        guard token == .end else { throw fault("the expression should end here") }
+        guard token == .end else { throw syntaxError("the expression should end here") }
         return filter
     }
 
-    private func fault(_ reason: String) -> ODataError {
+    private func syntaxError(_ reason: String) -> ODataError {
         ODataError(
             kind: .syntax,
             message: "Invalid filter clause: Syntax error at position \(tokenStart) in '\(text)': \(reason).")
@@ -73,7 +73,7 @@ private struct ODataFilterReader {
         position += 1
     }
 
-    /// A string in quotes; a quote within stands doubled.
+    /// Returns a quoted string, in which quotes are doubled.
     private mutating func string() throws(ODataError) -> String {
         var value = String.UnicodeScalarView()
         position += 1
@@ -88,10 +88,10 @@ private struct ODataFilterReader {
             value.append(scalars[position])
             position += 1
         }
-        throw fault("the string literal has no end")
+        throw syntaxError("the string literal has no end")
     }
 
-    /// Letters, digits and what dates and identifiers need. A colon only within a date: after a digit.
+    /// Returns letters, digits and the punctuation of dates and identifiers. A colon must follow a digit, as in dates.
     private mutating func word() throws(ODataError) -> String {
         var value = String.UnicodeScalarView()
         while position < scalars.count {
@@ -107,7 +107,7 @@ private struct ODataFilterReader {
             value.append(scalar)
             position += 1
         }
-        guard !value.isEmpty else { throw fault("this character stands outside a string literal") }
+        guard !value.isEmpty else { throw syntaxError("this character is outside a string literal") }
         return String(value)
     }
 
@@ -116,8 +116,8 @@ private struct ODataFilterReader {
         return false
     }
 
-    private mutating func expect(_ wanted: Token, _ name: String) throws(ODataError) {
-        guard token == wanted else { throw fault("\(name) expected") }
+    private mutating func expect(_ expected: Token, _ name: String) throws(ODataError) {
+        guard token == expected else { throw syntaxError("\(name) expected") }
         try advance()
     }
 
@@ -144,7 +144,7 @@ private struct ODataFilterReader {
     private mutating func negation() throws(ODataError) -> ODataFilter {
         depth += 1
         defer { depth -= 1 }
-        guard depth <= Self.maximumDepth else { throw fault("the expression is nested too deeply") }
+        guard depth <= Self.maximumDepth else { throw syntaxError("the expression is nested too deeply") }
         if isKeyword("not") {
             try advance()
             return .not(try negation())
@@ -162,20 +162,20 @@ private struct ODataFilterReader {
         return try clause(element: scope)
     }
 
-    /// A function or a comparison. Within `any`, `element` is the variable's name and the list property.
+    /// Returns a function or a comparison. Within `any`, `element` is the variable's name and the list property.
     private mutating func clause(element: (String, UserProperty)?) throws(ODataError) -> ODataFilter {
-        guard case .word(let name) = token else { throw fault("a property or a function expected") }
+        guard case .word(let name) = token else { throw syntaxError("a property or a function expected") }
         try advance()
         if token == .open { return try function(name, element) }
         if token == .slash, element == nil, UserProperty(name: name)?.isList == true { return try lambda(over: name) }
         let operand = try operand(name, element)
-        guard case .word(let word) = token else { throw fault("an operator expected") }
+        guard case .word(let word) = token else { throw syntaxError("an operator expected") }
         if word.lowercased() == "in" {
             try advance()
             return .oneOf(operand, try list())
         }
         guard let comparison = Operator(rawValue: word.lowercased()) else {
-            throw fault("'\(word)' is not an operator")
+            throw syntaxError("'\(word)' is not an operator")
         }
         try advance()
         return .compare(operand, comparison, try literal())
@@ -190,14 +190,14 @@ private struct ODataFilterReader {
         guard folded == "startswith" || folded == "endswith" else {
             throw folded == "contains"
                 ? .unsupported("Function 'contains' is not supported for resource 'User'.")
-                : fault("An unknown function with name '\(name)' was found")
+                : syntaxError("An unknown function with name '\(name)' was found")
         }
         try advance()
-        guard case .word(let property) = token else { throw fault("a property expected") }
+        guard case .word(let property) = token else { throw syntaxError("a property expected") }
         try advance()
         let operand = try operand(property, element)
         try expect(.comma, "a comma")
-        guard case .string(let text) = token else { throw fault("a string literal expected") }
+        guard case .string(let text) = token else { throw syntaxError("a string literal expected") }
         try advance()
         try expect(.close, "a closing parenthesis")
         let filter: ODataFilter = folded == "startswith" ? .startsWith(operand, text) : .endsWith(operand, text)
@@ -206,28 +206,28 @@ private struct ODataFilterReader {
         switch try literal() {
         case .bool(true): return filter
         case .bool(false): return .not(filter)
-        default: throw fault("true or false expected")
+        default: throw syntaxError("true or false expected")
         }
     }
 
-    /// `businessPhones/any(p:p eq '…')`, `assignedLicenses/$count eq 0`
+    /// Returns a condition on a list, such as `businessPhones/any(p:p eq '…')` or `assignedLicenses/$count eq 0`.
     private mutating func lambda(over name: String) throws(ODataError) -> ODataFilter {
         guard let property = UserProperty(name: name) else { throw unknown(name) }
         try advance()
         if isKeyword("$count") {
             try advance()
             guard case .word(let word) = token, let comparison = Operator(rawValue: word.lowercased()) else {
-                throw fault("an operator expected")
+                throw syntaxError("an operator expected")
             }
             try advance()
             let literal = try literal()
-            guard case .bare(let digits) = literal, Int(digits) != nil else { throw fault("a number expected") }
+            guard case .bare(let digits) = literal, Int(digits) != nil else { throw syntaxError("a number expected") }
             return .compare(.init(property: property, isCount: true), comparison, literal)
         }
         guard isKeyword("any") else {
             throw isKeyword("all")
                 ? ODataError(kind: .syntax, message: "Invalid filter clause: 'all' is not supported.")
-                : fault("any expected")
+                : syntaxError("any expected")
         }
         try advance()
         try expect(.open, "an opening parenthesis")
@@ -235,7 +235,7 @@ private struct ODataFilterReader {
             try advance()
             return .any(property, nil)
         }
-        guard case .word(let variable) = token else { throw fault("a variable expected") }
+        guard case .word(let variable) = token else { throw syntaxError("a variable expected") }
         try advance()
         try expect(.colon, "a colon")
         let outer = scope
@@ -246,15 +246,15 @@ private struct ODataFilterReader {
         return .any(property, inner)
     }
 
-    /// A property or the variable of `any`, with a member where a slash follows.
+    /// Returns a property or the variable of `any`, with a member if a slash follows.
     private mutating func operand(
         _ name: String, _ element: (String, UserProperty)?
     ) throws(ODataError) -> ODataFilter.Operand {
         if let element {
-            guard name == element.0 else { throw fault("the variable '\(element.0)' expected") }
+            guard name == element.0 else { throw syntaxError("the variable '\(element.0)' expected") }
             let member = try member()
             guard (member != nil) == (element.1.kind == .objects) else {
-                throw fault(member == nil ? "a member of the element expected" : "the element has no members")
+                throw syntaxError(member == nil ? "a member of the element expected" : "the element has no members")
             }
             return .init(property: element.1, isAnyElement: true, member: member)
         }
@@ -263,14 +263,14 @@ private struct ODataFilterReader {
             throw .unsupported("Use any() on the list property '\(property.rawValue)' of resource 'User'.")
         }
         let member = try member()
-        guard member == nil || property.kind == .object else { throw fault("'\(name)' has no members") }
+        guard member == nil || property.kind == .object else { throw syntaxError("'\(name)' has no members") }
         return .init(property: property, member: member)
     }
 
     private mutating func member() throws(ODataError) -> String? {
         guard token == .slash else { return nil }
         try advance()
-        guard case .word(let name) = token else { throw fault("a member expected") }
+        guard case .word(let name) = token else { throw syntaxError("a member expected") }
         try advance()
         return name
     }
@@ -303,10 +303,12 @@ private struct ODataFilterReader {
             case "null": value = .null
             default:
                 let isDigit = word.unicodeScalars.first.map { ("0"..."9").contains($0) || $0 == "-" } ?? false
-                guard isDigit || word.utf8.count == 36 else { throw fault("a literal expected; strings have quotes") }
+                guard isDigit || word.utf8.count == 36 else {
+                    throw syntaxError("a literal expected; strings have quotes")
+                }
                 value = .bare(word)
             }
-        default: throw fault("a literal expected")
+        default: throw syntaxError("a literal expected")
         }
         try advance()
         return value

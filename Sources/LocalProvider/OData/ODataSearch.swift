@@ -4,26 +4,26 @@ struct ODataSearch: Sendable, Equatable {
         let property: UserProperty
         let text: String
         /// The words of the text.
-        private let wanted: [String]
+        private let prefixes: [String]
 
         init(property: UserProperty, text: String) {
             self.property = property
             self.text = text
-            wanted = ODataSearch.tokens(text)
+            prefixes = ODataSearch.tokens(text)
         }
 
-        /// Display names by the beginnings of their words, everything else by its own beginning.
+        /// Returns whether a display name has words with these prefixes, or another value has this prefix.
         func matches(_ value: String) -> Bool {
             guard property == .displayName else { return Folding.starts(value, with: text) }
             let words = ODataSearch.tokens(value)
-            return wanted.allSatisfy { word in words.contains { Folding.starts($0, with: word) } }
+            return prefixes.allSatisfy { prefix in words.contains { Folding.starts($0, with: prefix) } }
         }
     }
 
-    /// Any of these, each of which is all of its clauses: AND binds closer than OR.
+    /// The alternatives, each a conjunction of clauses: AND has a higher precedence than OR.
     private(set) var alternatives: [[Clause]] = []
 
-    /// Reads a `$search` value, percent-decoded; nil when it is malformed.
+    /// Reads a `$search` value, percent-decoded; `nil` if it is malformed.
     init?(parsing text: String) {
         var rest = Substring(text)
         var isFirst = true
@@ -76,17 +76,18 @@ struct ODataSearch: Sendable, Equatable {
         return nil
     }
 
-    func matches(_ person: some PersonProperties) -> Bool {
+    func matches(_ user: some UserValues) -> Bool {
         alternatives.contains { clauses in
             clauses.allSatisfy { clause in
                 clause.property.kind == .texts
-                    ? person.texts(clause.property).contains { clause.matches($0) }
-                    : person.text(clause.property).map { clause.matches($0) } ?? false
+                    ? user.texts(clause.property).contains { clause.matches($0) }
+                    : user.text(clause.property).map { clause.matches($0) } ?? false
             }
         }
     }
 
-    /// The words of a display name: split at spaces, symbols, digits and where a capital follows a small letter.
+    /// Returns the words of a display name: split at spaces, symbols, digits, and before a capital after a lowercase
+    /// letter.
     static func tokens(_ text: String) -> [String] {
         var tokens: [String] = []
         var current = ""

@@ -1,7 +1,7 @@
-/// What a condition says of everybody with the same names: it is asked once for thousands of people.
+/// The result of a condition for all users with the same names: one evaluation for thousands of users.
 enum Ternary: Sendable {
     case no
-    /// It depends on the person.
+    /// It depends on the user.
     case maybe
     case yes
 
@@ -27,7 +27,7 @@ enum Ternary: Sendable {
 }
 
 extension UserTable.NamePair {
-    /// The text that everybody of these names has.
+    /// Returns the value of a property that follows from the names.
     fileprivate func text(_ property: UserProperty) -> String? {
         switch property {
         case .givenName: givenName
@@ -37,11 +37,11 @@ extension UserTable.NamePair {
         }
     }
 
-    /// Whether addresses begin so. All begin with ``address``, in small letters.
+    /// Returns whether addresses have this prefix. All begin with ``address``, in lowercase.
     fileprivate func addressBegins(_ prefix: String, _ property: UserProperty) -> Ternary {
         guard [.mail, .userPrincipalName, .mailNickname].contains(property) else { return .maybe }
         let folded = prefix.lowercased()
-        // Not everybody has a mail address.
+        // Some users have no mail address.
         if address.hasPrefix(folded) { return property == .mail ? .maybe : .yes }
         return folded.hasPrefix(address) ? .maybe : .no
     }
@@ -53,7 +53,7 @@ extension UserTable.NamePair {
 }
 
 extension ODataFilter {
-    /// What the filter says of everybody with these names.
+    /// Returns the result for all users with these names.
     func verdict(_ pair: UserTable.NamePair) -> Ternary {
         switch self {
         case .and(let left, let right): return .and(left.verdict(pair), right.verdict(pair))
@@ -87,7 +87,7 @@ extension ODataFilter {
 }
 
 extension ODataSearch {
-    /// What the search says of everybody with these names.
+    /// Returns the result for all users with these names.
     func verdict(_ pair: UserTable.NamePair) -> Ternary {
         alternatives.reduce(.no) { found, clauses in
             .or(

@@ -11,32 +11,37 @@ extension ProviderState {
         return authorize(parameters)
     }
 
-    /// A posted authorization request, or the person's decision.
+    /// Handles a posted authorization request, or the user's decision.
     func authorize(post request: LoopbackRequest) -> LoopbackResponse {
-        // Where the browser says which page a request comes from: only the page below may decide.
-        if let site = request.fields["Sec-Fetch-Site"], site != "same-origin", site != "none" {
-            return errorPage("This request came from another site.", status: 403)
-        }
         do throws(OAuthFailure) {
-            let form = try form(request)
+            let form = try decision(request)
             return form["client_id"] == nil ? decide(form) : authorize(form)
         } catch {
-            return errorPage(error.description)
+            return errorPage(error.description, status: error.status)
         }
     }
 
+    /// Returns the form of a page of this provider.
+    func decision(_ request: LoopbackRequest) throws(OAuthFailure) -> FormFields {
+        // If the browser names the origin of the request, only a page of this provider may decide.
+        if let site = request.fields["Sec-Fetch-Site"], site != "same-origin", site != "none" {
+            throw OAuthFailure(status: 403, code: "access_denied", description: "This request came from another site.")
+        }
+        return try form(request)
+    }
+
     private func authorize(_ parameters: FormFields) -> LoopbackResponse {
-        // Until client and redirect address are known to be good, nothing is sent anywhere (RFC 6749 section 4.1.2.1).
+        // Without a valid client and redirect URI, do not redirect (RFC 6749 section 4.1.2.1).
         guard let id = parameters["client_id"], let client = configuration.clients.first(where: { $0.id == id }) else {
-            return errorPage("The application is not known here: client_id is missing or wrong.")
+            return errorPage("The application is unknown: client_id is missing or wrong.")
         }
         guard let redirectURI = parameters["redirect_uri"], client.accepts(redirectURI: redirectURI) else {
             return errorPage("The application gave a redirect_uri that is not registered for it.")
         }
-        guard !parameters.hasDuplicates else { return errorPage("A parameter of the request stands twice.") }
+        guard !parameters.hasDuplicates else { return errorPage("The request contains a parameter twice.") }
         do throws(OAuthFailure) {
             let pending = try pending(parameters, client, redirectURI)
-            if pending.scopes.contains("openid") { startMakingKey() }
+            if pending.scopes.contains("openid") { createKey() }
             let handle = try newToken()
             state.withLock { $0.grants.pending[handle] = pending }
             return consentPage(pending, client, handle: handle)
@@ -48,8 +53,8 @@ extension ProviderState {
     }
 
     private func pending(
-        _ parameters: FormFields, _ client: RegisteredClient, _ redirectURI: String
-    ) throws(OAuthFailure) -> PendingAuthorization {
+        _ parameters: FormFields, _ client: LocalClient, _ redirectURI: String
+    ) throws(OAuthFailure) -> ConsentRequest {
         if parameters["request"] != nil {
             throw OAuthFailure(code: "request_not_supported", description: "Request objects are not offered.")
         }
@@ -68,19 +73,19 @@ extension ProviderState {
         else { throw .invalidRequest("PKCE is required: code_challenge with code_challenge_method=S256.") }
         let prompts = Set((parameters["prompt"] ?? "").split(separator: " "))
         guard prompts.isSubset(of: ["none", "login", "consent", "select_account"]) else {
-            throw .invalidRequest("The value of prompt is not known.")
+            throw .invalidRequest("The value of prompt is unknown.")
         }
         if prompts.contains("none") {
-            guard prompts.count == 1 else { throw .invalidRequest("prompt=none stands alone.") }
-            throw OAuthFailure(code: "login_required", description: "Nobody is signed in here between requests.")
+            guard prompts.count == 1 else { throw .invalidRequest("prompt=none cannot be combined with other values.") }
+            throw OAuthFailure(code: "login_required", description: "The provider keeps no session between requests.")
         }
-        return PendingAuthorization(
+        return ConsentRequest(
             clientID: client.id, redirectURI: redirectURI, scopes: try Scopes.read(parameters["scope"] ?? "openid"),
             state: parameters["state"], nonce: parameters["nonce"], challenge: challenge,
             loginHint: parameters["login_hint"], expiresAt: now + Grants.pendingLifetime)
     }
 
-    /// What the person chose on the page.
+    /// Handles the user's decision on the page.
     private func decide(_ form: FormFields) -> LoopbackResponse {
         let now = now
         guard let handle = form["request"], let pending = state.withLock({ $0.grants.pending[handle] }),
@@ -92,11 +97,11 @@ extension ProviderState {
             state.withLock { $0.grants.pending[handle] = nil }
             return redirect(
                 to: pending.redirectURI, state: pending.state,
-                [("error", "access_denied"), ("error_description", "The person said no.")])
+                [("error", "access_denied"), ("error_description", "The user denied the request.")])
         }
-        guard let person = contents.index(signingInAs: form.personName) else {
+        guard let user = contents.index(signingInAs: form.userName) else {
             return consentPage(
-                pending, client, handle: handle, problem: "Nobody here has that name. Choose one, or type another.")
+                pending, client, handle: handle, problem: "No user has this name. Choose a user, or type another name.")
         }
         let code: String
         do throws(OAuthFailure) {
@@ -105,7 +110,7 @@ extension ProviderState {
             return errorPage(error.description, status: 500)
         }
         let authorization = Authorization(
-            clientID: client.id, person: person, scopes: pending.scopes, nonce: pending.nonce, authenticatedAt: now)
+            clientID: client.id, user: user, scopes: pending.scopes, nonce: pending.nonce, authenticatedAt: now)
         let taken = state.withLock { state in
             guard state.grants.pending[handle] != nil else { return false }
             state.grants.pending[handle] = nil
@@ -118,7 +123,7 @@ extension ProviderState {
         return redirect(to: pending.redirectURI, state: pending.state, [("code", code)])
     }
 
-    /// 303: the browser goes on with GET, whatever it came with.
+    /// Returns a 303 redirect, which the browser follows with GET.
     private func redirect(to uri: String, state: String?, _ parameters: [(String, String)]) -> LoopbackResponse {
         var fields = FormFields()
         for (name, value) in parameters { fields.append(name, value) }
@@ -130,6 +135,6 @@ extension ProviderState {
 }
 
 extension FormFields {
-    /// The person whom a page's form names: typed, or else chosen.
-    var personName: String { self["upn"]?.filter { $0 != " " } ?? self["person"] ?? "" }
+    /// The user in a page's form: typed, otherwise chosen.
+    var userName: String { self["upn"]?.filter { $0 != " " } ?? self["person"] ?? "" }
 }

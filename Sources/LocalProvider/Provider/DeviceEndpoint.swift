@@ -3,7 +3,7 @@ import HTTPExchange
 import LoopbackHTTP
 import StrictJSON
 
-/// A device that waits for a person with a browser.
+/// A device that waits for the user's approval in a browser.
 struct DeviceRequest: Sendable, Equatable {
     enum Decision: Sendable, Equatable {
         case waiting
@@ -15,7 +15,7 @@ struct DeviceRequest: Sendable, Equatable {
     var scopes: [String]
     var userCode: String
     var expiresAt: Int
-    /// Seconds that the device has to leave between two questions.
+    /// The minimum of seconds between two polls.
     var interval: Int
     var nextPollAt: Int
     var decision = Decision.waiting
@@ -23,7 +23,7 @@ struct DeviceRequest: Sendable, Equatable {
 
 // Device authorization. RFC 8628.
 extension ProviderState {
-    /// Letters that are no vowels, so that no words come about, and that look like nothing else. RFC 8628 section 6.1.
+    /// Consonants that do not look like other characters, so that codes contain no words. See RFC 8628 section 6.1.
     private static let userCodeLetters = Array("BCDFGHJKLMNPQRSTVWXZ")
 
     func deviceAuthorization(_ request: LoopbackRequest) -> LoopbackResponse {
@@ -38,7 +38,7 @@ extension ProviderState {
                 clientID: client.id, scopes: scopes, userCode: userCode, expiresAt: now + Grants.pendingLifetime,
                 interval: interval, nextPollAt: now)
             state.withLock { $0.grants.devices[deviceCode] = device }
-            if scopes.contains("openid") { startMakingKey() }
+            if scopes.contains("openid") { createKey() }
             return .json([
                 "device_code": .string(deviceCode), "user_code": .string(userCode),
                 "verification_uri": .string(issuer + "/device"),
@@ -51,7 +51,7 @@ extension ProviderState {
         }
     }
 
-    /// Eight letters in two groups.
+    /// Returns eight letters in two groups.
     private func newUserCode() throws(OAuthFailure) -> String {
         var letters = ""
         while letters.count < 8 {
@@ -62,7 +62,7 @@ extension ProviderState {
                 throw .server
             }
             guard !bytes.isEmpty else { throw .server }
-            // 240 is the last multiple of 20 that a byte reaches: larger ones would favour some letters.
+            // 240 is the largest multiple of 20 in a byte: larger values would favor some letters.
             for byte in bytes where byte < 240 && letters.count < 8 {
                 letters.append(Self.userCodeLetters[Int(byte) % Self.userCodeLetters.count])
             }
@@ -70,24 +70,21 @@ extension ProviderState {
         return "\(letters.prefix(4))-\(letters.suffix(4))"
     }
 
-    // MARK: The person
+    // MARK: The user
 
-    /// The page on which the person types the code and decides.
+    /// Returns the page on which the user types the code and decides.
     func devicePage(_ parameters: FormFields?, problem: String? = nil) -> LoopbackResponse {
         devicePage(userCode: parameters?["user_code"], problem: problem)
     }
 
     func decideDevice(_ request: LoopbackRequest) -> LoopbackResponse {
-        if let site = request.fields["Sec-Fetch-Site"], site != "same-origin", site != "none" {
-            return errorPage("This request came from another site.", status: 403)
-        }
         let form: FormFields
         do throws(OAuthFailure) {
-            form = try self.form(request)
+            form = try decision(request)
         } catch {
-            return errorPage(error.description)
+            return errorPage(error.description, status: error.status)
         }
-        // People type codes in their own way.
+        // Accept any case and separator.
         let typed = (form["user_code"] ?? "").uppercased().filter { $0.isLetter }
         let now = now
         let found = state.withLock { state in
@@ -100,11 +97,11 @@ extension ProviderState {
         }
         guard form["decision"] == "approve" else {
             state.withLock { $0.grants.devices[deviceCode]?.decision = .denied }
-            return messagePage("Denied", "The device is told so. You can close this page.")
+            return messagePage("Denied", "The device receives the decision. You can close this page.")
         }
-        guard let person = contents.index(signingInAs: form.personName) else {
+        guard let user = contents.index(signingInAs: form.userName) else {
             return devicePage(
-                userCode: form["user_code"], problem: "Nobody here has that name. Choose one, or type another.")
+                userCode: form["user_code"], problem: "No user has this name. Choose a user, or type another name.")
         }
         let grant: String
         do throws(OAuthFailure) {
@@ -113,18 +110,18 @@ extension ProviderState {
             return errorPage(error.description, status: 500)
         }
         let authorization = Authorization(
-            clientID: device.clientID, person: person, scopes: device.scopes, nonce: nil, authenticatedAt: now)
+            clientID: device.clientID, user: user, scopes: device.scopes, nonce: nil, authenticatedAt: now)
         state.withLock { state in
             state.grants.grants[grant] = Grants.Grant(authorization: authorization)
             state.grants.devices[deviceCode]?.decision = .approved(grant: grant)
         }
-        return messagePage("Signed in", "The device goes on by itself. You can close this page.")
+        return messagePage("Signed in", "The device continues automatically. You can close this page.")
     }
 
     // MARK: The device
 
-    /// Turns a device code into a grant, or says what the device has to wait for.
-    func redeemDeviceCode(_ form: FormFields, _ client: RegisteredClient) throws(OAuthFailure) -> String {
+    /// Exchanges a device code for a grant, or throws the state of the approval.
+    func redeemDeviceCode(_ form: FormFields, _ client: LocalClient) throws(OAuthFailure) -> String {
         guard let code = form["device_code"] else { throw .invalidRequest("device_code is missing.") }
         let now = now
         let result: Result<String, OAuthFailure> = state.withLock { state in
@@ -144,7 +141,7 @@ extension ProviderState {
                 return .success(grant)
             case .denied:
                 state.grants.devices[code] = nil
-                return fail("access_denied", "The person said no.")
+                return fail("access_denied", "The user denied the request.")
             case .waiting:
                 let isTooFast = now < device.nextPollAt
                 if isTooFast { device.interval += 5 }
@@ -152,7 +149,7 @@ extension ProviderState {
                 state.grants.devices[code] = device
                 return isTooFast
                     ? fail("slow_down", "Ask five seconds later each time from now on.")
-                    : fail("authorization_pending", "The person has not decided.")
+                    : fail("authorization_pending", "The user has not decided yet.")
             }
         }
         return try result.get()

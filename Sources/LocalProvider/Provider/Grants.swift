@@ -1,16 +1,16 @@
-/// What somebody allowed a client.
+/// The permissions that a user granted a client.
 struct Authorization: Sendable, Equatable {
     var clientID: String
-    /// The place of the person; nil when the client acts for itself.
-    var person: Int?
+    /// The position of the user; `nil` if the client acts for itself.
+    var user: Int?
     var scopes: [String]
     var nonce: String?
     /// Seconds since 1970.
     var authenticatedAt: Int
 }
 
-/// An authorization request that waits for the person's decision.
-struct PendingAuthorization: Sendable, Equatable {
+/// An authorization request that waits for the user's decision.
+struct ConsentRequest: Sendable, Equatable {
     var clientID: String
     var redirectURI: String
     var scopes: [String]
@@ -28,14 +28,14 @@ struct Grants: Sendable {
         var redirectURI: String
         var challenge: String
         var expiresAt: Int
-        /// The grant that the code was turned into; a code comes once.
+        /// The grant that the code was exchanged for.
         var grant: String?
         var isUsed = false
     }
 
     struct Grant: Sendable {
         var authorization: Authorization
-        /// The refresh token that is good now.
+        /// The current refresh token.
         var refreshToken: String?
     }
 
@@ -48,16 +48,16 @@ struct Grants: Sendable {
     static let codeLifetime = 60
     static let pendingLifetime = 600
 
-    var pending = Bounded<PendingAuthorization>(limit: 1_000)
+    var pending = Bounded<ConsentRequest>(limit: 1_000)
     var codes = Bounded<Code>(limit: 1_000)
     var devices = Bounded<DeviceRequest>(limit: 1_000)
-    /// What lives on: grants by their identifier.
+    /// Grants by identifier.
     var grants = Bounded<Grant>(limit: 10_000)
-    /// Every refresh token ever given, with its grant, so that an old one is known as old.
+    /// All issued refresh tokens with their grants, to recognize the reuse of an old one.
     var refreshTokens = Bounded<String>(limit: 50_000)
     var accessTokens = Bounded<AccessToken>(limit: 50_000)
 
-    /// Ends a grant: its refresh token and its access tokens are good no more.
+    /// Ends a grant and its tokens.
     mutating func end(_ grant: String) {
         grants[grant] = nil
         accessTokens.removeAll { $0.grant == grant }
@@ -97,8 +97,8 @@ struct Bounded<Value: Sendable>: Sendable {
         }
     }
 
-    func first(where isWanted: (String, Value) -> Bool) -> (String, Value)? {
-        values.first { isWanted($0.key, $0.value) }.map { ($0.key, $0.value) }
+    func first(where matches: (String, Value) -> Bool) -> (String, Value)? {
+        values.first { matches($0.key, $0.value) }.map { ($0.key, $0.value) }
     }
 
     mutating func updateAll(_ update: (inout Value) -> Void) {
@@ -109,8 +109,8 @@ struct Bounded<Value: Sendable>: Sendable {
         }
     }
 
-    mutating func removeAll(where isUnwanted: (Value) -> Bool = { _ in true }) {
-        values = values.filter { !isUnwanted($0.value) }
+    mutating func removeAll(where matches: (Value) -> Bool = { _ in true }) {
+        values = values.filter { !matches($0.value) }
         order.removeAll { values[$0] == nil }
     }
 }

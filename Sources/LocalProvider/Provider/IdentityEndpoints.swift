@@ -6,7 +6,7 @@ import StrictJSON
 
 // Discovery, keys, user info, revocation and sign-out.
 extension ProviderState {
-    /// RFC 8414 section 2 and OpenID Connect Discovery section 3.
+    /// Returns the metadata. See RFC 8414 section 2 and OpenID Connect Discovery section 3.
     func metadata() -> JSONObject {
         let issuer = issuer
         func list(_ values: [String]) -> JSONValue { .array(values.map { .string($0) }) }
@@ -45,40 +45,16 @@ extension ProviderState {
 
     // MARK: User info
 
-    /// The authorization of a good bearer token, or why there is none.
-    enum Bearer {
-        case good(Authorization)
-        case missing
-        case expired
-        case unknown
-    }
-
-    /// RFC 6750 section 2.1: in the header field only.
-    func bearer(_ fields: HTTPFields) -> Bearer {
-        let values = fields.values(for: "Authorization")
-        guard let value = values.first else { return .missing }
-        guard values.count == 1, value.prefix(7).lowercased() == "bearer " else { return .unknown }
-        let now = now
-        return state.withLock { state in
-            guard let token = state.grants.accessTokens[String(value.dropFirst(7))] else { return .unknown }
-            return token.expiresAt > now ? .good(token.authorization) : .expired
-        }
-    }
-
-    /// OpenID Connect Core section 5.3.
+    /// Responds with user info. See OpenID Connect Core section 5.3.
     func userInfo(_ request: LoopbackRequest) -> LoopbackResponse {
         func challenge(_ status: Int, _ parameters: String) -> LoopbackResponse {
             var response = LoopbackResponse.text(status, "A bearer token with the scope openid is expected.\n")
             response.fields["WWW-Authenticate"] = "Bearer realm=\"local provider\"" + parameters
             return response
         }
-        switch bearer(request.fields) {
-        case .missing: return challenge(401, "")
-        case .expired, .unknown:
-            return challenge(
-                401, ", error=\"invalid_token\", error_description=\"The token is unknown or has expired\"")
-        case .good(let authorization):
-            guard authorization.scopes.contains("openid"), let index = authorization.person else {
+        do throws(TokenRejection) {
+            let authorization = try authorization(request.fields)
+            guard authorization.scopes.contains("openid"), let index = authorization.user else {
                 return challenge(403, ", error=\"insufficient_scope\", scope=\"openid\"")
             }
             var object: JSONObject = ["sub": .string(contents[index].id)]
@@ -86,12 +62,16 @@ extension ProviderState {
                 object.append(member.name, member.value)
             }
             return .json(.object(object))
+        } catch {
+            return error == .missing
+                ? challenge(401, "")
+                : challenge(401, ", error=\"invalid_token\", error_description=\"The token is unknown or has expired\"")
         }
     }
 
-    // MARK: Endings
+    // MARK: Revocation and sign-out
 
-    /// RFC 7009. A token that is not known is revoked as well as can be: 200.
+    /// Revokes a token. The response to an unknown token is 200. See RFC 7009.
     func revoke(_ request: LoopbackRequest) -> LoopbackResponse {
         do throws(OAuthFailure) {
             let form = try form(request)
@@ -112,7 +92,7 @@ extension ProviderState {
         }
     }
 
-    /// OpenID Connect RP-Initiated Logout. There is no session in the browser, so there is only the way back.
+    /// Redirects to the application. The browser has no session to end. See OpenID Connect RP-Initiated Logout.
     func logout(_ parameters: FormFields?) async -> LoopbackResponse {
         guard let parameters, !parameters.hasDuplicates else { return errorPage("The request is malformed.") }
         var clientID = parameters["client_id"]
@@ -121,7 +101,7 @@ extension ProviderState {
                 return errorPage("id_token_hint is not a token of this provider.")
             }
             guard clientID == nil || clientID == audience else {
-                return errorPage("client_id is not the one of id_token_hint.")
+                return errorPage("client_id is not the client of id_token_hint.")
             }
             clientID = audience
         }
@@ -132,12 +112,12 @@ extension ProviderState {
         else { return errorPage("post_logout_redirect_uri is not registered for the application.") }
         var location = uri
         if let state = parameters["state"] {
-            location += (uri.contains("?") ? "&" : "?") + "state=\(PercentCoding.encode(state))"
+            location += (uri.contains("?") ? "&" : "?") + "state=\(FormEncoding.encode(state))"
         }
         return LoopbackResponse(status: 303, fields: ["Location": location])
     }
 
-    /// The client of an ID token of this provider. It may have expired.
+    /// Returns the client of an ID token of this provider. It may have expired.
     private func audience(of token: String) async -> String? {
         guard let key = try? await signingKey(), let jwt = try? JWT(parsing: token),
             let verified = try? jwt.verified(with: JWKSet([key]), algorithms: [.rs256]),

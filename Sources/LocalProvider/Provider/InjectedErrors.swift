@@ -1,30 +1,31 @@
-/// The disturbances that a ``LoopbackProvider`` plays, in order.
+/// The errors that a ``LoopbackProvider`` injects, in order.
 ///
-/// A fault plays for a number of requests, or until it is taken away. Of several faults of one endpoint the first one
-/// that is not used up plays. A request that meets a fault is not processed otherwise: no code is used, no token changes.
+/// An injected error applies to a number of requests, or until it is removed. Of several errors for one endpoint, the
+/// first that is not used up applies. The provider does not process such a request: no code is used, and no token
+/// changes.
 public struct InjectedErrors: Sendable, Equatable {
-    /// The name of a fault. The set is open: a name that the provider does not know plays nothing.
+    /// The name of an injected error. The set is open: the provider ignores an unknown name.
     public struct Name: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         /// The name, such as `token-html`.
         public let rawValue: String
 
-        /// A fault of this name.
+        /// Creates a name.
         public init(rawValue: String) { self.rawValue = rawValue }
 
         /// The name.
         public var description: String { rawValue }
     }
 
-    /// One fault and how often it still plays.
+    /// An injected error and the number of requests that it still applies to.
     public struct Entry: Sendable, Equatable {
-        /// Which fault.
+        /// The name of the injected error.
         public var name: Name
-        /// What the fault is played with, such as a value of Retry-After; nil for the usual. See ``Name/summary``.
+        /// The parameter, such as a value of Retry-After; `nil` for the default. See ``Name/summary``.
         public var value: String?
-        /// How many more requests meet it; nil for all.
+        /// The number of requests that it still applies to; `nil` for all.
         public var remaining: Int?
 
-        /// A fault for this many requests, or for all.
+        /// Creates an injected error for this many requests, or for all.
         public init(_ name: Name, value: String? = nil, remaining: Int? = nil) {
             self.name = name
             self.value = value
@@ -32,32 +33,45 @@ public struct InjectedErrors: Sendable, Equatable {
         }
     }
 
-    /// The faults in the order in which they play.
+    /// The reason why a description of an injected error is not valid.
+    public struct ParsingError: Error, Sendable, Equatable, CustomStringConvertible {
+        /// The reason.
+        public let reason: String
+
+        /// The reason and the names of all injected errors.
+        public var description: String {
+            "\(reason): use one of \(Name.all.map(\.rawValue).joined(separator: ", "))"
+        }
+    }
+
+    /// The injected errors, in order.
     public private(set) var entries: [Entry] = []
 
-    /// No faults.
+    /// Creates an empty list.
     public init() {}
 
-    /// These faults, each for every request.
+    /// Creates a list of injected errors, each for all requests.
     public init(_ names: Name...) { entries = names.map { Entry($0) } }
 
-    /// These faults.
+    /// Creates a list of injected errors.
     public init(_ entries: [Entry]) { self.entries = entries }
 
-    /// Adds a fault for the next `count` requests of its endpoint, or for all.
+    /// Adds an injected error for the next `count` requests of its endpoint, or for all.
     public mutating func add(_ name: Name, value: String? = nil, count: Int? = nil) {
         entries.append(Entry(name, value: value, remaining: count.map { max(0, $0) }))
     }
 
-    /// Adds the fault of a text: a name such as `token-html`, a value after `=` and a number of requests after `:`.
+    /// Parses and adds an injected error: a name such as `token-html`, a value after `=`, a number of requests after
+    /// `:`.
     ///
-    /// `directory-429=2.5:3` plays for three requests with `Retry-After: 2.5`. A value may have colons: digits after the
-    /// last one are the number.
+    /// `directory-429=2.5:3` applies to three requests, with `Retry-After: 2.5`. A value may contain colons: digits
+    /// after the last one are the number.
     ///
-    /// - Throws: ``FaultError`` when the name is unknown, the number is none, or the fault takes no value.
-    public mutating func add(parsing text: String) throws(FaultError) {
+    /// - Throws: ``ParsingError`` if the name is unknown, the number is not a number, or the injected error takes no
+    ///   value.
+    public mutating func add(parsing text: String) throws(ParsingError) {
         let name = Name(rawValue: String(text.prefix { $0 != "=" && $0 != ":" }))
-        guard name.summary != nil else { throw FaultError(reason: "there is no fault named \"\(name)\"") }
+        guard name.summary != nil else { throw ParsingError(reason: "there is no fault named \"\(name)\"") }
         var rest = text.dropFirst(name.rawValue.count)
         var count: Int?
         if let colon = rest.lastIndex(of: ":") {
@@ -66,17 +80,17 @@ public struct InjectedErrors: Sendable, Equatable {
                 count = number
                 rest = rest[..<colon]
             } else if !rest.hasPrefix("=") || digits.allSatisfy(\.isNumber) {
-                throw FaultError(reason: "after \"\(name):\" a number of requests is expected, 1 or more")
+                throw ParsingError(reason: "after \"\(name):\" a number of requests is expected, 1 or more")
             }
         }
         guard rest.isEmpty || rest.hasPrefix("=") else {
-            throw FaultError(reason: "after \"\(name):\" a number of requests is expected, 1 or more")
+            throw ParsingError(reason: "after \"\(name):\" a number of requests is expected, 1 or more")
         }
-        guard rest.isEmpty || name.takesValue else { throw FaultError(reason: "\"\(name)\" takes no value") }
+        guard rest.isEmpty || name.takesValue else { throw ParsingError(reason: "\"\(name)\" takes no value") }
         add(name, value: rest.isEmpty ? nil : String(rest.dropFirst()), count: count)
     }
 
-    /// Uses the next fault whose name begins so and that can play now.
+    /// Uses the next injected error that has the prefix and matches the condition.
     mutating func take(_ prefix: String, where canPlay: (Name) -> Bool = { _ in true }) -> Entry? {
         guard
             let index = entries.firstIndex(where: {
@@ -85,16 +99,5 @@ public struct InjectedErrors: Sendable, Equatable {
         else { return nil }
         entries[index].remaining = entries[index].remaining.map { $0 - 1 }
         return entries[index]
-    }
-}
-
-/// Why a text names no fault.
-public struct FaultError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// What is wrong.
-    public let reason: String
-
-    /// The reason and where the names are listed.
-    public var description: String {
-        "\(reason): use one of \(InjectedErrors.Name.all.map(\.rawValue).joined(separator: ", "))"
     }
 }

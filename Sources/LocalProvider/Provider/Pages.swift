@@ -2,9 +2,9 @@ import Platform
 import HTTPExchange
 import LoopbackHTTP
 
-// The pages that people see: plain HTML without scripts, readable at 320 pixels, light and dark.
+// The pages that users see: plain HTML without scripts, readable at 320 pixels, light and dark.
 extension ProviderState {
-    /// Text as it may stand in an element or in a quoted attribute.
+    /// Returns text escaped for an element or a quoted attribute.
     static func escaped(_ text: String) -> String {
         var escaped = ""
         for scalar in text.unicodeScalars {
@@ -56,8 +56,8 @@ extension ProviderState {
         """
     }
 
-    /// The listener's policy for pages forbids forms; this page has one. `form-action` is left out, because browsers hold
-    /// it against the redirect to the application too.
+    /// Allows a form, which the listener's policy forbids. `form-action` is omitted, because browsers apply it to the
+    /// redirect to the application too.
     private static func formPage(_ page: String) -> LoopbackResponse {
         var response = LoopbackResponse.html(page)
         response.fields["Content-Security-Policy"] =
@@ -65,7 +65,7 @@ extension ProviderState {
         return response
     }
 
-    /// An error that is not sent to the application, because it may not be the one it says.
+    /// Returns an error page for the user, because the application may not be authentic.
     func errorPage(_ message: String, status: Int = 400) -> LoopbackResponse {
         .html(
             Self.page(
@@ -88,19 +88,19 @@ extension ProviderState {
                     + " people, on this machine only.</p>\n<ul>\n\(items.joined(separator: "\n"))\n</ul>"))
     }
 
-    /// Who signs in, to what, with what.
+    /// Returns the page with the user, the application and the scopes.
     func consentPage(
-        _ pending: PendingAuthorization, _ client: RegisteredClient, handle: String, problem: String? = nil
+        _ pending: ConsentRequest, _ client: LocalClient, handle: String, problem: String? = nil
     ) -> LoopbackResponse {
         let title = "Sign in to \(client.name)"
         var content = Self.heading(title, problem)
         content += "<form method=\"post\" action=\"/authorize\">\n"
         content += "<input type=\"hidden\" name=\"request\" value=\"\(Self.escaped(handle))\">\n"
-        content += personFields(hint: pending.loginHint) + Self.scopeList(client, pending.scopes) + Self.buttons
+        content += userFields(hint: pending.loginHint) + Self.scopeList(client, pending.scopes) + Self.buttons
         return Self.formPage(Self.page(title, content))
     }
 
-    /// Which device, who, and with what when the code is known already.
+    /// Returns the page with the code and the user, and the scopes if the code is known.
     func devicePage(userCode: String?, problem: String?) -> LoopbackResponse {
         let title = "Sign in on a device"
         var content = Self.heading(title, problem)
@@ -111,7 +111,7 @@ extension ProviderState {
             autocapitalize="characters" spellcheck="false"></p>
 
             """
-        content += personFields(hint: nil)
+        content += userFields(hint: nil)
         let known = state.withLock { $0.grants.devices.first { $1.userCode == userCode } }?.1
         if let known, let client = configuration.clients.first(where: { $0.id == known.clientID }) {
             content += Self.scopeList(client, known.scopes)
@@ -125,8 +125,8 @@ extension ProviderState {
         "<h1>\(escaped(title))</h1>\n" + (problem.map { "<p role=\"alert\">\(escaped($0))</p>\n" } ?? "")
     }
 
-    /// A few people to choose from, the one hinted at first, and a field for everybody else.
-    private func personFields(hint: String?) -> String {
+    /// Returns a choice of a few users, first the login hint, and a field for any other user.
+    private func userFields(hint: String?) -> String {
         let hinted = hint.flatMap { contents.index(signingInAs: $0) }
         var offered = [hinted].compactMap { $0 }
         for index in [0, 1, 2, 3, 7] where index < contents.count && !offered.contains(index) {
@@ -134,9 +134,9 @@ extension ProviderState {
         }
         var fields = "<fieldset>\n<legend>Who are you?</legend>\n"
         for (number, index) in offered.enumerated() {
-            let person = contents[index]
-            let name = Self.escaped(person.displayName ?? person.userPrincipalName)
-            let address = Self.escaped(person.userPrincipalName)
+            let user = contents[index]
+            let name = Self.escaped(user.displayName ?? user.userPrincipalName)
+            let address = Self.escaped(user.userPrincipalName)
             let checked = number == 0 ? " checked" : ""
             fields += """
                 <div class="choice"><input type="radio" name="person" id="p\(number)" value="\(address)"\(checked)>\
@@ -154,7 +154,7 @@ extension ProviderState {
             """
     }
 
-    private static func scopeList(_ client: RegisteredClient, _ scopes: [String]) -> String {
+    private static func scopeList(_ client: LocalClient, _ scopes: [String]) -> String {
         "<p>\(escaped(client.name)) asks for:</p>\n<ul>\n"
             + scopes.map { "<li>\(escaped(meaning(of: $0)))</li>\n" }.joined() + "</ul>\n"
     }
@@ -174,8 +174,8 @@ extension ProviderState {
         case "email": "see your mail address (email)"
         case "offline_access": "stay signed in (offline_access)"
         case "User.Read": "read your entry in the directory (User.Read)"
-        case "User.ReadBasic.All": "read names and addresses of everybody (User.ReadBasic.All)"
-        case "User.Read.All": "read the entries of everybody (User.Read.All)"
+        case "User.ReadBasic.All": "read names and addresses of all users (User.ReadBasic.All)"
+        case "User.Read.All": "read the entries of all users (User.Read.All)"
         case "Directory.Read.All": "read the directory (Directory.Read.All)"
         default: scope
         }

@@ -1,20 +1,22 @@
-/// A request that the provider answered. It holds no token, code or secret.
+import HTTPExchange
+
+/// A request and its status, without tokens, codes and secrets.
 public struct LoggedRequest: Sendable, Equatable {
     /// The method.
     public let method: String
     /// The path, percent-encoded.
     public let path: String
-    /// The query, percent-encoded. Only of directory requests: those of the provider itself may hold secrets.
+    /// The query of a directory request, percent-encoded. Other queries can contain secrets.
     public let query: String?
-    /// The grant type of a token request, when it is one that the provider knows.
+    /// The grant type of a token request, if the provider knows it.
     public let grantType: String?
-    /// The status of the answer; nil when a fault gave none.
+    /// The status of the response; `nil` if an injected error prevented it.
     public let status: Int?
-    /// The fault that played.
-    public let fault: InjectedErrors.Name?
+    /// The injected error.
+    public let injectedError: InjectedErrors.Name?
 
-    /// What kind of request it was: method and path without what differs from person to person, such as
-    /// `GET /users/{key}/manager`. There are few: every path that the provider does not know is `other`.
+    /// The kind of the request: method and path without keys, such as
+    /// `GET /users/{key}/manager`. An unknown path is `other`.
     public var kind: String {
         guard let path = Self.pattern(path) else { return "other" }
         return "\(method) \(path)"
@@ -33,7 +35,7 @@ public struct LoggedRequest: Sendable, Equatable {
         var parts: [String] = []
         var keys = 0
         for part in path.split(separator: "/").dropFirst(path.hasPrefix("/v1.0/") || path.hasPrefix("/beta/") ? 1 : 0) {
-            let word = (PercentCoding.decode(part) ?? "").lowercased()
+            let word = (PercentEncoding.decode(part.utf8) ?? "").lowercased()
             if words.contains(word) {
                 parts.append(word)
             } else {
@@ -48,7 +50,7 @@ public struct LoggedRequest: Sendable, Equatable {
     }
 }
 
-/// The last requests, and how many there were.
+/// The last requests, and counts of all requests.
 struct RequestLog: Sendable {
     static let limit = 10_000
     private(set) var entries: [LoggedRequest] = []
@@ -62,7 +64,7 @@ struct RequestLog: Sendable {
         let kind = entry.kind
         if kinds[kind] != nil || kinds.count < Self.kindLimit { kinds[kind, default: 0] += 1 }
         if let grantType = entry.grantType { tokenRequests[grantType, default: 0] += 1 }
-        // Half at once, so that a full log does not move for every request.
+        // Delete half, so that a full log does not move for every request.
         if entries.count >= Self.limit { entries.removeFirst(Self.limit / 2) }
         entries.append(entry)
     }

@@ -9,12 +9,12 @@ extension ProviderState {
     static let deviceGrantType = "urn:ietf:params:oauth:grant-type:device_code"
     static let grantTypes = ["authorization_code", "refresh_token", "client_credentials", deviceGrantType]
 
-    func token(_ request: LoopbackRequest, _ note: inout Note) async -> LoopbackResponse {
+    func token(_ request: LoopbackRequest, _ note: inout RequestNote) async -> LoopbackResponse {
         note.grantType = FormFields(parsing: String(decoding: request.body, as: UTF8.self))?["grant_type"]
             .flatMap { Self.grantTypes.contains($0) ? $0 : nil }
-        if let fault = state.withLock({ $0.faults.take("token-") }) {
-            note.fault = fault.name
-            return Self.answer(to: fault, now: now)
+        if let entry = state.withLock({ $0.injectedErrors.take("token-") }) {
+            note.injectedError = entry.name
+            return Self.response(to: entry, now: now)
         }
         do throws(OAuthFailure) {
             let form = try form(request)
@@ -35,7 +35,7 @@ extension ProviderState {
         }
     }
 
-    /// The form of a POST request. A parameter may stand once.
+    /// Returns the form of a POST request without duplicate parameters.
     func form(_ request: LoopbackRequest) throws(OAuthFailure) -> FormFields {
         let type = request.fields["Content-Type"]?.lowercased().prefix { $0 != ";" && $0 != " " }
         guard type == "application/x-www-form-urlencoded" else {
@@ -44,7 +44,7 @@ extension ProviderState {
         guard let text = String(validating: request.body, as: UTF8.self), let form = FormFields(parsing: text) else {
             throw .invalidRequest("The content is not form-encoded UTF-8.")
         }
-        guard !form.hasDuplicates else { throw .invalidRequest("A parameter stands twice.") }
+        guard !form.hasDuplicates else { throw .invalidRequest("A parameter appears twice.") }
         return form
     }
 
@@ -58,8 +58,8 @@ extension ProviderState {
 
     // MARK: Grants
 
-    /// Turns a code into a grant.
-    private func redeemCode(_ form: FormFields, _ client: RegisteredClient) throws(OAuthFailure) -> String {
+    /// Exchanges a code for a grant.
+    private func redeemCode(_ form: FormFields, _ client: LocalClient) throws(OAuthFailure) -> String {
         guard let text = form["code"] else { throw .invalidRequest("code is missing.") }
         guard let redirectURI = form["redirect_uri"] else { throw .invalidRequest("redirect_uri is missing.") }
         guard let verifier = form["code_verifier"] else { throw .invalidGrant("code_verifier is missing.") }
@@ -70,16 +70,16 @@ extension ProviderState {
                 return .failure(.invalidGrant("The code is unknown."))
             }
             if code.isUsed {
-                // RFC 6749 section 4.1.2: what a replayed code gave is revoked.
+                // RFC 6749 section 4.1.2: revoke the grant of a replayed code.
                 if let grant = code.grant { state.grants.end(grant) }
                 return .failure(.invalidGrant("The code was used before."))
             }
-            // Used by this attempt, whether it succeeds or not.
+            // A failed attempt uses the code, too.
             code.isUsed = true
             state.grants.codes[text] = code
             guard code.expiresAt > now else { return .failure(.invalidGrant("The code has expired.")) }
             guard code.redirectURI == redirectURI else {
-                return .failure(.invalidGrant("redirect_uri is not that of the authorization request."))
+                return .failure(.invalidGrant("redirect_uri is not the redirect_uri of the authorization request."))
             }
             guard Self.isVerifier(verifier),
                 equalInConstantTime(Array(Self.challenge(of: verifier).utf8), Array(code.challenge.utf8))
@@ -92,7 +92,7 @@ extension ProviderState {
         return try result.get()
     }
 
-    /// RFC 7636 section 4.1.
+    /// Returns whether the text is a code verifier. See RFC 7636 section 4.1.
     private static func isVerifier(_ text: String) -> Bool {
         (43...128).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in
@@ -109,8 +109,7 @@ extension ProviderState {
         Base64URL.encode(SHA2.sha256.digest(Array(verifier.utf8)))
     }
 
-    private func refresh(_ form: FormFields, _ client: RegisteredClient) async throws(OAuthFailure) -> LoopbackResponse
-    {
+    private func refresh(_ form: FormFields, _ client: LocalClient) async throws(OAuthFailure) -> LoopbackResponse {
         guard let token = form["refresh_token"] else { throw .invalidRequest("refresh_token is missing.") }
         let found: Result<(String, [String]), OAuthFailure> = state.withLock { state in
             guard let identifier = state.grants.refreshTokens[token], let grant = state.grants.grants[identifier],
@@ -123,17 +122,17 @@ extension ProviderState {
         if let text = form["scope"] {
             scopes = text.split(separator: " ").map { String($0) }
             guard Set(scopes).isSubset(of: granted) else {
-                throw OAuthFailure(code: "invalid_scope", description: "More scope than was granted is asked for.")
+                throw OAuthFailure(code: "invalid_scope", description: "The scope exceeds the granted scope.")
             }
         }
         return try await issue(identifier, scopes: scopes, presented: token)
     }
 
-    /// RFC 9700 section 4.14.2: one of the two that use a refresh token is a thief, so neither goes on.
+    /// RFC 9700 section 4.14.2: reuse indicates a stolen token, so the grant ends for both users of it.
     private static let reused = OAuthFailure.invalidGrant("The refresh token was used before; the grant is revoked.")
 
-    /// A token for the client itself. RFC 6749 section 4.4.
-    private func clientCredentials(_ form: FormFields, _ client: RegisteredClient) throws(OAuthFailure)
+    /// Returns a token for the client itself. RFC 6749 section 4.4.
+    private func clientCredentials(_ form: FormFields, _ client: LocalClient) throws(OAuthFailure)
         -> LoopbackResponse
     {
         guard client.secret != nil else {
@@ -143,11 +142,11 @@ extension ProviderState {
         var scopes = try Scopes.read(Scopes.forApplication(form["scope"]))
         scopes.removeAll { Scopes.identity.contains($0) }
         guard !scopes.isEmpty else {
-            throw OAuthFailure(code: "invalid_scope", description: "No permission of the directory is asked for.")
+            throw OAuthFailure(code: "invalid_scope", description: "The scope contains no permission of the directory.")
         }
         let (token, lifetime) = (try newToken(), lifetime)
         let authorization = Authorization(
-            clientID: client.id, person: nil, scopes: scopes, nonce: nil, authenticatedAt: now)
+            clientID: client.id, user: nil, scopes: scopes, nonce: nil, authenticatedAt: now)
         let access = Grants.AccessToken(grant: token, authorization: authorization, expiresAt: now + lifetime)
         state.withLock { $0.grants.accessTokens[token] = access }
         return Self.tokens([
@@ -156,7 +155,7 @@ extension ProviderState {
         ])
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
     private var lifetime: Int { Int(clamping: max(1, configuration.accessTokenLifetime.components.seconds)) }
 
@@ -166,18 +165,18 @@ extension ProviderState {
         return response
     }
 
-    /// Gives tokens for a grant: the first ones, or new ones for the refresh token presented.
+    /// Responds with tokens for a grant: the first ones, or new ones for the presented refresh token.
     private func issue(
         _ identifier: String, scopes narrowed: [String]?, presented: String?
     ) async throws(OAuthFailure) -> LoopbackResponse {
         let (accessToken, newRefreshToken) = (try newToken(), try newToken())
-        let lifetime = presented == nil ? lifetime : configuration.renewedLifetime ?? lifetime
+        let lifetime = presented == nil ? lifetime : configuration.refreshedLifetime ?? lifetime
         let (now, rotates) = (now, configuration.rotatesRefreshTokens)
         let issued: Result<(Authorization, String?), OAuthFailure> = state.withLock { state in
             guard var grant = state.grants.grants[identifier] else {
                 return .failure(.invalidGrant("The grant is revoked."))
             }
-            // In the same step as the new token is noted: of two that refresh at once, one meets a token that is old by now.
+            // Check and replace the token under one lock: the second of two concurrent refreshes presents an old token.
             guard presented == nil || grant.refreshToken == presented else {
                 state.grants.end(identifier)
                 return .failure(Self.reused)
@@ -196,32 +195,32 @@ extension ProviderState {
             return .success((authorization, refreshToken))
         }
         let (authorization, refreshToken) = try issued.get()
-        var answer: JSONObject = [
+        var response: JSONObject = [
             "token_type": "Bearer", "scope": .string(authorization.scopes.joined(separator: " ")),
             "expires_in": .number(JSONNumber(Int64(lifetime))), "access_token": .string(accessToken),
         ]
-        if let refreshToken { answer.append("refresh_token", .string(refreshToken)) }
-        if authorization.scopes.contains("openid"), let person = authorization.person {
-            answer.append(
+        if let refreshToken { response.append("refresh_token", .string(refreshToken)) }
+        if authorization.scopes.contains("openid"), let user = authorization.user {
+            response.append(
                 "id_token",
-                .string(try await idToken(authorization, contents[person], accessToken, isRefresh: presented != nil)))
+                .string(try await idToken(authorization, contents[user], accessToken, isRefresh: presented != nil)))
         }
-        return Self.tokens(answer)
+        return Self.tokens(response)
     }
 
-    /// OpenID Connect Core sections 2, 3.1.3.6 and 12.2.
+    /// Returns a signed ID token. See OpenID Connect Core sections 2, 3.1.3.6 and 12.2.
     private func idToken(
-        _ authorization: Authorization, _ person: StoredUser, _ accessToken: String, isRefresh: Bool
+        _ authorization: Authorization, _ user: StoredUser, _ accessToken: String, isRefresh: Bool
     ) async throws(OAuthFailure) -> String {
         let now = now
         var claims: JSONObject = [
-            "iss": .string(issuer), "sub": .string(person.id), "aud": .string(authorization.clientID),
+            "iss": .string(issuer), "sub": .string(user.id), "aud": .string(authorization.clientID),
             "exp": .number(JSONNumber(Int64(now + 3600))), "iat": .number(JSONNumber(Int64(now))),
             "auth_time": .number(JSONNumber(Int64(authorization.authenticatedAt))),
             "at_hash": .string(Base64URL.encode(SHA2.sha256.digest(Array(accessToken.utf8)).prefix(16))),
         ]
         if let nonce = authorization.nonce, !isRefresh { claims.append("nonce", .string(nonce)) }
-        for member in userClaims(person, authorization.scopes).members { claims.append(member.name, member.value) }
+        for member in userClaims(user, authorization.scopes).members { claims.append(member.name, member.value) }
         do {
             return try JWT.sign(claims, with: try await signingKey(), algorithm: .rs256)
         } catch {
@@ -229,33 +228,33 @@ extension ProviderState {
         }
     }
 
-    /// The claims of the scopes `profile` and `email`. OpenID Connect Core section 5.4.
-    func userClaims(_ person: StoredUser, _ scopes: [String]) -> JSONObject {
+    /// Returns the claims of the scopes `profile` and `email`. OpenID Connect Core section 5.4.
+    func userClaims(_ user: StoredUser, _ scopes: [String]) -> JSONObject {
         var claims = JSONObject()
         func add(_ name: String, _ text: String?) {
             if let text { claims.append(name, .string(text)) }
         }
         if scopes.contains("profile") {
-            add("name", person.displayName)
-            add("given_name", person.givenName)
-            add("family_name", person.surname)
-            add("preferred_username", person.userPrincipalName)
-            add("locale", person.preferredLanguage)
-            add("oid", person.id)
+            add("name", user.displayName)
+            add("given_name", user.givenName)
+            add("family_name", user.surname)
+            add("preferred_username", user.userPrincipalName)
+            add("locale", user.preferredLanguage)
+            add("oid", user.id)
         }
-        if scopes.contains("email"), let mail = person.mail {
+        if scopes.contains("email"), let mail = user.mail {
             add("email", mail)
             claims.append("email_verified", true)
         }
         return claims
     }
 
-    private static func answer(to fault: InjectedErrors.Entry, now: Int) -> LoopbackResponse {
+    private static func response(to entry: InjectedErrors.Entry, now: Int) -> LoopbackResponse {
         func error(_ code: String, status: Int = 400) -> LoopbackResponse {
-            .json(["error": .string(code), "error_description": "A fault that is played."], status: status)
+            .json(["error": .string(code), "error_description": "This is an injected error."], status: status)
         }
         let token: JSONValue = ["access_token": "eyJ", "token_type": "Bearer", "expires_in": 3600]
-        switch fault.name {
+        switch entry.name {
         case .tokenHTML:
             return .html("<!DOCTYPE html><html><title>Welcome</title><p>Log in to use this network.</html>\n")
         case .tokenHalfJSON:
@@ -264,15 +263,15 @@ extension ProviderState {
             return half
         case .tokenHuge:
             var huge = LoopbackResponse.json(token)
-            huge.fault = .endless(bytes: 10_000_000_000)
+            huge.injectedError = .endless(bytes: 10_000_000_000)
             return huge
-        case .tokenNothing: return LoopbackResponse(status: 200, fault: .closeWithoutAnswer)
-        case .tokenStall: return LoopbackResponse(status: 200, fault: .stall)
+        case .tokenNothing: return LoopbackResponse(status: 200, injectedError: .closeWithoutResponse)
+        case .tokenStall: return LoopbackResponse(status: 200, injectedError: .stall)
         case .token500: return error("server_error", status: 500)
         case .token503: return .html("<html><title>503 Service Unavailable</title></html>\n", status: 503)
         case .token429:
             var response = error("slow_down", status: 429)
-            if let text = RetryAfterText.field(fault.value, now: now) { response.fields["Retry-After"] = text }
+            response.fields["Retry-After"] = entry.retryAfter(now: now)
             return response
         case .tokenInvalidGrant: return error("invalid_grant")
         case .tokenInvalidClient: return error("invalid_client", status: 401)
@@ -290,7 +289,7 @@ enum Scopes {
         "admin.directory.user.readonly",
     ]
 
-    /// The scopes of a request, each once, in order.
+    /// Returns the scopes of a request, each once, in order.
     static func read(_ text: String) throws(OAuthFailure) -> [String] {
         var scopes: [String] = []
         for part in text.split(separator: " ") {
@@ -306,13 +305,13 @@ enum Scopes {
         return scopes
     }
 
-    /// What an application of its own asks for. Entra's `.default` is every permission that it was given.
+    /// Returns the scopes of a client credentials request. Entra's `.default` means all granted permissions.
     static func forApplication(_ text: String?) -> String {
         guard let text else { return "User.Read.All" }
         return permission(text) == ".default" ? "User.Read.All" : text
     }
 
-    /// The permission that a scope names, without the resource in front of it: Entra's `https://graph.microsoft.com/User.Read`.
+    /// Returns the permission of a scope without its resource, as in Entra's `https://graph.microsoft.com/User.Read`.
     static func permission(_ scope: String) -> String {
         guard scope.hasPrefix("https://") || scope.hasPrefix("http://") else { return scope }
         return String(scope.split(separator: "/").last ?? "")

@@ -3,61 +3,66 @@ import HTTPExchange
 import LoopbackHTTP
 import StrictJSON
 
-// The same people by SCIM 2.0 (RFC 7644), for reading only.
-extension ProviderState {
+/// The directory as SCIM 2.0 (RFC 7644), read-only.
+struct SCIMEndpoint {
+    let provider: ProviderState
+    static let path = "/scim/v2"
     private static let listSchema = "urn:ietf:params:scim:api:messages:2.0:ListResponse"
     private static let errorSchema = "urn:ietf:params:scim:api:messages:2.0:Error"
     private static let pageLimit = 200
 
-    func scim(_ request: LoopbackRequest, _ note: inout Note) -> LoopbackResponse {
-        let path = request.path.dropFirst("/scim/v2".count)
-        // RFC 7644 section 4: what the service can do is told without a token.
-        if request.method == .get, let object = description(String(path)) { return Self.scimJSON(object) }
-        return answer(request, &note, error: { Self.scimError(SCIMFailure(status: $0, detail: $1)) }) { _ in
-            do throws(SCIMFailure) {
-                return Self.scimJSON(try users(String(path), request))
-            } catch {
-                return Self.scimError(error)
-            }
+    private var base: String { provider.issuer + Self.path }
+
+    func response(to request: LoopbackRequest, _ note: inout RequestNote) -> LoopbackResponse {
+        // RFC 7644 section 4: discovery needs no token.
+        if request.method == .get, let object = description(request.path.dropFirst(Self.path.count)) {
+            return Self.json(object)
         }
+        return provider.listResponse(
+            to: request, &note, error: { Self.error(SCIMFailure(status: $0, detail: $1)) },
+            respond: {
+                do throws(SCIMFailure) {
+                    return Self.json(try users(request))
+                } catch {
+                    return Self.error(error)
+                }
+            })
     }
 
-    private static func scimJSON(_ object: JSONObject, status: Int = 200) -> LoopbackResponse {
+    private static func json(_ object: JSONObject, status: Int = 200) -> LoopbackResponse {
         LoopbackResponse(
             status: status, fields: ["Content-Type": "application/scim+json; charset=utf-8"],
             body: Data(JSONValue.object(object).serialized()))
     }
 
-    private static func scimError(_ failure: SCIMFailure) -> LoopbackResponse {
+    private static func error(_ failure: SCIMFailure) -> LoopbackResponse {
         var object: JSONObject = ["schemas": [.string(errorSchema)]]
         if let type = failure.type { object.append("scimType", .string(type)) }
         object.append("detail", .string(failure.detail))
         object.append("status", .string(String(failure.status)))
-        return scimJSON(object, status: failure.status)
+        return json(object, status: failure.status)
     }
 
     // MARK: Users
 
-    private func users(_ path: String, _ request: LoopbackRequest) throws(SCIMFailure) -> JSONObject {
-        let parts = path.split(separator: "/").map { PercentCoding.decode($0) ?? "" }
-        guard let first = parts.first, first.lowercased() == "users" else {
-            throw SCIMFailure(status: 404, detail: "There is no endpoint \(path).")
+    private func users(_ request: LoopbackRequest) throws(SCIMFailure) -> JSONObject {
+        guard let parts = request.segments(after: Self.path), parts.first?.lowercased() == "users" else {
+            throw SCIMFailure(
+                status: 404, detail: "There is no endpoint \(request.path.dropFirst(Self.path.count)).")
         }
-        let base = "\(issuer)/scim/v2"
         if parts.count == 2, parts[1].lowercased() == ".search" {
             guard request.method == .post else { throw SCIMFailure(status: 405, detail: "A search is sent with POST.") }
-            return try list(try searchRequest(request), base)
+            return try list(try searchRequest(request))
         }
         guard request.method == .get || request.method == .head else {
             throw SCIMFailure(status: 501, detail: "This directory is for reading only.")
         }
-        guard let fields = FormFields(parsing: request.query ?? "") else {
+        guard let query = request.options else {
             throw SCIMFailure(type: "invalidValue", detail: "The query is not percent-encoded UTF-8.")
         }
-        var options: [String: String] = [:]
-        for field in fields.fields { options[field.name.lowercased()] = field.value }
-        guard parts.count > 1 else { return try list(options, base) }
-        let contents = contents
+        let options = Dictionary(query.fields.map { ($0.name.lowercased(), $0.value) }) { $1 }
+        guard parts.count > 1 else { return try list(options) }
+        let contents = provider.contents
         guard parts.count == 2, let index = contents.index(of: parts[1]), contents[index].id == parts[1] else {
             throw SCIMFailure(status: 404, detail: "Resource \(parts[1]) not found.")
         }
@@ -66,7 +71,7 @@ extension ProviderState {
             excluding: Self.names(options["excludedattributes"]))
     }
 
-    /// The options of a POST to `.search`. RFC 7644 section 3.4.3.
+    /// Returns the options of a POST to `.search`. See RFC 7644 section 3.4.3.
     private func searchRequest(_ request: LoopbackRequest) throws(SCIMFailure) -> [String: String] {
         guard let body = try? JSONValue(parsing: request.body), let object = body.object else {
             throw SCIMFailure(type: "invalidSyntax", detail: "The request is not a JSON object.")
@@ -89,7 +94,7 @@ extension ProviderState {
         return text.split(separator: ",").map { $0.filter { $0 != " " } }
     }
 
-    private func list(_ options: [String: String], _ base: String) throws(SCIMFailure) -> JSONObject {
+    private func list(_ options: [String: String]) throws(SCIMFailure) -> JSONObject {
         let filter: ODataFilter? =
             if let text = options["filter"] { try SCIMFilterReader.filter(text) } else { nil }
         func number(_ name: String, _ usual: Int) throws(SCIMFailure) -> Int {
@@ -109,35 +114,27 @@ extension ProviderState {
             }
             order = [(property, options["sortorder"]?.lowercased() == "descending")]
         }
-        let contents = contents
+        let contents = provider.contents
         let selection = UserSelection(contents, filter: filter, search: nil)
         let found = selection.found(skipping: start - 1, count: count, order: order)
         let (attributes, excluded) = (Self.names(options["attributes"]), Self.names(options["excludedattributes"]))
-        var object: JSONObject = [
-            "schemas": [.string(Self.listSchema)], "totalResults": .number(JSONNumber(Int64(selection.count()))),
-            "startIndex": .number(JSONNumber(Int64(start))), "itemsPerPage": .number(JSONNumber(Int64(found.count))),
-        ]
-        object.append(
-            "Resources",
-            .array(
-                found.map {
-                    .object(
-                        SCIMUser.selected(
-                            SCIMUser.json(contents[$0], base: base), attributes, excluding: excluded))
-                }))
-        return object
+        return Self.list(
+            found.map {
+                .object(SCIMUser.selected(SCIMUser.json(contents[$0], base: base), attributes, excluding: excluded))
+            }, total: selection.count(), start: start)
     }
 
-    // MARK: What the service can do
+    private static func list(_ items: [JSONValue], total: Int, start: Int) -> JSONObject {
+        [
+            "schemas": [.string(listSchema)], "totalResults": .number(JSONNumber(Int64(total))),
+            "startIndex": .number(JSONNumber(Int64(start))), "itemsPerPage": .number(JSONNumber(Int64(items.count))),
+            "Resources": .array(items),
+        ]
+    }
 
-    private func description(_ path: String) -> JSONObject? {
-        let base = "\(issuer)/scim/v2"
-        func list(_ items: [JSONValue]) -> JSONObject {
-            [
-                "schemas": [.string(Self.listSchema)], "totalResults": .number(JSONNumber(Int64(items.count))),
-                "startIndex": 1, "itemsPerPage": .number(JSONNumber(Int64(items.count))), "Resources": .array(items),
-            ]
-        }
+    // MARK: Discovery
+
+    private func description(_ path: Substring) -> JSONObject? {
         let type: JSONObject = [
             "schemas": ["urn:ietf:params:scim:schemas:core:2.0:ResourceType"], "id": "User", "name": "User",
             "endpoint": "/Users", "schema": .string(SCIMUser.schema),
@@ -162,7 +159,7 @@ extension ProviderState {
                     "resourceType": "ServiceProviderConfig", "location": .string("\(base)/ServiceProviderConfig"),
                 ],
             ]
-        case "/ResourceTypes": return list([.object(type)])
+        case "/ResourceTypes": return Self.list([.object(type)], total: 1, start: 1)
         case "/ResourceTypes/User": return type
         default: return nil
         }

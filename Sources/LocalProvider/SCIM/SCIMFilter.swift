@@ -1,4 +1,6 @@
-/// Why a SCIM request is refused. RFC 7644 section 3.12.
+import StrictJSON
+
+/// A SCIM error. See RFC 7644 section 3.12.
 struct SCIMFailure: Error, Equatable {
     var status = 400
     /// Such as `invalidFilter`.
@@ -8,12 +10,12 @@ struct SCIMFailure: Error, Equatable {
     static func filter(_ detail: String) -> SCIMFailure { SCIMFailure(type: "invalidFilter", detail: detail) }
 }
 
-/// The attributes of a user that a filter may name, and the directory's properties behind them. RFC 7643 section 4.1.
+/// The filterable attributes of a user and their properties. See RFC 7643 section 4.1.
 enum SCIMAttribute {
     static let core = "urn:ietf:params:scim:schemas:core:2.0:user"
     static let enterprise = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:user"
 
-    /// What an attribute path names; nil for a path that is unknown. Names are compared without case.
+    /// Returns the property of an attribute path, in any case; `nil` if the path is unknown.
     static func property(_ path: String) -> UserProperty? {
         var name = path.lowercased()
         if name.hasPrefix(core + ":") { name.removeFirst(core.count + 1) }
@@ -38,7 +40,7 @@ enum SCIMAttribute {
     ]
 }
 
-/// A reader of SCIM filters. RFC 7644 section 3.4.2.2, figure 1: `not` binds closest, then `and`, then `or`.
+/// A reader of SCIM filters. `not` has the highest precedence, then `and`, then `or`. See RFC 7644 section 3.4.2.2.
 struct SCIMFilterReader {
     private enum Token: Equatable {
         case word(String)
@@ -86,7 +88,7 @@ struct SCIMFilterReader {
         rest = rest.dropFirst()
     }
 
-    /// A JSON string.
+    /// Returns a JSON string.
     private mutating func text() throws(SCIMFailure) -> String {
         var end = rest.index(after: rest.startIndex)
         while end < rest.endIndex, rest[end] != "\"" {
@@ -94,7 +96,7 @@ struct SCIMFilterReader {
             guard end < rest.endIndex else { break }
             end = rest.index(after: end)
         }
-        guard end < rest.endIndex, let read = try? JSONText.string(String(rest[...end])) else {
+        guard end < rest.endIndex, let read = (try? JSONValue(parsing: Array(rest[...end].utf8)))?.string else {
             throw .filter("A string has no end or a wrong escape.")
         }
         rest = rest[rest.index(after: end)...]
@@ -158,13 +160,13 @@ struct SCIMFilterReader {
         guard case .word(let word) = token else { throw .filter("An operator is expected after '\(path)'.") }
         try advance()
         let comparison = word.lowercased()
-        // The only type of addresses and numbers that there are.
+        // All addresses and numbers have the type `work`.
         if ["emails.type", "phonenumbers.type", "addresses.type"].contains(path.lowercased()) {
-            let wanted = comparison == "pr" ? .text("work") : token
+            let value = comparison == "pr" ? .text("work") : token
             if comparison != "pr" { try advance() }
             let property: UserProperty = path.lowercased().hasPrefix("emails") ? .mail : .userPrincipalName
             let holds = ODataFilter.compare(.init(property: property), .ne, .null)
-            switch (comparison, wanted) {
+            switch (comparison, value) {
             case ("eq", .text(let type)), ("pr", .text(let type)):
                 return type.lowercased() == "work" ? holds : .not(.or(holds, .not(holds)))
             default: throw .filter("The type is compared with eq.")

@@ -1,67 +1,57 @@
 import StrictJSON
 
-/// Reads one JSON string.
-enum JSONText {
-    static func string(_ text: String) throws -> String {
-        guard let value = try JSONValue(parsing: Array(text.utf8)).string else {
-            throw SCIMFailure.filter("No string.")
-        }
-        return value
-    }
-}
-
 /// Users as SCIM writes them. RFC 7643 sections 4.1 and 4.3.
 enum SCIMUser {
     static let schema = "urn:ietf:params:scim:schemas:core:2.0:User"
     static let enterpriseSchema = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
 
-    static func json(_ person: StoredUser, base: String) -> JSONObject {
+    static func json(_ user: StoredUser, base: String) -> JSONObject {
         var object: JSONObject = [
-            "schemas": [.string(schema), .string(enterpriseSchema)], "id": .string(person.id),
+            "schemas": [.string(schema), .string(enterpriseSchema)], "id": .string(user.id),
         ]
         func add(_ name: String, _ value: String?) {
             if let value { object.append(name, .string(value)) }
         }
-        add("externalId", person.employeeID)
-        add("userName", person.userPrincipalName)
+        add("externalId", user.employeeID)
+        add("userName", user.userPrincipalName)
         var name = JSONObject()
-        if let text = person.displayName { name.append("formatted", .string(text)) }
-        if let text = person.surname { name.append("familyName", .string(text)) }
-        if let text = person.givenName { name.append("givenName", .string(text)) }
+        if let text = user.displayName { name.append("formatted", .string(text)) }
+        if let text = user.surname { name.append("familyName", .string(text)) }
+        if let text = user.givenName { name.append("givenName", .string(text)) }
         if !name.members.isEmpty { object.append("name", .object(name)) }
-        add("displayName", person.displayName)
-        add("title", person.jobTitle)
-        add("userType", person.isGuest ? "Guest" : "Member")
-        add("preferredLanguage", person.preferredLanguage)
-        object.append("active", .bool(person.accountEnabled))
-        if let mail = person.mail {
+        add("displayName", user.displayName)
+        add("title", user.jobTitle)
+        add("userType", user.isGuest ? "Guest" : "Member")
+        add("preferredLanguage", user.preferredLanguage)
+        object.append("active", .bool(user.accountEnabled))
+        if let mail = user.mail {
             object.append("emails", [["value": .string(mail), "type": "work", "primary": true]])
         }
-        var phones = person.businessPhones.map { JSONValue.object(["value": .string($0), "type": "work"]) }
-        if let mobile = person.mobilePhone { phones.append(["value": .string(mobile), "type": "mobile"]) }
+        var phones = user.businessPhones.map { JSONValue.object(["value": .string($0), "type": "work"]) }
+        if let mobile = user.mobilePhone { phones.append(["value": .string(mobile), "type": "mobile"]) }
         if !phones.isEmpty { object.append("phoneNumbers", .array(phones)) }
-        if let city = person.city {
+        if let city = user.city {
             var address: JSONObject = ["type": "work", "locality": .string(city)]
-            if let code = person.text(.postalCode) { address.append("postalCode", .string(code)) }
-            if let country = person.text(.usageLocation) { address.append("country", .string(country)) }
+            if let code = user.text(.postalCode) { address.append("postalCode", .string(code)) }
+            if let country = user.text(.usageLocation) { address.append("country", .string(country)) }
             object.append("addresses", [.object(address)])
         }
         var extra = JSONObject()
-        if let text = person.employeeID { extra.append("employeeNumber", .string(text)) }
-        if let text = person.companyName { extra.append("organization", .string(text)) }
-        if let text = person.department { extra.append("department", .string(text)) }
+        if let text = user.employeeID { extra.append("employeeNumber", .string(text)) }
+        if let text = user.companyName { extra.append("organization", .string(text)) }
+        if let text = user.department { extra.append("department", .string(text)) }
         if !extra.members.isEmpty { object.append(enterpriseSchema, .object(extra)) }
         object.append(
             "meta",
             [
-                "resourceType": "User", "created": .string(person.createdDateTime),
-                "lastModified": .string(person.createdDateTime), "location": .string("\(base)/Users/\(person.id)"),
-                "version": .string("W/\"\(person.id.prefix(8))\""),
+                "resourceType": "User", "created": .string(user.createdDateTime),
+                "lastModified": .string(user.createdDateTime), "location": .string("\(base)/Users/\(user.id)"),
+                "version": .string("W/\"\(user.id.prefix(8))\""),
             ])
         return object
     }
 
-    /// What `attributes` and `excludedAttributes` leave. RFC 7644 section 3.9: `schemas` and `id` always come.
+    /// Returns the selected attributes, and always `schemas` and `id`. See RFC 7644 section 3.9.
     static func selected(_ object: JSONObject, _ attributes: [String]?, excluding excluded: [String]?) -> JSONObject {
         func parts(_ name: String) -> (String, String?) {
             let folded = name.lowercased()
@@ -79,26 +69,26 @@ enum SCIMUser {
                 let name = member.name.lowercased()
                 if always.contains(name) { return member }
                 if let attributes {
-                    let wanted = attributes.map(parts).filter { $0.0 == name }
-                    guard !wanted.isEmpty else { return nil }
-                    let inner = wanted.compactMap(\.1)
-                    guard inner.count == wanted.count else { return member }
+                    let selected = attributes.map(parts).filter { $0.0 == name }
+                    guard !selected.isEmpty else { return nil }
+                    let inner = selected.compactMap(\.1)
+                    guard inner.count == selected.count else { return member }
                     return .init(name: member.name, value: keeping(member.value) { inner.contains($0) })
                 }
                 if let excluded {
-                    let unwanted = excluded.map(parts).filter { $0.0 == name }
-                    if unwanted.contains(where: { $0.1 == nil }) { return nil }
-                    let inner = unwanted.compactMap(\.1)
+                    let removed = excluded.map(parts).filter { $0.0 == name }
+                    if removed.contains(where: { $0.1 == nil }) { return nil }
+                    let inner = removed.compactMap(\.1)
                     return .init(name: member.name, value: keeping(member.value) { !inner.contains($0) })
                 }
                 return member
             })
     }
 
-    private static func keeping(_ value: JSONValue, _ isWanted: (String) -> Bool) -> JSONValue {
+    private static func keeping(_ value: JSONValue, _ isIncluded: (String) -> Bool) -> JSONValue {
         switch value {
-        case .object(let object): .object(JSONObject(object.members.filter { isWanted($0.name.lowercased()) }))
-        case .array(let values): .array(values.map { keeping($0, isWanted) })
+        case .object(let object): .object(JSONObject(object.members.filter { isIncluded($0.name.lowercased()) }))
+        case .array(let values): .array(values.map { keeping($0, isIncluded) })
         default: value
         }
     }

@@ -28,7 +28,7 @@ struct DemoCommand {
         var configuration = LoopbackProvider.Configuration()
         configuration.accessTokenLifetime = Self.tokenLifetime
         // Only the first one: however slow the machine is, there is one expiry and one refresh.
-        configuration.renewedAccessTokenLifetime = .seconds(3600)
+        configuration.refreshedAccessTokenLifetime = .seconds(3600)
         let provider = try await LoopbackProvider(configuration: configuration)
         do {
             try await tell(provider, directory)
@@ -43,7 +43,7 @@ struct DemoCommand {
 
     private func tell(_ provider: LoopbackProvider, _ directory: StoreLocation) async throws {
         try say(
-            "Started a provider at \(provider.issuer.absoluteString) with a directory of \(provider.people.count) invented people."
+            "Started a provider at \(provider.issuer.absoluteString) with a directory of \(provider.users.count) invented people."
         )
         let settings = try settings(provider)
         var store = try await open(directory, settings)

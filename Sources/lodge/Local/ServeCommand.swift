@@ -15,14 +15,14 @@ struct ServeCommand {
         let invocation = context.invocation
         var configuration = LoopbackProvider.Configuration()
         configuration.port = UInt16(clamping: invocation.integer("port") ?? 0)
-        if let users = invocation.integer("users") { configuration.people = users }
+        if let users = invocation.integer("users") { configuration.userCount = users }
         if let lifetime = invocation.duration("token-lifetime") { configuration.accessTokenLifetime = lifetime }
         configuration.quota = invocation.integer("quota")
         let (requests, log) = AsyncStream.makeStream(of: LoggedRequest.self, bufferingPolicy: .bufferingNewest(10_000))
         if invocation.flag("log") { configuration.onRequest = { log.yield($0) } }
         for text in invocation.strings("fault") {
-            do throws(FaultError) {
-                try configuration.faults.add(parsing: text)
+            do throws(InjectedErrors.ParsingError) {
+                try configuration.injectedErrors.add(parsing: text)
             } catch {
                 throw CommandError(
                     .usage, "wrong value of --fault", reason: error.description, hint: "lodge help serve")
@@ -49,7 +49,7 @@ struct ServeCommand {
         try context.console.writeLine("\(provider.issuer.absoluteString)")
         try context.console.flush()
         context.console.note(
-            "A provider and a directory of \(provider.peopleCount) invented people, until Ctrl-C. Settings for it:")
+            "A provider and a directory of \(provider.userCount) invented people, until Ctrl-C. Settings for it:")
         context.console.note(settings(provider).text())
         // Until a signal cancels the command.
         for await request in requests { context.console.note(Self.line(request)) }
@@ -58,11 +58,11 @@ struct ServeCommand {
         return .done
     }
 
-    /// A request as `--log` prints it: method, path with query, status or a dash, and the fault that played.
+    /// A request as `--log` prints it: method, path with query, status or a dash, and the injected error.
     private static func line(_ request: LoggedRequest) -> String {
         let query = request.query.map { "?\($0)" } ?? ""
         let status = request.status.map { String($0) } ?? "-"
-        return "\(request.method) \(request.path)\(query) \(status)" + (request.fault.map { " \($0)" } ?? "")
+        return "\(request.method) \(request.path)\(query) \(status)" + (request.injectedError.map { " \($0)" } ?? "")
     }
 
     /// Settings with which the command signs in to it.

@@ -7,7 +7,7 @@ import Testing
 
 @Test func `everybody of the local provider comes once, by SCIM and by Google`() async throws {
     let local = try await Local()
-    let names = Set(local.provider.people.map(\.userPrincipalName))
+    let names = Set(local.provider.users.map(\.userPrincipalName))
     var query = UserQuery.everyone(pageSize: 7)
     for directory in [try local.scim() as any UserDirectory, try local.google()] {
         let users = try await directory.users(matching: query).collected()
@@ -20,7 +20,7 @@ import Testing
 
 @Test func `the local provider finds whom a filter describes`() async throws {
     let local = try await Local()
-    let people = local.provider.people
+    let people = local.provider.users
     func expectSame(_ filter: UserFilter, _ google: Bool, _ condition: (StoredUser) -> Bool) async throws {
         let wanted = Set(people.filter(condition).map(\.userPrincipalName))
         #expect(!wanted.isEmpty)
@@ -45,7 +45,7 @@ import Testing
 
 @Test func `one person of the local provider is the same by SCIM and by Google`() async throws {
     let local = try await Local()
-    let ada = try #require(local.provider.people.first)
+    let ada = try #require(local.provider.users.first)
     let scim = try local.scim()
     for name in [ada.id, ada.userPrincipalName, ada.mail ?? ""] {
         let user = try await scim.user(name)
@@ -57,7 +57,7 @@ import Testing
     #expect(other.displayName == ada.displayName && other.department == ada.department)
     #expect(try await failure { try await scim.user("nobody@contoso.example") }?.kind == .notFound)
     #expect(try await failure { try await scim.me() }?.kind == .notSupported)
-    let names = local.provider.people.prefix(9).map(\.userPrincipalName) + ["nobody@contoso.example"]
+    let names = local.provider.users.prefix(9).map(\.userPrincipalName) + ["nobody@contoso.example"]
     let found = try await scim.lookUp(Array(names)).collected()
     #expect(found.map(\.name) == Array(names))
     #expect(found.map { (try? $0.result.get())?.userPrincipalName } == names.dropLast().map { Optional($0) } + [nil])

@@ -59,7 +59,7 @@ import Testing
 
     @Test func `the next page is asked for near the end, and not before`() async throws {
         var configuration = LoopbackProvider.Configuration()
-        configuration.people = 20_000
+        configuration.userCount = 20_000
         let terminal = try await Terminal(configuration)
         _ = await terminal.run("sign-in")
         _ = try await terminal.browse { screen in
@@ -75,7 +75,7 @@ import Testing
 
     @Test func `a page that did not come can be asked for again, and goes on where the list ends`() async throws {
         var configuration = LoopbackProvider.Configuration()
-        configuration.people = 20_000
+        configuration.userCount = 20_000
         let terminal = try await Terminal(configuration)
         _ = await terminal.run("sign-in")
         _ = try await terminal.browse { screen in
@@ -83,7 +83,7 @@ import Testing
             await screen.wait(for: "of 100+")
             var faults = InjectedErrors()
             try faults.add(parsing: "directory-html:1")
-            terminal.provider.setFaults(faults)
+            terminal.provider.setInjectedErrors(faults)
             screen.press(.down)
             screen.type("G")
             await screen.wait(for: "More could not be read")
@@ -96,7 +96,7 @@ import Testing
 
     @Test func `a busy directory is asked again when its pause is over`() async throws {
         var configuration = LoopbackProvider.Configuration()
-        try configuration.faults.add(parsing: "directory-429=1:1")
+        try configuration.injectedErrors.add(parsing: "directory-429=1:1")
         let terminal = try await Terminal(configuration)
         _ = await terminal.run("sign-in")
         _ = try await terminal.browse { screen in
@@ -148,7 +148,7 @@ import Testing
 
     @Test func `another account's people come from its own directory`() async throws {
         var configuration = LoopbackProvider.Configuration()
-        configuration.people = 20_000
+        configuration.userCount = 20_000
         let other = try await LoopbackProvider(configuration: configuration)
         defer { other.close() }
         let terminal = try await Terminal()

@@ -139,9 +139,9 @@ import Testing
         terminal.provider.expireAccessTokens()
         var faults = InjectedErrors()
         try faults.add(parsing: "token-invalid-grant")
-        terminal.provider.setFaults(faults)
+        terminal.provider.setInjectedErrors(faults)
         _ = await terminal.run("search", "ada")
-        terminal.provider.setFaults(InjectedErrors())
+        terminal.provider.setInjectedErrors(InjectedErrors())
         let answer = await terminal.run("doctor")
         #expect(answer.status == 4 && answer.output.contains("lodge sign-in local"), "\(answer.output)")
     }

@@ -12,17 +12,17 @@ import Testing
         #expect(await terminal.run("sign-in").status == 0)
         var faults = InjectedErrors()
         try faults.add(parsing: "directory-401-claims:1")
-        terminal.provider.setFaults(faults)
+        terminal.provider.setInjectedErrors(faults)
         let met = await terminal.run("search", "ada")
         #expect(met.status == 0 && met.output.contains("Ada Lovelace"), "\(met.errors)")
         #expect(terminal.provider.tokenRequestCount(grantType: "refresh_token") == 1)
         try faults.add(parsing: "directory-401-claims:9")
-        terminal.provider.setFaults(faults)
+        terminal.provider.setInjectedErrors(faults)
         let unmet = await terminal.run("search", "ada")
         #expect(
             unmet.status == 4 && unmet.errors.contains("hint: lodge sign-in --claims '{"), "\(unmet.errors)")
         #expect(terminal.provider.tokenRequestCount(grantType: "refresh_token") == 2)
-        terminal.provider.setFaults(InjectedErrors())
+        terminal.provider.setInjectedErrors(InjectedErrors())
         #expect(await terminal.run("search", "ada").status == 0)
     }
 
@@ -35,13 +35,13 @@ import Testing
         _ = await terminal.run("sign-in")
         var faults = InjectedErrors()
         try faults.add(parsing: fault)
-        terminal.provider.setFaults(faults)
+        terminal.provider.setInjectedErrors(faults)
         let answer = await terminal.run("search", "--all", "a")
         #expect(answer.status == status, "\(answer.errors)")
         #expect(answer.errors.hasPrefix("lodge: "))
         #expect(answer.errors.contains("\nhint: "))
         if ["directory-403", "directory-404"].contains(fault) { #expect(answer.errors.contains("\nrequest id: ")) }
-        terminal.provider.setFaults(InjectedErrors())
+        terminal.provider.setInjectedErrors(InjectedErrors())
         #expect(await terminal.run("search", "ada").status == 0)
     }
 
@@ -59,10 +59,10 @@ import Testing
         terminal.provider.expireAccessTokens()
         var faults = InjectedErrors()
         try faults.add(parsing: fault)
-        terminal.provider.setFaults(faults)
+        terminal.provider.setInjectedErrors(faults)
         let answer = await terminal.run("search", "ada", "--timeout", fault == "token-stall" ? "0.2" : "30")
         #expect(answer.status == status, "\(answer.errors)")
-        terminal.provider.setFaults(InjectedErrors())
+        terminal.provider.setInjectedErrors(InjectedErrors())
         let after = await terminal.run("search", "ada")
         #expect(after.status == (fault == "token-invalid-grant" ? 4 : 0), "\(after.errors)")
         #expect(await terminal.run("accounts").lines.count == 2)
@@ -74,7 +74,7 @@ import Testing
         for fault in ["directory-429:1", "directory-503:1"] {
             var faults = InjectedErrors()
             try faults.add(parsing: fault)
-            terminal.provider.setFaults(faults)
+            terminal.provider.setInjectedErrors(faults)
             let answer = await terminal.run("search", "ada")
             #expect([0, 6].contains(answer.status), "\(fault) \(answer.errors)")
             if answer.status == 6 { #expect(answer.errors.contains("come back at")) }
@@ -93,7 +93,7 @@ import Testing
             #expect([0, 3].contains(answer.status), "\(option) \(text) \(answer.errors)")
             let found = try #require(try JSONValue(parsing: answer.output).array)
             let member = ["--given-name": "givenName", "--surname": "surname", "--name": "displayName"][option] ?? ""
-            let expected = terminal.provider.people.filter { person in
+            let expected = terminal.provider.users.filter { person in
                 let value =
                     option == "--given-name"
                     ? person.givenName : option == "--surname" ? person.surname : person.displayName
@@ -246,7 +246,7 @@ import Testing
         _ = await terminal.run("sign-in")
         var faults = InjectedErrors()
         try faults.add(parsing: "directory-503=50")
-        terminal.provider.setFaults(faults)
+        terminal.provider.setInjectedErrors(faults)
         let before = terminal.provider.log().count
         let begin = ContinuousClock.now
         let answer = await terminal.run("search", "ada", "--timeout", "45")

@@ -89,12 +89,12 @@ import Testing
     @Test func `a directory that is turned away says so as Graph's does`() async throws {
         for (directory, path) in [("scim", "/scim/v2"), ("google", "/admin/directory/v1")] {
             let terminal = try await signedIn(directory, path)
-            terminal.provider.setFaults(InjectedErrors(.directory403))
+            terminal.provider.setInjectedErrors(InjectedErrors(.directory403))
             let denied = await terminal.run("search", "ada")
             #expect(denied.status == 5, "\(denied.errors)")
-            terminal.provider.setFaults(once(.directory429))
+            terminal.provider.setInjectedErrors(once(.directory429))
             #expect(await terminal.run("search", "ada").status == 0)
-            terminal.provider.setFaults(once(.directory401))
+            terminal.provider.setInjectedErrors(once(.directory401))
             #expect(await terminal.run("search", "ada").status == 0)
         }
     }

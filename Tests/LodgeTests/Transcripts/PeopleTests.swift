@@ -91,9 +91,9 @@ import Testing
         let terminal = try await signedIn()
         var faults = InjectedErrors()
         try faults.add(parsing: "directory-batch-429")
-        terminal.provider.setFaults(faults)
+        terminal.provider.setInjectedErrors(faults)
         // The first of each batch is refused: of the names, and of the mail addresses asked for where there is no such name.
-        var names = terminal.provider.people.prefix(22).map(\.id)
+        var names = terminal.provider.users.prefix(22).map(\.id)
         names[1] = "nobody@contoso.example"
         names[2] = "noone@contoso.example"
         let refused = [0, 1, 20]
@@ -117,18 +117,18 @@ import Testing
     @Test func `everybody is listed when they are asked for by name`() async throws {
         let terminal = try await signedIn()
         let all = await terminal.run("search", "--all", "--fields", "id", "-o", "jsonl")
-        #expect(all.status == 0 && Set(all.lines).count == terminal.provider.peopleCount, "\(all.errors)")
+        #expect(all.status == 0 && Set(all.lines).count == terminal.provider.userCount, "\(all.errors)")
     }
 
     @Test func `the number alone is printed without reading anybody`() async throws {
         let terminal = try await signedIn()
-        let people = terminal.provider.people.filter { $0.surname?.lowercased().hasPrefix("o'") ?? false }
+        let people = terminal.provider.users.filter { $0.surname?.lowercased().hasPrefix("o'") ?? false }
         let number = await terminal.run("search", "--surname", "O'", "--count", "--limit", "0")
         #expect(number.status == 0 && number.output == "\(people.count)\n", "\(number.errors)")
         let log = try #require(terminal.provider.log().last)
         #expect(log.path.hasSuffix("/users/$count"))
         let everybody = await terminal.run("search", "--count", "--limit", "0", "-o", "json")
-        #expect(everybody.output == "\(terminal.provider.peopleCount)\n")
+        #expect(everybody.output == "\(terminal.provider.userCount)\n")
         let nobody = await terminal.run("search", "Zebulon", "--count", "--limit", "0")
         #expect(nobody.status == 3 && nobody.output == "0\n")
         let explained = await terminal.run("search", "--surname", "O'", "--count", "--limit", "0", "--explain")
@@ -139,7 +139,7 @@ import Testing
 
     @Test func `the managers up to the top are shown`() async throws {
         let terminal = try await signedIn()
-        let person = terminal.provider.people[70]
+        let person = terminal.provider.users[70]
         let shown = await terminal.run("show", person.userPrincipalName, "--chain")
         #expect(shown.status == 0, "\(shown.errors)")
         let managers = try #require(shown.lines.first { $0.hasPrefix("Managers\t") })
@@ -171,7 +171,7 @@ import Testing
 
     @Test func `names are looked up as they come, and a line without end is refused`() async throws {
         let terminal = try await signedIn()
-        let names = (0..<300).map { terminal.provider.people[$0 % 50].id }
+        let names = (0..<300).map { terminal.provider.users[$0 % 50].id }
         let found = await terminal.run(
             "lookup", "-o", "csv", "--fields", "id", input: "\u{FEFF}" + names.joined(separator: " \r\n") + "\n\n")
         #expect(found.status == 0 && found.output == (["id"] + names).map { $0 + "\r\n" }.joined())

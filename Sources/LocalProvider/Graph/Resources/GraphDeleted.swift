@@ -4,7 +4,7 @@ import StrictJSON
 // Accounts that were deleted in the last 30 days.
 extension GraphResources {
     func deletedItems(
-        _ segments: [String], _ request: GraphRequest, _ caller: GraphPrincipal
+        _ segments: [String], _ request: GraphRequest, _ caller: DirectoryPrincipal
     ) throws(GraphFailure) -> GraphResponse {
         guard segments.count >= 2, segments[1].lowercased() == "deleteditems" else {
             throw .segment(segments.count > 1 ? segments[1] : segments[0])
@@ -44,23 +44,23 @@ extension GraphResources {
     }
 
     private func deletedUsers(
-        _ segments: [String], _ request: GraphRequest, _ caller: GraphPrincipal
+        _ segments: [String], _ request: GraphRequest, _ caller: DirectoryPrincipal
     ) throws(GraphFailure) -> GraphResponse {
         guard request.method == "GET" else { throw .wrongMethod }
-        let people = contents.restorable(now: now).map { deleted($0) }
+        let users = contents.restorable(now: now).map { deleted($0) }
         switch segments.dropFirst(3).map({ $0.lowercased() }) {
-        case []: return try list(people, request, caller, context: "users", isMixed: false)
-        case ["$count"]: return try count(people, request)
+        case []: return try list(users, request, caller, context: "users", isMixed: false)
+        case ["$count"]: return try count(users, request)
         default: throw .segment(segments[3])
         }
     }
 
-    /// The person as the deleted items show it: the identifier without dashes stands before the user principal name.
+    /// Returns the user as in the deleted items: the identifier without dashes precedes the user principal name.
     private func deleted(_ index: Int) -> StoredUser {
-        var person = contents[index]
-        person.userPrincipalName = person.id.filter { $0 != "-" } + person.userPrincipalName
+        var user = contents[index]
+        user.userPrincipalName = user.id.filter { $0 != "-" } + user.userPrincipalName
         let date = Date(timeIntervalSince1970: Double(contents.removals[index]?.date ?? 0))
-        person.deletedDateTime = date.formatted(.iso8601)
-        return person
+        user.deletedDateTime = date.formatted(.iso8601)
+        return user
     }
 }

@@ -1,22 +1,22 @@
 import StrictJSON
 
-// Everybody, and then what changed since.
+// All users, and afterwards the changes.
 extension GraphResources {
     private static let pageSize = 200
-    /// How long a token is good, in seconds: 7 days.
+    /// The lifetime of a token in seconds: 7 days.
     private static let lifetime = 7 * 86_400
 
-    /// What a chain of delta requests is about. Tokens carry it from one to the next.
+    /// The state of a chain of delta requests, which tokens carry from request to request.
     private struct Chain {
-        /// The last change that is known; nil while everybody is given.
+        /// The last change that is known; `nil` while all users are listed.
         var known: Int?
         /// The last change that belongs to this round.
         var end: Int
-        /// Where the page begins.
-        var place = 0
+        /// The beginning of the page.
+        var position = 0
         var issued: Int
         var select: [UserProperty]?
-        /// Only these people.
+        /// Only these users.
         var identifiers: [String] = []
 
         init(end: Int, issued: Int) {
@@ -30,7 +30,7 @@ extension GraphResources {
             case (.deltaPage, 4):
                 known = token.numbers[0] < 0 ? nil : token.numbers[0]
                 end = token.numbers[1]
-                place = token.numbers[2]
+                position = token.numbers[2]
                 issued = token.numbers[3]
             case (.delta, 2):
                 known = token.numbers[0]
@@ -48,9 +48,9 @@ extension GraphResources {
             [(select ?? []).map(\.rawValue).joined(separator: ","), identifiers.joined(separator: ",")]
         }
 
-        func next(at place: Int) -> String {
+        func next(at position: Int) -> String {
             "$skiptoken="
-                + PageToken(kind: .deltaPage, numbers: [known ?? -1, end, place, issued], names: names)
+                + PageToken(kind: .deltaPage, numbers: [known ?? -1, end, position, issued], names: names)
                 .encoded(for: "delta")
         }
 
@@ -59,12 +59,11 @@ extension GraphResources {
         }
     }
 
-    func delta(_ request: GraphRequest, _ caller: GraphPrincipal) throws(GraphFailure) -> GraphResponse {
+    func userChanges(_ request: GraphRequest, _ caller: DirectoryPrincipal) throws(GraphFailure) -> GraphResponse {
         guard !caller.readsBasicOnly else { throw .denied }
         let query = try GraphQuery(request, .delta)
         var chain = Chain(end: contents.changes.last, issued: now)
-        let fields = FormFields(parsing: request.query ?? "")?.fields ?? []
-        let skip = fields.first { ["$skiptoken", "skiptoken"].contains($0.name.lowercased()) }?.value
+        let skip = request.options?.option("skiptoken")
         if let text = skip ?? query.deltaToken.flatMap({ $0.lowercased() == "latest" ? nil : $0 }) {
             guard let token = PageToken(text, for: "delta"), (token.kind == .deltaPage) == (skip != nil),
                 var read = Chain(token)
@@ -86,9 +85,9 @@ extension GraphResources {
         return changed(Array(changes), chain, request, caller)
     }
 
-    /// The first round.
+    /// Returns a page of the first round.
     private func everybody(
-        _ chain: Chain, _ request: GraphRequest, _ caller: GraphPrincipal
+        _ chain: Chain, _ request: GraphRequest, _ caller: DirectoryPrincipal
     ) throws(GraphFailure) -> GraphResponse {
         if !chain.identifiers.isEmpty {
             let found = chain.identifiers.compactMap { contents.index(of: $0) }
@@ -96,16 +95,16 @@ extension GraphResources {
                 found.map { full($0, chain, caller) }, chain.finish(now: now), isLast: true, chain.select, request)
         }
         let page = UserSelection(contents, filter: nil, search: nil)
-            .page(from: .init(invented: chain.place), count: Self.pageSize, order: [])
+            .page(from: .init(sample: chain.position), count: Self.pageSize, order: [])
         return envelope(
             page.found.map { full($0, chain, caller) },
-            page.next.map { chain.next(at: $0.invented) } ?? chain.finish(now: now), isLast: page.next == nil,
+            page.next.map { chain.next(at: $0.sample) } ?? chain.finish(now: now), isLast: page.next == nil,
             chain.select, request)
     }
 
-    /// A later round: each person who changed, once.
+    /// Returns a page of a later round: each changed user once.
     private func changed(
-        _ changes: [ChangeLog.Change], _ chain: Chain, _ request: GraphRequest, _ caller: GraphPrincipal
+        _ changes: [ChangeLog.Change], _ chain: Chain, _ request: GraphRequest, _ caller: DirectoryPrincipal
     ) -> GraphResponse {
         let tracked = Set(chain.select ?? UserProperty.defaults)
         var order: [Int] = []
@@ -119,13 +118,13 @@ extension GraphResources {
                 came.insert(change.index)
             }
         }
-        let wanted = order.filter { index in
+        let relevant = order.filter { index in
             (came.contains(index) || !tracked.isDisjoint(with: properties[index] ?? []))
                 && (chain.identifiers.isEmpty || chain.identifiers.contains(contents[index].id))
         }
-        let start = min(max(0, chain.place), wanted.count)
-        let end = min(wanted.count, start + Self.pageSize)
-        let items = wanted[start..<end].map { index -> JSONValue in
+        let start = min(max(0, chain.position), relevant.count)
+        let end = min(relevant.count, start + Self.pageSize)
+        let items = relevant[start..<end].map { index -> JSONValue in
             if let removal = contents.removals[index] {
                 let isGone = removal.isPermanent || !contents.isRestorable(index, now: now)
                 return [
@@ -140,12 +139,12 @@ extension GraphResources {
             return .object(withIdentifier(json(contents[index], select, caller), index))
         }
         return envelope(
-            items, end < wanted.count ? chain.next(at: end) : chain.finish(now: now), isLast: end == wanted.count,
+            items, end < relevant.count ? chain.next(at: end) : chain.finish(now: now), isLast: end == relevant.count,
             chain.select, request)
     }
 
-    /// A person as the service gives one whole: what is not set is left out.
-    private func full(_ index: Int, _ chain: Chain, _ caller: GraphPrincipal) -> JSONValue {
+    /// Returns a complete user. Unset properties are omitted.
+    private func full(_ index: Int, _ chain: Chain, _ caller: DirectoryPrincipal) -> JSONValue {
         let object = json(contents[index], chain.select ?? UserProperty.defaults, caller)
         return .object(withIdentifier(JSONObject(object.members.filter { !$0.value.isNull }), index))
     }
@@ -167,7 +166,7 @@ extension GraphResources {
         ])
     }
 
-    /// The only filter that is allowed: identifiers, joined by `or`.
+    /// Returns the identifiers of the only supported filter: `id eq …`, joined by `or`.
     private static func identifiers(_ filter: ODataFilter?) throws(GraphFailure) -> [String] {
         switch filter {
         case nil: return []

@@ -1,13 +1,13 @@
 import StrictJSON
 
-/// A group, a role or an administrative unit of somebody.
-struct DirectoryGroup: Sendable, PersonProperties {
+/// A group, role or administrative unit of a user.
+struct DirectoryGroup: Sendable, UserValues {
     var type: String
     var id: String
     var displayName: String
     var isMailEnabled = false
 
-    // What filters ask; a group has little of it.
+    // Filters need these values; a group has few of them.
     var accountEnabled: Bool { false }
     var isGuest: Bool { false }
     func texts(_ property: UserProperty) -> [String] { [] }
@@ -41,13 +41,13 @@ struct DirectoryGroup: Sendable, PersonProperties {
         ]
     }
 
-    /// The names of a group's members, by their small letters.
+    /// The names of a group's members, by their lowercase names.
     static let names = Dictionary(
         uniqueKeysWithValues: DirectoryGroup(type: "group", id: "", displayName: "").members.members.map {
             ($0.name.lowercased(), $0.name)
         })
 
-    /// The members of these names, or all.
+    /// Returns the members of these names, or all.
     func json(_ select: [String]?, isMixed: Bool) -> JSONObject {
         var object: JSONObject = isMixed ? ["@odata.type": .string("#microsoft.graph.\(type)")] : [:]
         for member in members.members where select?.contains(member.name) ?? true {
@@ -58,8 +58,8 @@ struct DirectoryGroup: Sendable, PersonProperties {
 }
 
 extension GraphResources {
-    /// What somebody is a member of: everybody's group, the department's, for the head a role; transitively the
-    /// organisation's groups that these are members of.
+    /// Returns the groups of a user: of all users, of the department, and for the head a role; transitively also the
+    /// organization's groups that contain these.
     func groups(of index: Int, isTransitive: Bool) -> [DirectoryGroup] {
         func identifier(_ kind: Int, _ name: String) -> String {
             let number = name.utf8.reduce(UInt64(7)) { ($0 &* 31 &+ UInt64($1)) % 0xFFFF_FFFF }
@@ -69,29 +69,29 @@ extension GraphResources {
             DirectoryGroup(
                 type: "group", id: identifier(0, name), displayName: name, isMailEnabled: isMailEnabled)
         }
-        let person = contents[index]
-        var groups = [group(person.isGuest ? "All Guests" : "All People")]
-        if let department = person.department { groups.append(group(department, isMailEnabled: true)) }
+        let user = contents[index]
+        var groups = [group(user.isGuest ? "All Guests" : "All People")]
+        if let department = user.department { groups.append(group(department, isMailEnabled: true)) }
         if index == 0 {
             groups.append(
                 DirectoryGroup(
                     type: "directoryRole", id: identifier(1, "User Administrator"), displayName: "User Administrator"))
         }
-        if let city = person.city, index % 2 == 0 {
+        if let city = user.city, index % 2 == 0 {
             groups.append(DirectoryGroup(type: "administrativeUnit", id: identifier(2, city), displayName: city))
         }
         if isTransitive {
             groups.append(group("Contoso Worldwide"))
-            if person.department != nil { groups.append(group("All Departments")) }
+            if user.department != nil { groups.append(group("All Departments")) }
         }
         return groups
     }
 
-    /// `memberOf` and `transitiveMemberOf`, with a cast and `$count` after them.
+    /// Responds to `memberOf` and `transitiveMemberOf`, with an optional cast and `$count`.
     func groups(
-        of index: Int, isTransitive: Bool, _ rest: [String], _ request: GraphRequest, _ caller: GraphPrincipal
+        of index: Int, isTransitive: Bool, _ rest: [String], _ request: GraphRequest, _ caller: DirectoryPrincipal
     ) throws(GraphFailure) -> GraphResponse {
-        if caller.person != index, !caller.readsEverybody { throw .denied }
+        if caller.user != index, !caller.readsAllUsers { throw .denied }
         var rest = rest[...]
         var groups = groups(of: index, isTransitive: isTransitive)
         var cast: String?
@@ -119,7 +119,7 @@ extension GraphResources {
         }
         let found = Self.found(groups, query)
         let (page, next) = Self.page(found, query)
-        // Of a kind that the caller may not read come type and identifier only.
+        // Without permission, the service returns only type and identifier.
         let names = withholdsNonBasicProperties && !caller.readsGroups ? ["id"] : select
         let context =
             switch cast {
@@ -133,14 +133,12 @@ extension GraphResources {
             count: query.countsTotal ? found.count : nil, next: next)
     }
 
-    /// What `$select` names of a group.
+    /// Returns the selected properties of a group.
     private static func groupSelection(_ request: GraphRequest) throws(GraphFailure) -> [String]? {
-        guard let fields = FormFields(parsing: request.query ?? "") else {
+        guard let options = request.options else {
             throw .malformed("The query string is not percent-encoded UTF-8.")
         }
-        guard
-            let value = fields.fields.first(where: { ["$select", "select"].contains($0.name.lowercased()) })?.value
-        else { return nil }
+        guard let value = options.option("select") else { return nil }
         var names: [String] = []
         for part in value.split(separator: ",") {
             let name = part.filter { $0 != " " }

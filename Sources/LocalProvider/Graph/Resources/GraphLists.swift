@@ -3,7 +3,7 @@ import StrictJSON
 // Users as JSON, one and many.
 extension GraphResources {
     func one(
-        _ index: Int, _ request: GraphRequest, _ caller: GraphPrincipal, context: String, isMixed: Bool
+        _ index: Int, _ request: GraphRequest, _ caller: DirectoryPrincipal, context: String, isMixed: Bool
     ) throws(GraphFailure) -> JSONObject {
         let query = try GraphQuery(request, .one)
         try check(query, caller)
@@ -15,8 +15,8 @@ extension GraphResources {
         return object
     }
 
-    /// What a query may ask for only with a permission of its own.
-    func check(_ query: GraphQuery, _ caller: GraphPrincipal) throws(GraphFailure) {
+    /// Checks the permissions that single properties need.
+    func check(_ query: GraphQuery, _ caller: DirectoryPrincipal) throws(GraphFailure) {
         if query.select.contains(.signInActivity), !caller.permissions.contains("AuditLog.Read.All") { throw .denied }
     }
 
@@ -26,8 +26,8 @@ extension GraphResources {
         return "users(\(names))" + context.dropFirst(5)
     }
 
-    /// The list of all users.
-    func everybody(_ request: GraphRequest, _ caller: GraphPrincipal) throws(GraphFailure) -> GraphResponse {
+    /// Returns the list of all users.
+    func allUsers(_ request: GraphRequest, _ caller: DirectoryPrincipal) throws(GraphFailure) -> GraphResponse {
         let query = try GraphQuery(request, .list, generation: generation)
         try check(query, caller)
         let selection = UserSelection(contents, filter: query.filter, search: query.search)
@@ -37,50 +37,42 @@ extension GraphResources {
             count: query.countsTotal ? selection.count() : nil, next: page.next)
     }
 
-    /// A list of few people.
+    /// Returns a short list.
     func list(
-        _ people: [StoredUser], _ request: GraphRequest, _ caller: GraphPrincipal, context: String, isMixed: Bool
+        _ users: [StoredUser], _ request: GraphRequest, _ caller: DirectoryPrincipal, context: String, isMixed: Bool
     ) throws(GraphFailure) -> GraphResponse {
         let query = try GraphQuery(request, .list, generation: generation)
         try check(query, caller)
-        let found = Self.found(people, query)
+        let found = Self.found(users, query)
         let (page, next) = Self.page(found, query)
         return envelope(
-            page.map { person in
+            page.map { user in
                 var item: JSONObject = isMixed ? ["@odata.type": "#microsoft.graph.user"] : [:]
-                for member in json(person, query, caller).members { item.append(member.name, member.value) }
+                for member in json(user, query, caller).members { item.append(member.name, member.value) }
                 return .object(item)
             }, query, request, context: context, count: query.countsTotal ? found.count : nil, next: next)
     }
 
-    /// How many of a few people match.
-    func count(_ people: [StoredUser], _ request: GraphRequest) throws(GraphFailure) -> GraphResponse {
+    /// Returns the number of matches in a short list.
+    func count(_ users: [StoredUser], _ request: GraphRequest) throws(GraphFailure) -> GraphResponse {
         guard request.isEventual else { throw .badRequest("$count is not currently supported.") }
-        return .text(String(Self.found(people, try GraphQuery(request, .count)).count))
+        return .text(String(Self.found(users, try GraphQuery(request, .count)).count))
     }
 
-    /// What matches, in order.
-    static func found<Item: PersonProperties>(_ items: [Item], _ query: GraphQuery) -> [Item] {
+    /// Returns the matches, in order.
+    static func found<Item: UserValues>(_ items: [Item], _ query: GraphQuery) -> [Item] {
         let found = items.filter { (query.filter?.matches($0) ?? true) && (query.search?.matches($0) ?? true) }
-        guard !query.order.isEmpty else { return found }
-        var keyed = found.map { item in (item, query.order.map { item.text($0.property)?.lowercased() ?? "" }) }
-        keyed.sort { left, right in
-            for (place, (_, descending)) in query.order.enumerated() where left.1[place] != right.1[place] {
-                return (left.1[place] < right.1[place]) != descending
-            }
-            return false
-        }
-        return keyed.map(\.0)
+        return UserSelection.sorted(found, by: query.order) { $0.text($1)?.lowercased() ?? "" }
     }
 
-    /// The page that the query asks for.
+    /// Returns the page that the query asks for.
     static func page<Item>(_ items: [Item], _ query: GraphQuery) -> ([Item], next: UserSelection.Position?) {
-        let start = min(max(0, query.position.invented), items.count)
+        let start = min(max(0, query.position.sample), items.count)
         let end = min(items.count, start + query.top)
-        return (Array(items[start..<end]), end < items.count ? .init(invented: end) : nil)
+        return (Array(items[start..<end]), end < items.count ? .init(sample: end) : nil)
     }
 
-    /// A list as OData writes it.
+    /// Returns a list as OData writes it.
     func envelope(
         _ items: [JSONValue], _ query: GraphQuery, _ request: GraphRequest, context: String, count: Int?,
         next: UserSelection.Position?
@@ -98,18 +90,18 @@ extension GraphResources {
 
     // MARK: One user
 
-    /// A person of a list. Of the invented ones only what is asked for is made.
-    private func json(at index: Int, _ query: GraphQuery, _ caller: GraphPrincipal) -> JSONObject {
+    /// Returns a user of a list. For a generated user, computes only the selected properties.
+    private func json(at index: Int, _ query: GraphQuery, _ caller: DirectoryPrincipal) -> JSONObject {
         guard query.expand == nil, contents.pairs[index] != UserTable.irregular else {
             return json(contents[index], query, caller)
         }
-        return json(SampleRow(people: contents.invented, index: index), query.select, caller)
+        return json(SampleRow(table: contents.sample, index: index), query.select, caller)
     }
 
-    func json(_ person: StoredUser, _ query: GraphQuery, _ caller: GraphPrincipal) -> JSONObject {
-        var object = json(person, query.select, caller)
-        guard let expansion = query.expand, let index = contents.index(of: person.id) else { return object }
-        // Graph gives at most 20 and no link to the rest.
+    func json(_ user: StoredUser, _ query: GraphQuery, _ caller: DirectoryPrincipal) -> JSONObject {
+        var object = json(user, query.select, caller)
+        guard let expansion = query.expand, let index = contents.index(of: user.id) else { return object }
+        // Graph returns at most 20 and no link to the rest.
         switch expansion.relation {
         case "manager":
             guard let chain = managers(above: index, expansion, caller) else { break }
@@ -125,9 +117,9 @@ extension GraphResources {
         return object
     }
 
-    /// The manager, and with `$levels` the manager's manager within, and so on.
+    /// Returns the manager, and with `$levels` the manager's manager within, and so on.
     private func managers(
-        above index: Int, _ expansion: GraphQuery.Expansion, _ caller: GraphPrincipal
+        above index: Int, _ expansion: GraphQuery.Expansion, _ caller: DirectoryPrincipal
     ) -> JSONObject? {
         var chain: [Int] = []
         var next = contents.manager(of: index)
@@ -142,16 +134,16 @@ extension GraphResources {
         }
     }
 
-    private func reference(_ index: Int, _ select: [UserProperty], _ caller: GraphPrincipal) -> JSONObject {
+    private func reference(_ index: Int, _ select: [UserProperty], _ caller: DirectoryPrincipal) -> JSONObject {
         var object: JSONObject = ["@odata.type": "#microsoft.graph.user"]
         for member in json(contents[index], select, caller).members { object.append(member.name, member.value) }
         return object
     }
 
-    func json(_ person: some PersonProperties, _ select: [UserProperty], _ caller: GraphPrincipal) -> JSONObject {
+    func json(_ user: some UserValues, _ select: [UserProperty], _ caller: DirectoryPrincipal) -> JSONObject {
         let hides =
             withholdsNonBasicProperties && caller.readsBasicOnly
-            && caller.person.map { contents[$0].id } != person.text(.id)
+            && caller.user.map { contents[$0].id } != user.text(.id)
         // With the sign-ins comes the identifier, selected or not.
         let isIdentified = select.contains(.signInActivity) && !select.contains(.id)
         return JSONObject(
@@ -159,12 +151,7 @@ extension GraphResources {
                 let isHidden = hides && !UserProperty.basic.contains(property)
                 return .init(
                     name: property.rawValue,
-                    value: isHidden ? (property.isList ? [] : .null) : person.json(property))
+                    value: isHidden ? (property.isList ? [] : .null) : user.json(property))
             })
     }
-}
-
-extension GraphFailure {
-    static let wrongMethod = GraphFailure(
-        status: 405, code: "Request_BadRequest", message: "Specified HTTP method is not allowed.")
 }

@@ -1,16 +1,16 @@
 import Platform
 import StrictJSON
 
-// Pictures of people.
+// Photos of users.
 extension GraphResources {
     static let photoSizes = [48, 64, 96, 120, 240, 360, 432, 504, 648]
 
-    /// Whether somebody has a picture, and what the service says when not.
+    /// The photo of a user, or the service's response without one.
     private enum Photo {
         case picture
         case noMailbox
         case none
-        /// No picture, but a description of one: a single transparent point.
+        /// No photo, but the description of a single transparent pixel.
         case point
     }
 
@@ -23,7 +23,7 @@ extension GraphResources {
         }
     }
 
-    /// `photo`, `photo/$value`, `photos`, `photos/SIZE` and `photos/SIZE/$value`.
+    /// Responds to `photo`, `photo/$value`, `photos`, `photos/SIZE` and `photos/SIZE/$value`.
     func photo(of index: Int, _ rest: [String], _ request: GraphRequest) throws(GraphFailure) -> GraphResponse {
         let kind = photo(index)
         if kind == .noMailbox { throw .noMailbox }
@@ -42,7 +42,7 @@ extension GraphResources {
             let halves = name.lowercased().split(separator: "x")
             guard halves.count == 2, halves[0] == halves[1], let side = Int(halves[0]),
                 Self.photoSizes.contains(side)
-            else { throw GraphFailure(status: 404, code: "ImageNotFound", message: "The photo wasn't found.") }
+            else { throw GraphFailure.noPhoto }
             size = side
             parts = parts.dropFirst()
         }
@@ -58,7 +58,7 @@ extension GraphResources {
                 "@odata.id": .string("\(request.base)/users('\(contents[index].id)')/photo"),
                 "@odata.mediaContentType": "image/gif", "@odata.mediaEtag": "", "id": "1x1", "width": 1, "height": 1,
             ])
-        default: throw GraphFailure(status: 404, code: "ImageNotFound", message: "The photo wasn't found.")
+        default: throw GraphFailure.noPhoto
         }
     }
 
@@ -78,20 +78,15 @@ extension GraphResources {
     }
 }
 
-extension GraphFailure {
-    static let noMailbox = GraphFailure(
-        status: 404, code: "ErrorNonExistentMailbox", message: "The SMTP address has no mailbox associated with it.")
-}
-
-/// Generated pictures: a symmetric pattern of two colours, different for each identifier.
+/// Generated pictures: a symmetric pattern of two colors, different for each identifier.
 enum Picture {
-    /// A PNG file. W3C Portable Network Graphics, third edition.
+    /// Returns a PNG file. W3C Portable Network Graphics, third edition.
     static func png(of identifier: String, side: Int) -> [UInt8] {
         var seed: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in identifier.utf8 { seed = (seed ^ UInt64(byte)) &* 0x100_0000_01B3 }
         let numbers = SplitMix64(seed: seed)
         let (pattern, color) = (numbers[0], numbers[1])
-        // Rows of single bits, each after a byte for its filter, which is none.
+        // Rows of single bits, each after a byte for its filter, 0.
         let width = (side + 7) / 8
         var rows: [UInt8] = []
         rows.reserveCapacity((width + 1) * side)
@@ -123,7 +118,7 @@ enum Picture {
         return bigEndian(UInt32(content.count)) + body + bigEndian(crc(body))
     }
 
-    /// A zlib stream of blocks that are not compressed. RFC 1950, RFC 1951 section 3.2.4.
+    /// Returns a zlib stream of blocks that are not compressed. RFC 1950, RFC 1951 section 3.2.4.
     private static func stored(_ bytes: [UInt8]) -> [UInt8] {
         var stream: [UInt8] = [0x78, 0x01]
         var start = 0

@@ -1,22 +1,22 @@
 import JOSE
 
-/// A place in a list, opaque to clients: what `$skiptoken` and `$deltatoken` carry.
+/// A position in a list, opaque to clients: the content of `$skiptoken` and `$deltatoken`.
 ///
-/// The token is scrambled and has a check value over itself and what it belongs to, so that only tokens of this directory
-/// are taken, each for its own query. It protects nothing: who forges one gets a page of the same list.
+/// The token is scrambled and has a check value over itself and its query, so that the directory accepts only its own
+/// tokens, each for its own query. This is not a security measure: a forged token returns a page of the same list.
 struct PageToken: Equatable, Sendable {
-    /// What kind of list it goes on with.
+    /// The kind of the list.
     var kind: Kind
-    /// Numbers whose meaning is the list's.
+    /// Numbers whose meaning depends on the list.
     var numbers: [Int] = []
-    /// Names whose meaning is the list's.
+    /// Names whose meaning depends on the list.
     var names: [String] = []
 
     enum Kind: String, Sendable { case page, delta, deltaPage }
 
     private static let prefix = "RFNwdAoAAQ"
 
-    /// The token for what it belongs to.
+    /// Returns the token's text for the given query.
     func encoded(for identity: String) -> String {
         let text = ([kind.rawValue] + [numbers.map(String.init).joined(separator: ",")] + names).joined(separator: "|")
         let check = Self.check(text, identity)
@@ -24,7 +24,7 @@ struct PageToken: Equatable, Sendable {
         return Self.prefix + Base64URL.encode(withUnsafeBytes(of: check.bigEndian, Array.init) + bytes)
     }
 
-    /// Reads a token; nil when it is none, or does not belong there.
+    /// Reads a token; `nil` if it is not one or belongs to another query.
     init?(_ token: String, for identity: String) {
         guard token.hasPrefix(Self.prefix), let bytes = Base64URL.decode(String(token.dropFirst(10))), bytes.count > 8
         else { return nil }
@@ -34,7 +34,7 @@ struct PageToken: Equatable, Sendable {
         else { return nil }
         let parts = text.split(separator: "|", omittingEmptySubsequences: false).map { String($0) }
         guard parts.count >= 2, let kind = Kind(rawValue: parts[0]) else { return nil }
-        // Whoever forges a token gets no number that cannot be reckoned with.
+        // A forged number must not overflow.
         let numbers = parts[1].split(separator: ",").compactMap { Int($0) }.map { min(max($0, -1), 1_000_000_000_000) }
         self.init(kind: kind, numbers: numbers, names: Array(parts.dropFirst(2)))
     }
@@ -45,31 +45,13 @@ struct PageToken: Equatable, Sendable {
         self.names = names
     }
 
-    /// FNV-1a.
+    /// Returns the FNV-1a hash.
     private static func check(_ text: String, _ identity: String) -> UInt64 {
         (text + "\n" + identity).utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
     }
 
     private static func scrambled(_ bytes: [UInt8], _ key: UInt64) -> [UInt8] {
         let numbers = SplitMix64(seed: key)
-        return bytes.enumerated().map { place, byte in byte ^ UInt8(truncatingIfNeeded: numbers[place]) }
-    }
-}
-
-/// The options of a query as they were sent.
-enum RawQuery {
-    /// The raw options but those of these names, with and without `$`.
-    static func without(_ names: Set<String>, _ query: String?) -> [String] {
-        (query ?? "").split(separator: "&").filter { piece in
-            var name = (PercentCoding.decode(piece.prefix { $0 != "=" }) ?? "").lowercased()
-            if name.hasPrefix("$") { name.removeFirst() }
-            return !names.contains(name)
-        }.map { String($0) }
-    }
-
-    /// What a page token belongs to: the query without the token.
-    static func identity(_ request: GraphRequest, _ generation: Int) -> String {
-        "\(generation) \(request.path.lowercased())?"
-            + without(["skiptoken", "again"], request.query).joined(separator: "&")
+        return bytes.enumerated().map { position, byte in byte ^ UInt8(truncatingIfNeeded: numbers[position]) }
     }
 }

@@ -2,8 +2,8 @@ import HTTPExchange
 import LoopbackHTTP
 import StrictJSON
 
-// JSON batching: at most 20 requests, answered each on its own.
-extension ProviderState {
+// JSON batching: at most 20 requests, each with its own response.
+extension GraphEndpoint {
     /// One request of a batch.
     private struct Item {
         var id: String
@@ -12,7 +12,7 @@ extension ProviderState {
     }
 
     func batch(
-        _ request: LoopbackRequest, _ outer: GraphRequest, _ caller: GraphPrincipal, _ wire: GraphWire
+        _ request: LoopbackRequest, _ outer: GraphRequest, _ caller: DirectoryPrincipal, _ wire: GraphWire
     ) -> LoopbackResponse {
         guard outer.method == "POST" else { return wire.failure(.wrongMethod) }
         let items: [Item]
@@ -23,38 +23,37 @@ extension ProviderState {
         }
         var statuses: [String: Int] = [:]
         var responses: [JSONValue] = []
-        for (place, item) in items.enumerated() {
+        for (position, item) in items.enumerated() {
             var charge: QuotaCharge?
-            let answer: GraphResponse
+            var injectedError: InjectedErrors.Entry?
+            let response: GraphResponse
             if item.dependsOn.contains(where: { (statuses[$0] ?? 400) >= 400 }) {
-                answer = .failure(
+                response = .failure(
                     GraphFailure(
                         status: 424, code: "FailedDependency", message: "A request that this one depends on failed."))
-            } else if place == 0, wire.fault?.name == .directoryBatch429 {
-                answer = .failure(.throttled)
+            } else if position == 0, wire.injectedError?.name == .directoryBatch429 {
+                injectedError = wire.injectedError
+                response = .failure(.throttled)
             } else {
-                let taken = self.charge(item.request, to: wire.application)
+                let taken = provider.charge(item.request.resourceUnits, to: wire.application)
                 charge = taken
-                answer = taken.retryAfter == nil ? self.answer(item.request, caller) : .failure(.throttled)
+                response = taken.retryAfter == nil ? self.response(to: item.request, caller) : .failure(.throttled)
             }
-            var object = wire.batchItem(id: item.id, answer, charge)
-            if place == 0, wire.fault?.name == .directoryBatch429, var headers = object["headers"]?.object {
-                if let text = RetryAfterText.field(wire.fault?.value, now: now) {
-                    headers["Retry-After"] = .string(text)
-                }
+            var object = wire.batchItem(id: item.id, response, charge)
+            if let wait = injectedError?.retryAfter(now: provider.now), var headers = object["headers"]?.object {
+                headers["Retry-After"] = .string(wait)
                 object["headers"] = .object(headers)
             }
             statuses[item.id] = object["status"]?.number?.int64.map { Int($0) }
             responses.append(.object(object))
         }
-        switch wire.fault?.name {
+        switch wire.injectedError?.name {
         case .directoryBatchOrder: responses.reverse()
         case .directoryBatchMissing: responses.removeLast()
         default: break
         }
         var response = wire.json(["responses": .array(responses)], status: 200)
         response.fields["Content-Type"] = "application/json"
-        wire.disturb(&response)
         return response
     }
 
@@ -81,7 +80,7 @@ extension ProviderState {
             let dependsOn = object["dependsOn"]?.array ?? []
             let names = dependsOn.compactMap(\.string)
             guard names.count == dependsOn.count, names.allSatisfy({ $0 != id && seen.contains($0) }) else {
-                throw .malformed("Request '\(id)' depends on a request that does not stand before it.")
+                throw .malformed("Request '\(id)' depends on a request that does not precede it.")
             }
             if object["body"] != nil, header("content-type") == nil {
                 throw .malformed("Request '\(id)' has a body without the Content-Type header.")

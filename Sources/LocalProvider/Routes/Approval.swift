@@ -1,27 +1,27 @@
 public import Platform
 public import HTTPExchange
 
-/// Plays the person and the browser at a ``LoopbackProvider``: opens the sign-in page, fills in the form, and follows the
-/// redirect to the application.
+/// The part of the user and the browser: opens the sign-in page of a ``LoopbackProvider``, fills in the form, and
+/// follows the redirect to the application.
 ///
-/// For demonstrations and tests. It goes to loopback addresses only.
+/// For demonstrations and tests. It connects only to loopback addresses.
 public struct Approval: Sendable {
-    /// The user principal name or mail address to sign in with; nil takes the person that the page proposes.
+    /// The user principal name or mail address to sign in with; `nil` for the user that the page proposes.
     public var userPrincipalName: String?
 
-    /// Signs in as this person, or as the one that the page proposes.
+    /// Creates an approval by this user, or by the user that the page proposes.
     public init(as userPrincipalName: String? = nil) { self.userPrincipalName = userPrincipalName }
 
-    /// Approves the request of this authorization URL and gives what the application's redirect page answered.
+    /// Approves the request of an authorization URL and returns the response of the application's redirect page.
     ///
-    /// - Throws: ``ApprovalError`` when the provider shows no form or sends the browser away from this machine, and what
+    /// - Throws: ``ApprovalError`` if the provider shows no form or sends the browser away from this machine, and what
     ///   the transport throws.
     @discardableResult
     public func approve(_ authorizationURL: URL, transport: any HTTPTransport) async throws -> HTTPResponse {
         try await decide("approve", authorizationURL, transport)
     }
 
-    /// Denies the request of this authorization URL and gives what the application's redirect page answered.
+    /// Denies the request of an authorization URL and returns the response of the application's redirect page.
     ///
     /// - Throws: As ``approve(_:transport:)``.
     @discardableResult
@@ -29,23 +29,23 @@ public struct Approval: Sendable {
         try await decide("deny", authorizationURL, transport)
     }
 
-    /// Approves and gives where the provider sends the browser, without going there: for an application whose redirect
-    /// address nobody listens at.
+    /// Approves the request and returns the redirect without following it, for an application that does not listen at
+    /// its redirect URI.
     ///
     /// - Throws: As ``approve(_:transport:)``.
     public func redirect(approving authorizationURL: URL, transport: any HTTPTransport) async throws -> URL {
         try await destination("approve", authorizationURL, transport)
     }
 
-    /// Approves the device of this verification URL, one that has the user code in it (RFC 8628 section 3.3.1).
+    /// Approves the device of a verification URL that contains the user code (RFC 8628 section 3.3.1).
     ///
-    /// - Throws: ``ApprovalError`` when the provider shows no form or no device waits with the code, and what the
+    /// - Throws: ``ApprovalError`` if the provider shows no form or no device waits with the code, and what the
     ///   transport throws.
     public func approveDevice(_ verificationURLComplete: URL, transport: any HTTPTransport) async throws {
         try await decideDevice("approve", verificationURLComplete, transport)
     }
 
-    /// Denies the device of this verification URL, one that has the user code in it.
+    /// Denies the device of a verification URL that contains the user code.
     ///
     /// - Throws: As ``approveDevice(_:transport:)``.
     public func denyDevice(_ verificationURLComplete: URL, transport: any HTTPTransport) async throws {
@@ -53,10 +53,11 @@ public struct Approval: Sendable {
     }
 
     private func decideDevice(_ decision: String, _ url: URL, _ transport: any HTTPTransport) async throws {
-        let (_, answer) = try await submit(decision, url, transport)
-        let alert = SignInForm.alert(String(decoding: answer.body, as: UTF8.self))
-        guard answer.status == 200, alert == nil else {
-            throw ApprovalError(reason: "the provider answered \(answer.status)" + (alert.map { ": \($0)" } ?? ""))
+        let (_, response) = try await submit(decision, url, transport)
+        let alert = SignInForm.alert(String(decoding: response.body, as: UTF8.self))
+        guard response.status == 200, alert == nil else {
+            throw ApprovalError(
+                reason: "the provider responded with \(response.status)" + (alert.map { ": \($0)" } ?? ""))
         }
     }
 
@@ -70,8 +71,8 @@ public struct Approval: Sendable {
         return try await transport.send(HTTPRequest(.get, destination))
     }
 
-    /// Opens the page and sends its form; gives where the form went and the answer, or the answer to the page itself when
-    /// that is a redirect already.
+    /// Opens the page and sends its form; returns the form's URL and the response, or the response to the page itself
+    /// if it is a redirect.
     private func submit(
         _ decision: String, _ authorizationURL: URL, _ transport: any HTTPTransport
     ) async throws -> (URL, HTTPResponse) {
@@ -84,7 +85,7 @@ public struct Approval: Sendable {
             let action = URL(string: form.action, relativeTo: authorizationURL)?.absoluteURL, action.isLoopback
         else {
             throw ApprovalError(
-                reason: "the provider answered \(page.status) without a sign-in form"
+                reason: "the provider responded with \(page.status) without a sign-in form"
                     + (SignInForm.alert(String(decoding: page.body, as: UTF8.self)).map { ": \($0)" } ?? ""))
         }
         var fields = form.fields
@@ -99,11 +100,11 @@ public struct Approval: Sendable {
     private func destination(
         _ decision: String, _ authorizationURL: URL, _ transport: any HTTPTransport
     ) async throws -> URL {
-        let (action, answer) = try await submit(decision, authorizationURL, transport)
-        guard let location = Self.location(answer, from: action) else {
+        let (action, response) = try await submit(decision, authorizationURL, transport)
+        guard let location = Self.location(response, from: action) else {
             throw ApprovalError(
-                reason: "the provider answered \(answer.status) instead of a redirect"
-                    + (SignInForm.alert(String(decoding: answer.body, as: UTF8.self)).map { ": \($0)" } ?? ""))
+                reason: "the provider responded with \(response.status) instead of a redirect"
+                    + (SignInForm.alert(String(decoding: response.body, as: UTF8.self)).map { ": \($0)" } ?? ""))
         }
         return location
     }
@@ -114,16 +115,16 @@ public struct Approval: Sendable {
     }
 }
 
-/// Why an ``Approval`` did not come to the end.
+/// The reason why an ``Approval`` failed.
 public struct ApprovalError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// What happened. It holds no code and no token.
+    /// The reason, without codes and tokens.
     public let reason: String
 
     /// The reason.
     public var description: String { "no sign-in at the local provider: \(reason)" }
 }
 
-/// The form on the sign-in page, read as a browser would: the fields that are sent without anybody touching it.
+/// The form on the sign-in page, with the fields that a browser sends for the unchanged form.
 struct SignInForm {
     var action = ""
     var fields = FormFields()
@@ -147,7 +148,7 @@ struct SignInForm {
         guard isInForm else { return nil }
     }
 
-    /// The text of the page's alert.
+    /// Returns the text of the page's alert.
     static func alert(_ page: String) -> String? {
         let pieces = page.split(separator: "<")
         guard let piece = pieces.first(where: { $0.contains("role=\"alert\"") }),

@@ -3,18 +3,18 @@ import HTTPExchange
 import JOSE
 
 /// An OAuth client that a ``LoopbackProvider`` knows.
-public struct RegisteredClient: Sendable, Equatable {
+public struct LocalClient: Sendable, Equatable {
     /// The client identifier.
     public var id: String
-    /// The name that the person sees.
+    /// The name that the user sees.
     public var name: String
-    /// The secret of a confidential client; nil for a public one.
+    /// The secret of a confidential client; `nil` for a public one.
     public var secret: String?
-    /// Where answers may go. Of an http address on loopback any port will do (RFC 8252 section 7.3); everything else is
-    /// compared as it is.
+    /// The registered redirect URIs. A loopback http URI matches with any port (RFC 8252 section 7.3); other URIs match
+    /// exactly.
     public var redirectURIs: [String]
 
-    /// A client of this identifier.
+    /// Creates a client of this identifier.
     public init(id: String, name: String, secret: String? = nil, redirectURIs: [String] = Self.loopbackRedirectURIs) {
         self.id = id
         self.name = name
@@ -22,18 +22,18 @@ public struct RegisteredClient: Sendable, Equatable {
         self.redirectURIs = redirectURIs
     }
 
-    /// The addresses that programs on this machine use.
+    /// The redirect URIs of programs on this machine.
     public static let loopbackRedirectURIs = ["127.0.0.1", "[::1]", "localhost"].flatMap { host in
         ["", "/", "/callback"].map { "http://\(host)\($0)" }
     }
 
-    /// Whether an answer may go to this address.
+    /// Returns whether the redirect URI is registered.
     func accepts(redirectURI: String) -> Bool {
         guard redirectURI.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), !redirectURI.contains("#") else { return false }
         return redirectURIs.contains { $0 == redirectURI || Self.withoutLoopbackPort(redirectURI) == $0 }
     }
 
-    /// The address without its port when it is http on loopback; nil otherwise.
+    /// Returns a loopback http URI without its port; `nil` for other URIs.
     private static func withoutLoopbackPort(_ uri: String) -> String? {
         for host in ["http://127.0.0.1", "http://[::1]", "http://localhost"] where uri.hasPrefix(host + ":") {
             let rest = uri.dropFirst(host.count + 1)
@@ -47,7 +47,7 @@ public struct RegisteredClient: Sendable, Equatable {
     }
 }
 
-extension RegisteredClient: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension LocalClient: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The identifier and the name.
     public var description: String { "\(id) (\(name))" }
     /// The same as ``description``.
@@ -56,12 +56,12 @@ extension RegisteredClient: CustomStringConvertible, CustomDebugStringConvertibl
     public var customMirror: Mirror { Mirror(self, children: ["id": id, "name": name]) }
 }
 
-/// An error answer of the token endpoint and its neighbours. RFC 6749 section 5.2.
+/// An error response of the token endpoint and similar endpoints. See RFC 6749 section 5.2.
 struct OAuthFailure: Error, Equatable {
     var status = 400
     var code: String
     var description: String
-    /// The scheme that the client tried, to be named in WWW-Authenticate.
+    /// Whether the client used Basic, which WWW-Authenticate must then name.
     var challengesBasic = false
 
     static func invalidRequest(_ description: String) -> OAuthFailure {
@@ -76,10 +76,10 @@ struct OAuthFailure: Error, Equatable {
 }
 
 extension ProviderState {
-    /// The client that a form request comes from: `client_secret_basic`, `client_secret_post` or none.
-    func client(_ form: FormFields, _ fields: HTTPFields) throws(OAuthFailure) -> RegisteredClient {
+    /// Authenticates the client of a form: `client_secret_basic`, `client_secret_post` or none.
+    func client(_ form: FormFields, _ fields: HTTPFields) throws(OAuthFailure) -> LocalClient {
         let header = fields.values(for: "Authorization")
-        guard header.count <= 1 else { throw .invalidRequest("Authorization stands twice.") }
+        guard header.count <= 1 else { throw .invalidRequest("Authorization appears twice.") }
         guard let value = header.first else {
             guard let id = form["client_id"] else { throw .invalidRequest("client_id is missing.") }
             return try client(id, secret: form["client_secret"], isBasic: false)
@@ -98,7 +98,7 @@ extension ProviderState {
         return try client(id, secret: secret, isBasic: true)
     }
 
-    private func client(_ id: String, secret: String?, isBasic: Bool) throws(OAuthFailure) -> RegisteredClient {
+    private func client(_ id: String, secret: String?, isBasic: Bool) throws(OAuthFailure) -> LocalClient {
         let failure = OAuthFailure(
             status: 401, code: "invalid_client", description: "The client is unknown or its secret is wrong.",
             challengesBasic: isBasic)
@@ -111,15 +111,14 @@ extension ProviderState {
         return client
     }
 
-    /// RFC 6749 section 2.3.1: both are form-encoded before they are joined.
+    /// Returns the form-decoded identifier and secret. See RFC 6749 section 2.3.1.
     private static func basicCredentials(_ value: String) -> (id: String, secret: String)? {
         guard value.lowercased().hasPrefix("basic "),
             let bytes = Data(base64Encoded: String(value.dropFirst(6)))
         else { return nil }
-        let id = bytes.prefix { $0 != UInt8(ascii: ":") }
-        guard id.count < bytes.count, let decodedID = PercentCoding.decode(id, plusIsSpace: true),
-            let secret = PercentCoding.decode(bytes.dropFirst(id.count + 1), plusIsSpace: true)
-        else { return nil }
-        return (decodedID, secret)
+        let parts = bytes.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
+            .map { PercentEncoding.decode($0, plusIsSpace: true) }
+        guard parts.count == 2, let id = parts[0], let secret = parts[1] else { return nil }
+        return (id, secret)
     }
 }

@@ -1,0 +1,44 @@
+import Platform
+import HTTPExchange
+import LoopbackHTTP
+
+extension InjectedErrors.Entry {
+    /// Returns the value of Retry-After, or `nil` to send no such field.
+    ///
+    /// `date` is a date two seconds ahead, `none` omits the field, and any other value is sent unchanged, valid or not.
+    func retryAfter(now: Int) -> String? {
+        switch value {
+        case nil: "2"
+        case "none": nil
+        case "date": HTTPDate.text(now + 2)
+        case let value?: value.filter { $0.isASCII && !$0.isNewline }
+        }
+    }
+
+    /// The response of a directory that fails before it reads the request; `nil` for the other errors.
+    var gatewayResponse: LoopbackResponse? {
+        switch name {
+        case .directoryHTML:
+            .html("<html><head><title>504 Gateway Time-out</title></head><body>504</body></html>\n", status: 504)
+        case .directoryEmptyResponse: LoopbackResponse(status: 502)
+        case .directoryNothing: LoopbackResponse(status: 200, injectedError: .closeWithoutResponse)
+        case .directoryStall: LoopbackResponse(status: 200, injectedError: .stall)
+        default: nil
+        }
+    }
+
+    /// Changes the bytes of a directory's response.
+    func change(_ response: inout LoopbackResponse) {
+        switch name {
+        case .directoryCut: response.injectedError = .cut(bodyBytes: response.body.count / 2)
+        case .directorySlow:
+            let seconds = value.flatMap { Double($0) }.flatMap { $0.isFinite ? $0 : nil } ?? 2
+            response.injectedError = .drip(
+                bytes: max(1, (response.body.count + 19) / 20),
+                every: .milliseconds(Int(min(max(seconds, 0), 3_600) * 50)))
+        case .directoryHalfJSON: response.body = Data(response.body.prefix(response.body.count / 2))
+        case .directoryHuge: response.injectedError = .endless(bytes: 10_000_000_000)
+        default: break
+        }
+    }
+}

@@ -1,0 +1,52 @@
+public import Platform
+public import JOSE
+
+/// The settings of a ``LoopbackProvider``.
+public struct ProviderConfiguration: Sendable {
+    /// The number of users in the directory. The first 14 are always the same, the others depend on ``seed``.
+    public var userCount = 300
+    /// The seed of the sample users. The same seed creates the same users.
+    public var seed: UInt64 = 1
+    /// The port on 127.0.0.1, or 0 for a free one.
+    public var port: UInt16 = 0
+    /// The lifetime of an access token, in whole seconds.
+    public var accessTokenLifetime: Duration = .seconds(3600)
+    /// The lifetime of a refreshed access token, in whole seconds; `nil` for ``accessTokenLifetime``.
+    public var refreshedAccessTokenLifetime: Duration?
+    /// Whether each refresh returns a new refresh token and ends the old one. Reuse of an old token revokes the grant
+    /// (RFC 9700 section 4.14.2).
+    public var rotatesRefreshTokens = true
+    /// The minimum interval between two token requests of a device, in whole seconds.
+    public var devicePollingInterval: Duration = .seconds(5)
+    /// Whether User.ReadBasic.All returns only names and addresses of other users, as in the real service.
+    public var withholdsNonBasicProperties = false
+    /// The resource units that an application may use in ten seconds before the directory responds with 429, as in the
+    /// real service; `nil` for no limit.
+    public var quota: Int?
+    /// The function that is called with each request after its response, on any thread. It must not block.
+    public var onRequest: (@Sendable (LoggedRequest) -> Void)?
+    /// The initial injected errors.
+    public var injectedErrors = InjectedErrors()
+    /// The clients. The first one is the public client of ``LoopbackProvider/clientID``.
+    public var clients = [Self.publicClient, Self.confidentialClient]
+    /// The RSA key that signs ID tokens; `nil` creates one at the first sign-in, which takes about 0.1 s.
+    public var signingKey: JWK?
+    /// Returns the current time.
+    public var now: @Sendable () -> Date = { Date() }
+    /// Returns random bytes.
+    public var randomBytes: @Sendable (Int) throws -> [UInt8] = { try SecureRandom.bytes($0) }
+
+    var refreshedLifetime: Int? {
+        refreshedAccessTokenLifetime.map { Int(clamping: max(1, $0.components.seconds)) }
+    }
+
+    /// Creates the default settings: 300 users, a free port, tokens that expire after an hour.
+    public init() {}
+
+    /// The public client `lodge`, with redirects to loopback.
+    public static let publicClient = LocalClient(id: "lodge", name: "Lodge")
+
+    /// The confidential client `lodge-confidential`. Its secret is `not-a-secret`, public.
+    public static let confidentialClient = LocalClient(
+        id: "lodge-confidential", name: "Lodge (confidential)", secret: "not-a-secret")
+}

@@ -1,0 +1,31 @@
+/// The part of its quota that an application used in ten seconds.
+struct QuotaWindow: Sendable {
+    private static let seconds = 10
+    /// Seconds since 1970.
+    private var start: Int
+    private var used = 0
+
+    init(start: Int) { self.start = start }
+
+    /// Uses units of the quota, unless too few are left.
+    mutating func charge(_ units: Int, of quota: Int, now: Int) -> QuotaCharge {
+        var charge = QuotaCharge(units: units)
+        if now - start >= Self.seconds || now < start { self = QuotaWindow(start: now) }
+        if used + units > quota {
+            charge.retryAfter = max(1, start + Self.seconds - now)
+        } else {
+            used += units
+        }
+        charge.percentage = used * 100 / quota
+        return charge
+    }
+}
+
+/// The cost of a request and the rest of the quota, for the fields of its response.
+struct QuotaCharge: Sendable, Equatable {
+    var units: Int
+    /// The used part of the quota in percent; `nil` without a quota.
+    var percentage: Int?
+    /// Seconds until the quota is available again; `nil` if the request is allowed.
+    var retryAfter: Int?
+}

@@ -1,0 +1,79 @@
+// Changes of the directory by the program that runs the provider. Delta queries return them.
+extension LoopbackProvider {
+    /// Returns the user with this identifier or user principal name, in any case, or `nil`.
+    public func user(_ key: String) -> StoredUser? {
+        core.state.withLock { state in state.directory.index(of: key).map { state.directory[$0] } }
+    }
+
+    /// Adds a user.
+    ///
+    /// - Returns: Whether the identifier and the user principal name were free.
+    @discardableResult
+    public func addUser(_ user: StoredUser) -> Bool {
+        core.state.withLock { $0.directory.add(user) != nil }
+    }
+
+    /// Changes the user with this identifier or user principal name.
+    ///
+    /// - Returns: Whether there is such a user and the new user principal name is free.
+    @discardableResult
+    public func updateUser(_ key: String, _ change: (inout StoredUser) -> Void) -> Bool {
+        core.state.withLock { state in
+            guard let index = state.directory.index(of: key) else { return false }
+            var user = state.directory[index]
+            change(&user)
+            return state.directory.change(index, to: user)
+        }
+    }
+
+    /// Sets or removes the manager of a user.
+    ///
+    /// - Returns: Whether both were found.
+    @discardableResult
+    public func setManager(_ manager: String?, of key: String) -> Bool {
+        core.state.withLock { state in
+            guard let index = state.directory.index(of: key) else { return false }
+            var user = state.directory[index]
+            if let manager {
+                guard let position = state.directory.index(of: manager), position != index else { return false }
+                user.manager = position
+            } else {
+                user.manager = nil
+            }
+            return state.directory.change(index, to: user)
+        }
+    }
+
+    /// Deletes the user with this identifier or user principal name.
+    ///
+    /// - Parameter permanently: Whether restoring becomes impossible. Otherwise it is possible for 30 days.
+    /// - Returns: Whether there was such a user.
+    @discardableResult
+    public func deleteUser(_ key: String, permanently: Bool = false) -> Bool {
+        let now = core.now
+        return core.state.withLock { state in
+            let index = state.directory.index(of: key) ?? state.directory.restorable(id: key, now: now)
+            guard let index else { return false }
+            state.directory.remove(index, isPermanent: permanently, now: now)
+            return true
+        }
+    }
+
+    /// Restores a user who was deleted in the last 30 days.
+    ///
+    /// - Returns: Whether such a user was deleted, and the user principal name is still free.
+    @discardableResult
+    public func restoreUser(id: String) -> Bool {
+        let now = core.now
+        return core.state.withLock { state in
+            guard let index = state.directory.restorable(id: id, now: now) else { return false }
+            return state.directory.restore(index, now: now)
+        }
+    }
+
+    /// Invalidates all page tokens: the service responds with `Directory_ExpiredPageToken`.
+    public func expirePageTokens() { core.state.withLock { $0.generation += 1 } }
+
+    /// Invalidates all delta tokens: the service responds with 410, and clients need a full synchronization.
+    public func expireDeltaTokens() { core.state.withLock { $0.directory.forgetChanges() } }
+}
