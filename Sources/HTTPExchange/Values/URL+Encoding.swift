@@ -39,11 +39,7 @@ extension URL {
             default:
                 stays = byte > 0x20 && byte < 0x7F && !"\"<>\\^`{|}".utf8.contains(byte)
             }
-            if stays {
-                result.append(byte)
-            } else {
-                result += "%\(byte < 16 ? "0" : "")\(String(byte, radix: 16, uppercase: true))".utf8
-            }
+            if stays { result.append(byte) } else { result.appendPercentEncoded(byte) }
         }
         return String(decoding: result, as: UTF8.self)
     }
@@ -68,5 +64,37 @@ extension URL {
         case 0x30...0x39, 0x41...0x46, 0x61...0x66: true
         default: false
         }
+    }
+}
+
+extension String {
+    /// Returns the text with each byte of its UTF-8 form percent-encoded, except for the bytes that the condition keeps.
+    package func percentEncoded(keeping isKept: (UInt8) -> Bool) -> String {
+        var result: [UInt8] = []
+        result.reserveCapacity(utf8.count * 2)
+        for byte in utf8 {
+            if isKept(byte) { result.append(byte) } else { result.appendPercentEncoded(byte) }
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+}
+
+extension UInt8 {
+    /// Whether RFC 3986 section 2.3 calls the character unreserved: a letter, a digit, `-`, `.`, `_` or `~`.
+    package var isUnreserved: Bool {
+        switch self {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+        case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"): true
+        default: false
+        }
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func appendPercentEncoded(_ byte: UInt8) {
+        let digits = StaticString("0123456789ABCDEF")
+        append(UInt8(ascii: "%"))
+        append(digits.utf8Start[Int(byte >> 4)])
+        append(digits.utf8Start[Int(byte & 15)])
     }
 }

@@ -4,7 +4,7 @@ import OAuth2Protocol
 import StrictJSON
 
 /// Reads answers that are failures. Decides by the status, then by known codes, never by the words of a message.
-enum GraphFailure {
+enum GraphErrorResponse {
     /// The error for an answer of any status but 200.
     ///
     /// - Parameters:
