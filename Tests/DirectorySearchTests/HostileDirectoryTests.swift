@@ -37,7 +37,7 @@ private func decoded(_ text: some StringProtocol) -> String {
     @Test func `a name of any scalars stays one segment of a path, and comes back as it was`() async throws {
         for name in strange(2000) {
             let part = BatchPart<JSONObject>(get: ["users", name, "photo"], options: ["$select": name])
-            guard case .success(let question) = part.question else {
+            guard case .success(let question) = part.item else {
                 #expect([".", ".."].contains(name), "\(name.debugDescription)")
                 continue
             }

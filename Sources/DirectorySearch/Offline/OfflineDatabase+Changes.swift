@@ -87,13 +87,13 @@ extension OfflineDatabase {
     private static func saved(
         _ news: JSONObject, of properties: [String], over before: JSONObject?, id: String
     ) -> JSONObject {
-        var kept: JSONObject = ["id": .string(id)]
+        var user: JSONObject = ["id": .string(id)]
         for property in properties where property != "id" {
             let name = String(property.prefix { $0 != "/" })
-            guard let value = news[name] ?? before?[name], !value.isNull, kept[name] == nil else { continue }
-            kept.append(name, value)
+            guard let value = news[name] ?? before?[name], !value.isNull, user[name] == nil else { continue }
+            user.append(name, value)
         }
-        return kept
+        return user
     }
 
     private func remove(_ id: String) throws(StorageError) -> Bool {

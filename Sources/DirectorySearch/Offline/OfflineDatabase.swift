@@ -36,9 +36,7 @@ final class OfflineDatabase {
             throw OfflineIndexError(.damaged, path: index.path)
         }
         guard status.st_uid == geteuid() else {
-            throw StorageError(
-                .insecure, place: index.path, reason: "it belongs to another user",
-                hint: "choose a directory of your own with --store")
+            throw OfflineIndexError(.ownedByAnotherUser, path: index.path)
         }
         if status.st_mode & 0o077 != 0, chmod(index.path, 0o600) != 0 {
             throw StorageError(
@@ -88,10 +86,7 @@ final class OfflineDatabase {
         let suffix = UUID().uuidString.lowercased()
         if case .failure(let failure) = OwnerOnlyFile.create(index.path, image, suffix: suffix), failure.code != EEXIST
         {
-            throw StorageError(
-                failure.code == ENOSPC ? .full : .other, place: index.path,
-                reason: "making the file failed: \(failure.explanation)",
-                hint: "make room or choose another directory with --store")
+            throw OfflineIndexError(.notCreated(reason: failure.explanation), path: index.path)
         }
         guard let database = try open(index) else { throw OfflineIndexError(.forgotten, path: index.path) }
         return database

@@ -14,6 +14,22 @@ public struct OfflineIndexError: Error, Sendable, Equatable {
         case anotherAccount
         /// Another process removed the copy during the sync. The sync wrote nothing after that.
         case forgotten
+        /// The file belongs to another user of this machine.
+        case ownedByAnotherUser
+        /// The file cannot be created, for this reason.
+        case notCreated(reason: String)
+    }
+
+    /// The remedy of an error.
+    public enum Remedy: Sendable, Equatable {
+        /// Run ``DirectorySync/run(_:)``, or search the service instead.
+        case sync
+        /// Remove the copy with ``OfflineIndex/forget(account:in:)`` and sync again. The service still has all users.
+        case replace
+        /// Use a store in a folder of the user.
+        case chooseOwnStore
+        /// Free disk space, or use a store in another folder.
+        case makeRoom
     }
 
     /// The kind of the error.
@@ -40,14 +56,18 @@ extension OfflineIndexError: CustomStringConvertible {
         case .laterVersion: "the offline copy was written by a later version"
         case .anotherAccount: "the offline copy is that of another account"
         case .forgotten: "the offline copy was forgotten while it was being made"
+        case .ownedByAnotherUser: "the offline copy belongs to another user"
+        case .notCreated(let reason): "the offline copy cannot be created: \(reason)"
         }
     }
 
-    /// The remedy in one sentence without a full stop.
-    public var remedy: String {
+    /// The remedy.
+    public var remedy: Remedy {
         switch kind {
-        case .missing, .forgotten: "make a copy with DirectorySync, or ask the service"
-        case .damaged, .laterVersion, .anotherAccount: "forget the copy and make a new one: nothing is lost"
+        case .missing, .forgotten: .sync
+        case .damaged, .laterVersion, .anotherAccount: .replace
+        case .ownedByAnotherUser: .chooseOwnStore
+        case .notCreated: .makeRoom
         }
     }
 }

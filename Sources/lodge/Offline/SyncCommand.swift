@@ -101,16 +101,6 @@ struct SyncCommand {
 }
 
 extension CommandError {
-    /// What a failure of the offline copy means to the person at the command line.
-    init(offline error: OfflineIndexError) {
-        let (status, hint): (ExitStatus, String) =
-            switch error.kind {
-            case .missing, .forgotten: (.failed, "lodge sync")
-            case .damaged, .laterVersion, .anotherAccount: (.store, "lodge sync --forget, then lodge sync")
-            }
-        self.init(status, error.summary, reason: error.path, hint: hint)
-    }
-
     /// What a failure of a file means.
     init(storage error: StorageError) {
         self.init(.store, "the offline copy cannot be used", reason: error.description, hint: error.hint)
