@@ -21,9 +21,9 @@ final class InventedDirectory: Sendable {
         waiting.withLock { $0 = (count, $0.round + 1) }
     }
 
-    func connection() throws -> GraphConnection {
+    func client() throws -> DirectoryClient {
         guard let address = URL(string: "https://graph.microsoft.com/") else { throw BenchmarkError("no address") }
-        return try GraphConnection(graphAPI: address, transport: Transport(service: self)) { _ in "token" }
+        return try DirectoryClient(graphAPI: address, transport: Transport(service: self)) { _ in "token" }
     }
 
     private struct Transport: HTTPTransport {

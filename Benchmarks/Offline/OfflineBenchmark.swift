@@ -32,9 +32,9 @@ enum OfflineBenchmark {
         let directory = StoreLocation(folder.path + "/store")
         let account = try await signIn(folder, directory)
         let service = InventedDirectory(people: people)
-        let connection = try service.connection()
+        let client = try service.client()
         let sync = DirectorySync(
-            of: GraphDirectory(connection: connection), account: account.id, in: directory)
+            of: GraphDirectory(client: client), account: account.id, in: directory)
 
         let begin = Seconds.elapsed
         let first = try await sync.run()

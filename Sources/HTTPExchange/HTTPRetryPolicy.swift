@@ -1,30 +1,32 @@
-/// When a request is sent again by itself. Nothing is, unless a policy is given.
+import Synchronization
+
+/// The conditions under which a request is sent again. Without a policy, each request is sent once.
 public struct HTTPRetryPolicy: Sendable, Equatable {
-    /// How often one request is sent again, 0 to 10.
+    /// The maximum number of retries of one request, 0 to 10.
     public var maximumRetries: Int {
         didSet { maximumRetries = Self.bounded(maximumRetries) }
     }
-    /// The methods whose requests may be sent again. Others may have had their effect, whatever came back.
+    /// The methods whose requests may be sent again. Other requests may have had their effect despite the error.
     public var methods: Set<HTTPMethod>
-    /// The statuses after which another attempt may do better.
+    /// The statuses after which a retry may succeed.
     public var statuses: Set<Int>
-    /// The failures without an answer after which another attempt may do better.
+    /// The errors without a response after which a retry may succeed.
     public var failures: Set<HTTPTransportError.Kind>
-    /// The wait before the first retry when the server names none; doubled each time.
+    /// The delay before the first retry if the server requests none; doubled each time.
     public var firstDelay: Duration
-    /// The longest single wait. If the server asks for more, its answer is given at once.
+    /// The longest single delay. If the server requests more, its response is returned at once.
     public var maximumDelay: Duration
-    /// The longest time that all waits for one request may take together.
+    /// The longest total of all delays of one request.
     public var totalDelay: Duration
 
     /// Idempotent methods, [RFC 9110 section 9.2.2](https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2).
     public static let idempotentMethods: Set<HTTPMethod> = [
         .get, .head, .put, .delete, HTTPMethod(rawValue: "OPTIONS"), HTTPMethod(rawValue: "TRACE"),
     ]
-    /// No request is sent again.
+    /// The policy without retries.
     public static let never = HTTPRetryPolicy(maximumRetries: 0)
 
-    /// A policy; without arguments up to three retries of idempotent requests within a minute, where the server is busy or out of reach.
+    /// Creates a policy; by default, up to three retries of idempotent requests within a minute if the server is busy or unreachable.
     public init(
         maximumRetries: Int = 3, methods: Set<HTTPMethod> = idempotentMethods, statuses: Set<Int> = [429, 503, 504],
         failures: Set<HTTPTransportError.Kind> = [.cannotConnect, .connectionLost],
@@ -39,13 +41,13 @@ public struct HTTPRetryPolicy: Sendable, Equatable {
         self.totalDelay = totalDelay
     }
 
-    /// Sends the request, and sends it again as the policy says.
+    /// Sends the request and retries it according to the policy.
     ///
     /// - Parameters:
     ///   - sleep: Waits; throws when the task is cancelled.
-    ///   - random: Gives a number from 0 to 1, so that many programs turned away at once do not return at once.
+    ///   - random: Returns a number from 0 to 1, so that many rejected programs do not return at once.
     ///   - attempt: Sends the request once. The number is 0 for the first time.
-    /// - Returns: The first answer that is not retried, or the last.
+    /// - Returns: The first response that is not retried, or the last.
     /// - Throws: What the last attempt threw.
     public func run(
         _ request: HTTPRequest,
@@ -53,47 +55,68 @@ public struct HTTPRetryPolicy: Sendable, Equatable {
         random: @Sendable () -> Double = { Double.random(in: 0...1) },
         attempt: (Int) async throws -> HTTPResponse
     ) async throws -> HTTPResponse {
-        var waited = Duration.zero
+        let budget = RetryBudget(totalDelay)
         var retry = 0
         while true {
-            let wait: Duration?
             let result: Result<HTTPResponse, any Error>
+            let delay: Duration?
             do {
-                let answer = try await attempt(retry)
-                result = .success(answer)
-                wait = delay(
-                    before: retry, of: request, waited: waited, asked: answer.retryAfter(), random: random(),
-                    statuses.contains(answer.status))
-            } catch let failure as HTTPTransportError {
-                result = .failure(failure)
-                wait = delay(
-                    before: retry, of: request, waited: waited, asked: nil, random: random(),
-                    failures.contains(failure.kind))
+                let response = try await attempt(retry)
+                result = .success(response)
+                delay =
+                    statuses.contains(response.status)
+                    ? self.delay(before: retry, requested: response.retryAfter(), random: random()) : nil
+            } catch let error as HTTPTransportError {
+                result = .failure(error)
+                delay = failures.contains(error.kind) ? self.delay(before: retry, random: random()) : nil
             }
-            guard let wait else { return try result.get() }
-            try await sleep(wait)
-            waited += wait
+            guard let delay, methods.contains(request.method), request.content?.isReplayable ?? true,
+                allows(retry, after: delay, budget)
+            else { return try result.get() }
+            try await sleep(delay)
             retry += 1
         }
     }
 
-    /// The wait before this retry, 0 for the first; nil where there is none.
-    func delay(
-        before retry: Int, of request: HTTPRequest, waited: Duration, asked: Duration?, random: Double, _ mayHelp: Bool
-    ) -> Duration? {
-        guard mayHelp, retry < maximumRetries, methods.contains(request.method),
-            request.content?.isReplayable ?? true
-        else { return nil }
+    /// Returns the delay before a retry.
+    ///
+    /// - Parameters:
+    ///   - retry: The number of the retry, 0 for the first.
+    ///   - requested: The delay that the server requests. It replaces the policy's own.
+    ///   - random: A number from 0 to 1, so that many rejected programs do not return at once.
+    package func delay(before retry: Int, requested: Duration? = nil, random: Double) -> Duration {
+        if let requested { return requested }
         let spread = 0.75 + 0.5 * (random.isFinite ? min(max(random, 0), 1) : 0.5)
-        let wait = asked ?? min(firstDelay * Double(1 << retry) * spread, maximumDelay)
-        return wait <= maximumDelay && waited + wait <= totalDelay ? wait : nil
+        return min(firstDelay * Double(1 << min(max(retry, 0), 10)) * spread, maximumDelay)
+    }
+
+    /// Returns whether this retry, 0 for the first, may follow after this delay, and takes the delay from the budget.
+    package func allows(_ retry: Int, after delay: Duration, _ budget: RetryBudget) -> Bool {
+        retry < maximumRetries && delay <= maximumDelay && budget.take(delay)
     }
 
     private static func bounded(_ retries: Int) -> Int { min(max(retries, 0), 10) }
 }
 
+/// The remaining time for waiting before retries. Many requests, also concurrent ones, can share one budget.
+public final class RetryBudget: Sendable {
+    private let remaining: Mutex<Duration>
+
+    /// Creates a budget of this much waiting.
+    public init(_ total: Duration) { remaining = Mutex(total) }
+
+    /// Takes a delay from the budget and returns whether the budget covered it.
+    package func take(_ delay: Duration) -> Bool {
+        remaining.withLock { remaining in
+            guard delay <= remaining else { return false }
+            remaining -= delay
+            return true
+        }
+    }
+}
+
 extension HTTPTransport {
-    /// Sends the request, and sends it again as the policy says.
+    /// Sends the request and retries it according to the policy.
     ///
     /// - Throws: What the last attempt threw.
     public func send(_ request: HTTPRequest, retrying policy: HTTPRetryPolicy) async throws -> HTTPResponse {

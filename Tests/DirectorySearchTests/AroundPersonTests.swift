@@ -35,7 +35,7 @@ private let unknown = #"{"error":{"code":"Request_ResourceNotFound","message":"n
         ]),
         .json(##"{"value":[{"id":"h","@odata.type":"#microsoft.graph.directoryRole"}]}"##),
     ])
-    let detail = try await GraphDirectory(connection: try connection(transport)).detail(of: "a#b@x")
+    let detail = try await GraphDirectory(client: try client(transport)).detail(of: "a#b@x")
     #expect(detail.user.displayName == "Ada")
     #expect(detail.manager.value?.id == "m")
     #expect(detail.reports.value?.map(\.kind) == ["user"])
@@ -54,7 +54,7 @@ private let unknown = #"{"error":{"code":"Request_ResourceNotFound","message":"n
             ("4", 500, "{}"),
         ])
     ])
-    let detail = try await GraphDirectory(connection: try connection(transport)).detail(of: "1")
+    let detail = try await GraphDirectory(client: try client(transport)).detail(of: "1")
     #expect(detail.manager == .none)
     #expect(detail.reports == .none)
     guard case .notPermitted(let error) = detail.groups else {
@@ -67,7 +67,7 @@ private let unknown = #"{"error":{"code":"Request_ResourceNotFound","message":"n
         return
     }
     let one = ScriptedTransport([batch([("0", 200, #"{"id":"1"}"#), ("1", 200, #"{"width":1,"height":1}"#)])])
-    let photo = try await GraphDirectory(connection: try connection(one))
+    let photo = try await GraphDirectory(client: try client(one))
         .detail(of: "1", select: ["id"], parts: [.photo])
     #expect(photo.photo == .none && photo.manager == .notAsked)
 }
@@ -77,7 +77,7 @@ private let unknown = #"{"error":{"code":"Request_ResourceNotFound","message":"n
         batch([("0", 404, unknown), ("1", 404, unknown)]), .failure(404), .page(["7"]),
         batch([("0", 200, #"{"id":"7"}"#), ("1", 200, #"{"id":"m"}"#)]),
     ])
-    let detail = try await GraphDirectory(connection: try connection(transport))
+    let detail = try await GraphDirectory(client: try client(transport))
         .detail(of: "a@x", select: ["id"], parts: [.manager])
     #expect(detail.manager.value?.id == "m")
     #expect(try batchTargets(transport.requests[3]).first?.target == "/users/7?$select=id")
@@ -88,7 +88,7 @@ private let unknown = #"{"error":{"code":"Request_ResourceNotFound","message":"n
     let transport = ScriptedTransport([
         picture, .json(#"{"error":{"code":"ErrorNonExistentMailbox"}}"#, status: 404), .failure(403),
     ])
-    let directory = GraphDirectory(connection: try connection(transport))
+    let directory = GraphDirectory(client: try client(transport))
     #expect(try await directory.photo(of: "1") == UserPhoto(bytes: Data([0xFF, 0xD8]), mediaType: "image/jpeg"))
     #expect(try await directory.photo(of: "1") == nil)
     #expect(try await failure { try await directory.photo(of: "1") }?.status == 403)
@@ -101,7 +101,7 @@ private let unknown = #"{"error":{"code":"Request_ResourceNotFound","message":"n
         batch([("0", 200, #"{"id":"1"}"#), ("1", 429, "{}")], #"{"Retry-After":"7"}"#),
         batch([("1", 200, #"{"id":"m"}"#)]),
     ])
-    let detail = try await GraphDirectory(connection: try connection(transport, waits: waits))
+    let detail = try await GraphDirectory(client: try client(transport, waits: waits))
         .detail(of: "1", select: ["id"], parts: [.manager])
     #expect(detail.manager.value?.id == "m")
     #expect(waits.all == [.seconds(7)])
@@ -112,7 +112,7 @@ private let unknown = #"{"error":{"code":"Request_ResourceNotFound","message":"n
     let transport = ScriptedTransport { _ in
         batch([("0", 200, #"{"id":"1"}"#), ("1", 429, "{}")], #"{"Retry-After":"1"}"#)
     }
-    let detail = try await GraphDirectory(connection: try connection(transport))
+    let detail = try await GraphDirectory(client: try client(transport))
         .detail(of: "1", select: ["id"], parts: [.manager])
     guard case .failed(let error) = detail.manager else {
         Issue.record("\(detail.manager)")
@@ -127,13 +127,13 @@ private let unknown = #"{"error":{"code":"Request_ResourceNotFound","message":"n
     let transport = ScriptedTransport([
         batch([("0", 401, "{}"), ("1", 401, "{}")]), batch([("0", 200, #"{"id":"1"}"#), ("1", 404, unknown)]),
     ])
-    let connection = try connection(transport) { demand in
+    let client = try client(transport) { demand in
         demands.append(demand)
         return demands.all.count == 1 ? "old" : "new"
     }
-    let detail = try await GraphDirectory(connection: connection).detail(of: "1", select: ["id"], parts: [.manager])
+    let detail = try await GraphDirectory(client: client).detail(of: "1", select: ["id"], parts: [.manager])
     #expect(detail.user.id == "1")
-    #expect(demands.all == [.current, .renewed(rejected: "old")])
+    #expect(demands.all == [.current, .refreshed(rejected: "old")])
 }
 
 @Test(arguments: [
@@ -143,7 +143,7 @@ private let unknown = #"{"error":{"code":"Request_ResourceNotFound","message":"n
 func `a batch without its answers is an error`(body: String) async throws {
     let transport = ScriptedTransport([.json(body)])
     let error = try await failure {
-        try await GraphDirectory(connection: try connection(transport)).detail(of: "1")
+        try await GraphDirectory(client: try client(transport)).detail(of: "1")
     }
     guard case .unreadable? = error?.kind else {
         Issue.record("\(String(describing: error))")
@@ -167,7 +167,7 @@ private func answerNames(_ request: HTTPRequest) -> HTTPResponse {
 @Test func `many names are answered in their order, twenty a request`() async throws {
     let names = (0..<1000).map { $0 % 10 == 3 ? "nobody\($0)" : $0 % 10 == 7 ? "m\($0)@x" : "u\($0)" } + ["", "."]
     let transport = ScriptedTransport(answer: answerNames)
-    let directory = GraphDirectory(connection: try connection(transport))
+    let directory = GraphDirectory(client: try client(transport))
     let found = try await directory.lookUp(names, select: ["id"]).collected()
     #expect(found.map(\.name) == names)
     for (index, lookup) in found.enumerated() {
@@ -204,9 +204,9 @@ private struct CountedNames: AsyncSequence, Sendable {
 @Test func `names are read as they are needed, and the quota is kept to`() async throws {
     let read = Log<Int>()
     let waits = Log<Duration>()
-    var connection = try connection(ScriptedTransport(answer: answerNames), waits: waits)
-    connection.pace = RateLimiter(unitsPerTenSeconds: 100, burst: 50)
-    let directory = GraphDirectory(connection: connection)
+    var client = try client(ScriptedTransport(answer: answerNames), waits: waits)
+    client.rateLimiter = RateLimiter(unitsPerTenSeconds: 100, burst: 50)
+    let directory = GraphDirectory(client: client)
     var lookups = directory.lookUp(CountedNames(count: 10_000, read: read), select: ["id"]).makeAsyncIterator()
     for _ in 0..<21 { _ = try await lookups.next() }
     #expect(read.all.count == 100, "four batches under way, and the one that was read")
@@ -225,14 +225,14 @@ private struct CountedNames: AsyncSequence, Sendable {
 
 @Test func `a failure of the whole ends a lookup`() async throws {
     let transport = ScriptedTransport { _ in .failure(403) }
-    let directory = GraphDirectory(connection: try connection(transport))
+    let directory = GraphDirectory(client: try client(transport))
     let error = try await failure { try await directory.lookUp(["a", "b"]).collected() }
     #expect(error?.status == 403)
 }
 
 @Test func `the deleted are found too`() async throws {
     let transport = ScriptedTransport([.page(["1"]), .json(#"{"id":"1","deletedDateTime":"2026-01-15T09:30:00Z"}"#)])
-    let directory = GraphDirectory(connection: try connection(transport))
+    let directory = GraphDirectory(client: try client(transport))
     var query = UserQuery(.givenName(startsWith: "A"), select: ["id"])
     query.isAmongDeleted = true
     #expect(try await directory.users(matching: query).collected().count == 1)

@@ -11,24 +11,24 @@ private let claims = #"{"access_token":{"nbf":{"essential":true,"value":"1700000
 @Test func `a refused token is renewed once and the request sent again`() async throws {
     let demands = Log<TokenRequirement>()
     let transport = ScriptedTransport([.failure(401), .page(["1"], next: "\(graph)/users?p=2"), .page(["2"])])
-    let connection = try connection(transport) { demand in
+    let client = try client(transport) { demand in
         demands.append(demand)
         return demands.all.count == 1 ? "old" : "new"
     }
-    let users = try await GraphDirectory(connection: connection).users(matching: query).collected()
+    let users = try await GraphDirectory(client: client).users(matching: query).collected()
     #expect(users.map(\.id) == ["1", "2"])
-    #expect(demands.all == [.current, .renewed(rejected: "old"), .current])
+    #expect(demands.all == [.current, .refreshed(rejected: "old"), .current])
     #expect(transport.tokens == ["Bearer old", "Bearer new", "Bearer new"])
 }
 
 @Test func `a second refusal is an error, not a loop`() async throws {
     let demands = Log<TokenRequirement>()
     let transport = ScriptedTransport { _ in .failure(401, code: "InvalidAuthenticationToken") }
-    let connection = try connection(transport) { demand in
+    let client = try client(transport) { demand in
         demands.append(demand)
         return "token \(demands.all.count)"
     }
-    let error = try await failure { try await GraphDirectory(connection: connection).me() }
+    let error = try await failure { try await GraphDirectory(client: client).me() }
     #expect(error?.kind == .signInNeeded(claims: nil))
     #expect(error?.code == "InvalidAuthenticationToken")
     #expect(transport.requests.count == 2)
@@ -37,7 +37,7 @@ private let claims = #"{"access_token":{"nbf":{"essential":true,"value":"1700000
 
 @Test func `a renewal that gives the refused token again is not tried`() async throws {
     let transport = ScriptedTransport { _ in .failure(401) }
-    let error = try await failure { try await GraphDirectory(connection: try connection(transport)).me() }
+    let error = try await failure { try await GraphDirectory(client: try client(transport)).me() }
     #expect(error?.kind == .signInNeeded(claims: nil))
     #expect(transport.requests.count == 1)
 }
@@ -51,11 +51,11 @@ private func challenged() -> HTTPResponse {
 @Test func `a demand for further claims goes to the authorization, once`() async throws {
     let demands = Log<TokenRequirement>()
     let transport = ScriptedTransport([challenged(), .json(#"{"id":"1"}"#), challenged(), challenged()])
-    let connection = try connection(transport) { demand in
+    let client = try client(transport) { demand in
         demands.append(demand)
         return "token \(demands.all.count)"
     }
-    let directory = GraphDirectory(connection: connection)
+    let directory = GraphDirectory(client: client)
     #expect(try await directory.me().id == "1")
     #expect(demands.all == [.current, .claims(claims, rejected: "token 1")])
     let error = try await failure { try await directory.me() }
@@ -65,11 +65,11 @@ private func challenged() -> HTTPResponse {
 
 @Test func `claims that only a sign-in can give come out, with what the service said`() async throws {
     let transport = ScriptedTransport([challenged()])
-    let connection = try connection(transport) { demand in
+    let client = try client(transport) { demand in
         guard case .claims(let claims, _) = demand else { return "token" }
         throw DirectoryError(.signInNeeded(claims: claims))
     }
-    let error = try await failure { try await GraphDirectory(connection: connection).me() }
+    let error = try await failure { try await GraphDirectory(client: client).me() }
     #expect(error?.kind == .signInNeeded(claims: claims))
     #expect(error?.code == "InvalidAuthenticationToken")
     #expect(transport.requests.count == 1)
@@ -78,13 +78,13 @@ private func challenged() -> HTTPResponse {
 @Test func `what the authorization throws comes out as it is, and nothing is sent`() async throws {
     struct Locked: Error {}
     let transport = ScriptedTransport([])
-    let connection = try connection(transport) { _ in throw Locked() }
-    await #expect(throws: Locked.self) { try await GraphDirectory(connection: connection).me() }
+    let client = try client(transport) { _ in throw Locked() }
+    await #expect(throws: Locked.self) { try await GraphDirectory(client: client).me() }
     #expect(transport.requests.isEmpty)
 }
 
 @Test func `a demand does not print the token`() {
-    for demand in [TokenRequirement.renewed(rejected: "s3cret"), .claims("s3cret", rejected: "s3cret")] {
+    for demand in [TokenRequirement.refreshed(rejected: "s3cret"), .claims("s3cret", rejected: "s3cret")] {
         var dumped = ""
         dump(demand, to: &dumped)
         #expect(!"\(demand) \(String(reflecting: demand)) \(dumped)".contains("s3cret"))
@@ -121,14 +121,14 @@ func `a challenge without readable claims has none`(field: String) {
     #expect(challengeClaims([field]) == nil)
 }
 
-@Test func `a connection can be looked up when it is needed, once an operation`() async throws {
+@Test func `a client can be looked up when it is needed, once an operation`() async throws {
     struct NoSuchAccount: Error {}
     let lookups = Log<Int>()
     let transport = ScriptedTransport([.page(["1"], next: "\(graph)/users?p=2"), .page(["2"])])
-    let connection = try connection(transport)
+    let client = try client(transport)
     let directory = GraphDirectory {
         lookups.append(1)
-        return connection
+        return client
     }
     let users = directory.users(matching: query)
     #expect(lookups.all.isEmpty)

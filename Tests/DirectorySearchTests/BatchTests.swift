@@ -31,7 +31,7 @@ private let challenged =
                 ? #""status":404,"body":{"error":{"code":"Request_ResourceNotFound"}}"#
                 : #""status":200,"body":{"id":"\#(target.split { $0 == "/" || $0 == "?" }[1])"}"#
         }
-        let directory = GraphDirectory(connection: try connection(transport))
+        let directory = GraphDirectory(client: try client(transport))
         let names = (0..<45).map { "\($0)" }
         let found = try await directory.batch(names.map { .user($0, select: ["id"]) })
         #expect(transport.requests.count == 3)
@@ -57,7 +57,7 @@ private let challenged =
                 ? #""status":200,"body":{"value":[{"id":"1"},{"id":"2"}],"@odata.nextLink":"n"}"#
                 : #""status":200,"body":{"id":"1"}"#
         }
-        let directory = GraphDirectory(connection: try connection(transport))
+        let directory = GraphDirectory(client: try client(transport))
         let zone = BatchPart(get: ["users", "a/ü?", "mailboxSettings"], options: ["$select": "timeZone"]) { answer in
             try JSONValue(parsing: answer.body).object?["timeZone"]?.string
         }
@@ -84,12 +84,12 @@ private let challenged =
         let transport = answering { target, attempt in
             target.contains("/2?") && attempt == 1 ? challenged : #""status":200,"body":{"id":"x"}"#
         }
-        let connection = try connection(transport) { demand in
+        let client = try client(transport) { demand in
             demands.append(demand)
             if case .claims = demand { return "new" }
             return "old"
         }
-        let found = try await GraphDirectory(connection: connection).batch([.user("1"), .user("2")])
+        let found = try await GraphDirectory(client: client).batch([.user("1"), .user("2")])
         #expect(found.allSatisfy { (try? $0.get()) != nil })
         #expect(demands.all == [.current, .claims(claims, rejected: "old")])
         #expect(transport.tokens == ["Bearer old", "Bearer new"])
@@ -100,11 +100,11 @@ private let challenged =
         let transport = answering { target, _ in
             target.contains("/2?") ? challenged : #""status":200,"body":{"id":"x"}"#
         }
-        let connection = try connection(transport) { demand in
+        let client = try client(transport) { demand in
             if case .claims(let claims, _) = demand { throw DirectoryError(.signInNeeded(claims: claims)) }
             return "old"
         }
-        let directory = GraphDirectory(connection: connection)
+        let directory = GraphDirectory(client: client)
         let found = try await directory.batch([.user("1"), .user("2"), .user("3")])
         #expect((try? found[0].get()) != nil && (try? found[2].get()) != nil)
         #expect(throws: DirectoryError.self) { try found[1].get() }
@@ -124,7 +124,7 @@ private let challenged =
             if target.contains("/3?") { return #""status":504"# }
             return #""status":200,"body":{"id":"x"}"#
         }
-        let directory = GraphDirectory(connection: try connection(transport, waits: waits))
+        let directory = GraphDirectory(client: try client(transport, waits: waits))
         let found = try await directory.batch((0..<4).map { .user("\($0)") })
         #expect((try? found[0].get()) != nil && (try? found[1].get()) != nil)
         guard case .failure(let late) = found[2], case .failure(let gateway) = found[3] else {
@@ -144,7 +144,7 @@ private let challenged =
         let transport = answering { target, _ in
             target.contains("/1?") ? nil : #""status":200,"body":{"id":"x"}"#
         }
-        let directory = GraphDirectory(connection: try connection(transport))
+        let directory = GraphDirectory(client: try client(transport))
         let found = try await directory.batch([.user("0"), .user("1"), .user("2")])
         #expect(found.map { (try? $0.get()) != nil } == [true, false, true])
         guard case .failure(let error) = found[1], case .unreadable = error.kind else {
@@ -156,7 +156,7 @@ private let challenged =
     @Test func `an answer that its reader does not understand is unreadable`() async throws {
         struct Strange: Error {}
         let transport = answering { _, _ in #""status":200,"body":{"a":1}"# }
-        let directory = GraphDirectory(connection: try connection(transport))
+        let directory = GraphDirectory(client: try client(transport))
         let found = try await directory.batch([
             BatchPart<Int>(get: ["a"]) { _ in throw Strange() },
             BatchPart<Int>(get: ["a"]) { _ in throw DirectoryError(.ambiguous) },
@@ -175,10 +175,10 @@ private let challenged =
 
     @Test func `a batch that is cancelled ends`() async throws {
         let transport = answering { _, _ in #""status":429,"headers":{"Retry-After":"1"}"# }
-        var connection = try connection(transport)
-        connection.sleep = { try await Task.sleep(for: $0 * 10_000) }
-        connection.retry.maximumDelay = .seconds(1_000_000)
-        let directory = GraphDirectory(connection: connection)
+        var client = try client(transport)
+        client.sleep = { try await Task.sleep(for: $0 * 10_000) }
+        client.retry.maximumDelay = .seconds(1_000_000)
+        let directory = GraphDirectory(client: client)
         let task = Task { try await directory.batch([.user("1")]) }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }

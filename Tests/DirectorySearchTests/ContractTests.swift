@@ -164,7 +164,7 @@ struct ContractTests {
             request.body == nil
                 ? .page(["1"]) : .json(#"{"responses":[{"id":"0","status":200,"body":{"value":[]}}]}"#)
         }
-        let directory = GraphDirectory(connection: try connection(transport))
+        let directory = GraphDirectory(client: try client(transport))
         _ = try await directory.users(matching: query).collected()
         try check(transport, try Contract())
     }
@@ -179,7 +179,7 @@ struct ContractTests {
             if request.url.path().contains("deletedItems") { return .json(page) }
             return HTTPResponse(status: 200, fields: ["Content-Type": "text/plain"], body: Data("5".utf8))
         }
-        #expect(try await GraphDirectory(connection: try connection(transport)).count(of: query) == 5)
+        #expect(try await GraphDirectory(client: try client(transport)).count(of: query) == 5)
         try check(transport, try Contract())
     }
 
@@ -198,10 +198,10 @@ struct ContractTests {
         }
         let page = #"{"value":[],"@odata.deltaLink":"\#(graph)/users/delta?$deltatoken=d"}"#
         let transport = ScriptedTransport { _ in .json(page) }
-        let connection = try connection(transport)
-        let first = try connection.deltaAddress(selecting: ["id", "mail"])
+        let client = try client(transport)
+        let first = try client.deltaURL(selecting: ["id", "mail"])
         for (address, isMinimal) in [(first, false), ("\(graph)/users/delta?$deltatoken=d", true)] {
-            _ = try await connection.deltaPage(at: address, properties: ["id", "mail"], isMinimal: isMinimal)
+            _ = try await client.deltaPage(at: address, isMinimal: isMinimal)
         }
         try check(transport, contract)
     }
@@ -209,7 +209,7 @@ struct ContractTests {
     @Test(arguments: ["87d349ed", "a#b@x.com", "$ada@x", "o'b/%?@x", "delta"])
     func `every question for a person is one of the contract`(name: String) async throws {
         let person = ScriptedTransport { _ in .json(#"{"id":"1"}"#) }
-        let directory = GraphDirectory(connection: try connection(person))
+        let directory = GraphDirectory(client: try client(person))
         _ = try await directory.user(name)
         _ = try await directory.me()
         _ = try await directory.deletedUser(name)
@@ -222,7 +222,7 @@ struct ContractTests {
             }
             return .json(#"{"responses":[\#(answers.joined(separator: ","))]}"#)
         }
-        let other = GraphDirectory(connection: try connection(batches))
+        let other = GraphDirectory(client: try client(batches))
         _ = try await other.detail(of: name)
         _ = try await other.lookUp([name, "b", "c@d"]).collected()
         _ = try await other.batch(

@@ -14,7 +14,7 @@ private func text(_ text: String) -> HTTPResponse {
         let transport = ScriptedTransport([
             text("893"), text("\u{FEFF}0\r\n"), .json(#"{"value":[],"@odata.count":7}"#),
         ])
-        let directory = GraphDirectory(connection: try connection(transport))
+        let directory = GraphDirectory(client: try client(transport))
         #expect(try await directory.count(of: .everyone()) == 893)
         var query = UserQuery(.surname(startsWith: "O'B&"), select: ["skills"], limit: 3)
         query.orderBy = [.descending(.displayName)]
@@ -35,7 +35,7 @@ private func text(_ text: String) -> HTTPResponse {
 
     @Test(arguments: ["", "-1", "1.5", "many", "99999999999999999999", "1 000", "<html>", "{}", "\u{663}"])
     func `what is no number is no count`(body: String) async throws {
-        let directory = GraphDirectory(connection: try connection(ScriptedTransport([text(body)])))
+        let directory = GraphDirectory(client: try client(ScriptedTransport([text(body)])))
         let error = try await failure { try await directory.count(of: .everyone()) }
         guard case .unreadable? = error?.kind else {
             Issue.record("\(String(describing: error))")
@@ -45,7 +45,7 @@ private func text(_ text: String) -> HTTPResponse {
 
     @Test func `a count of nobody's name is refused before it is sent`() async throws {
         let transport = ScriptedTransport([])
-        let directory = GraphDirectory(connection: try connection(transport))
+        let directory = GraphDirectory(client: try client(transport))
         #expect(try await failure { try await directory.count(of: .surname(startsWith: " ")) }?.kind == .emptySearch)
         #expect(transport.requests.isEmpty)
     }
@@ -59,7 +59,7 @@ private func text(_ text: String) -> HTTPResponse {
 
     @Test func `a count too long for an address goes by batch`() async throws {
         let transport = ScriptedTransport([.json(#"{"responses":[{"id":"0","status":200,"body":"12"}]}"#)])
-        let directory = GraphDirectory(connection: try connection(transport))
+        let directory = GraphDirectory(client: try client(transport))
         let filter = UserFilter.any(of: (0..<300).map { .property(.city, equals: .text("city \($0)")) })
         #expect(try await directory.count(of: filter) == 12)
         #expect(try batchTargets(transport.requests[0])[0].target.hasPrefix("/users/$count?$filter="))
@@ -72,7 +72,7 @@ private func text(_ text: String) -> HTTPResponse {
 
     @Test func `the managers up to the top come in one answer, the nearest first`() async throws {
         let transport = ScriptedTransport([.json(chain), .json(#"{"id":"1"}"#)])
-        let directory = GraphDirectory(connection: try connection(transport))
+        let directory = GraphDirectory(client: try client(transport))
         let managers = try await directory.managers(of: "1")
         #expect(managers.map(\.id) == ["2", "3", "4"])
         #expect(managers.allSatisfy { $0.manager == nil } && managers[2].mail == "d@x")
@@ -86,7 +86,7 @@ private func text(_ text: String) -> HTTPResponse {
 
     @Test func `a list has the chains too, as an advanced query`() async throws {
         let transport = ScriptedTransport([.json(#"{"value":[\#(chain)]}"#)])
-        let directory = GraphDirectory(connection: try connection(transport))
+        let directory = GraphDirectory(client: try client(transport))
         var query = UserQuery(.property(.mail, endsWith: "@x"), select: ["id", "manager.mail"])
         query.expand = .managers(.upTo(3))
         let user = try #require(try await directory.users(matching: query).collected().first)

@@ -5,7 +5,7 @@ import Testing
 @testable import DirectorySearch
 
 private func error(_ status: Int, _ body: String, _ fields: HTTPFields = [:]) -> DirectoryError {
-    GraphFailure.error(
+    GraphErrorResponse.error(
         for: HTTPResponse(status: status, fields: fields, body: Data(body.utf8)), clientRequestID: "sent",
         permissions: ["User.ReadBasic.All"], now: testNow)
 }

@@ -161,7 +161,7 @@ func `an advanced query is asked for only when it is needed`(filter: UserFilter,
         .json(#"{"responses":[{"id":"0","status":200,"body":{"value":[{"id":"1"}],"@odata.nextLink":"\#(long)"}}]}"#),
         .json(#"{"responses":[{"id":"0","status":200,"headers":{},"body":{"value":[{"id":"2"}]}}]}"#),
     ])
-    let directory = GraphDirectory(connection: try connection(transport))
+    let directory = GraphDirectory(client: try client(transport))
     #expect(try await directory.users(matching: query).collected().map(\.id) == ["1", "2"])
     #expect(transport.addresses == ["\(graph)/$batch", "\(graph)/$batch"])
     let body = String(decoding: transport.requests[0].body ?? Data(), as: UTF8.self)

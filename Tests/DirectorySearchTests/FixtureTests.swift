@@ -68,7 +68,7 @@ struct FixtureTests {
     @Test(arguments: Fixture.all.filter(\.isUserList))
     func `a list of people is read`(fixture: Fixture) async throws {
         let transport = ScriptedTransport([fixture.response, .page(["last"])])
-        let directory = GraphDirectory(connection: try connection(transport))
+        let directory = GraphDirectory(client: try client(transport))
         let expected = try #require(JSONValue(parsing: fixture.response.body).object?["value"]?.array)
         var pages = directory.pages(matching: .everyone()).makeAsyncIterator()
         let page = try #require(try await pages.next())
@@ -91,7 +91,7 @@ struct FixtureTests {
     @Test(arguments: Fixture.all.filter(\.isUser))
     func `one person is read`(fixture: Fixture) async throws {
         let transport = ScriptedTransport([fixture.response])
-        let directory = GraphDirectory(connection: try connection(transport))
+        let directory = GraphDirectory(client: try client(transport))
         let user = try await fixture.path == "/v1.0/me" ? directory.me() : directory.user("somebody")
         let members = try #require(JSONValue(parsing: fixture.response.body).object).members
         #expect(user.json.members.count == members.count)
@@ -101,7 +101,7 @@ struct FixtureTests {
     @Test(arguments: Fixture.all.filter { $0.response.status >= 400 })
     func `a failure is classified by its status, and its reason kept`(fixture: Fixture) async throws {
         let transport = ScriptedTransport { _ in fixture.response }
-        let directory = GraphDirectory(connection: try connection(transport, retry: .never))
+        let directory = GraphDirectory(client: try client(transport, retry: .never))
         let found = try await failure { try await directory.users(matching: .givenName(startsWith: "A")).collected() }
         let error = try #require(found)
         #expect(error.status == fixture.response.status)
@@ -137,7 +137,7 @@ struct FixtureTests {
         let fixture = try #require(Fixture.all.first { $0.name == name })
         let waits = Log<Duration>()
         let transport = ScriptedTransport([fixture.response, .page(["1"])])
-        let directory = GraphDirectory(connection: try connection(transport, waits: waits))
+        let directory = GraphDirectory(client: try client(transport, waits: waits))
         #expect(try await directory.users(matching: .givenName(startsWith: "A")).collected().count == 1)
         #expect(waits.all == [.milliseconds(milliseconds)])
     }
@@ -149,7 +149,7 @@ struct FixtureTests {
     func `a recorded trap is not walked into`(name: String, kind: DirectoryError.Kind) async throws {
         let fixture = try #require(Fixture.all.first { $0.name == name })
         let transport = ScriptedTransport { _ in fixture.response }
-        let directory = GraphDirectory(connection: try connection(transport))
+        let directory = GraphDirectory(client: try client(transport))
         let error = try await failure { try await directory.users(matching: .everyone()).collected() }
         #expect(error?.kind == kind)
         #expect(transport.requests.count <= 2)

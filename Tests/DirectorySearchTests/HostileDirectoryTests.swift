@@ -37,7 +37,7 @@ private func decoded(_ text: some StringProtocol) -> String {
     @Test func `a name of any scalars stays one segment of a path, and comes back as it was`() async throws {
         for name in strange(2000) {
             let part = BatchPart<JSONObject>(get: ["users", name, "photo"], options: ["$select": name])
-            guard case .success(let question) = part.question else {
+            guard case .success(let question) = part.item else {
                 #expect([".", ".."].contains(name), "\(name.debugDescription)")
                 continue
             }
@@ -85,7 +85,7 @@ private func decoded(_ text: some StringProtocol) -> String {
         for _ in 0..<300 {
             let chosen = (0..<Int.random(in: 0...5)).compactMap { _ in pieces.randomElement() }
             let transport = ScriptedTransport { _ in .json(#"{"responses":[\#(chosen.joined(separator: ","))]}"#) }
-            let directory = GraphDirectory(connection: try connection(transport))
+            let directory = GraphDirectory(client: try client(transport))
             let names = ["a", "", "b", "c"]
             let found = try? await directory.batch(names.map { .user($0) })
             #expect(found.map { $0.count == names.count } ?? true)
@@ -98,7 +98,7 @@ private func decoded(_ text: some StringProtocol) -> String {
         let transport = ScriptedTransport { request in
             .page(["\(UUID())"], next: "\(graph)/users?p=\(UUID())")
         }
-        let directory = GraphDirectory(connection: try connection(transport))
+        let directory = GraphDirectory(client: try client(transport))
         var count = 0
         for try await _ in directory.users(matching: .everyone()) {
             count += 1
@@ -118,9 +118,9 @@ private func decoded(_ text: some StringProtocol) -> String {
     }
 
     @Test func `cancelled counts, chains and lookups end as cancelled`() async throws {
-        var connection = try connection(ScriptedTransport { _ in .failure(429, ["Retry-After": "1"]) })
-        connection.sleep = { _ in try await Task.sleep(for: .seconds(3600)) }
-        let directory = GraphDirectory(connection: connection)
+        var client = try client(ScriptedTransport { _ in .failure(429, ["Retry-After": "1"]) })
+        client.sleep = { _ in try await Task.sleep(for: .seconds(3600)) }
+        let directory = GraphDirectory(client: client)
         let tasks: [Task<Void, any Error>] = [
             Task { _ = try await directory.count(of: .everyone()) }, Task { _ = try await directory.managers(of: "a") },
             Task { _ = try await directory.lookUp(["a", "b"]).collected() },

@@ -35,7 +35,7 @@ private func nonsense(_ pieces: [String], count: Int = 3000) -> [String] {
     ]
     for text in nonsense(pieces) {
         let response = HTTPResponse(status: 400, body: Data(text.utf8))
-        let error = GraphFailure.error(for: response, clientRequestID: "c", permissions: [], now: testNow)
+        let error = GraphErrorResponse.error(for: response, clientRequestID: "c", permissions: [], now: testNow)
         #expect(error.kind == .badRequest)
         #expect(error.description.unicodeScalars.allSatisfy { $0.value >= 0x20 }, "\(text.debugDescription)")
     }

@@ -43,13 +43,13 @@ final class Local: Sendable {
 
     deinit { provider.close() }
 
-    private func connection(_ path: String) throws -> DirectoryConnection {
+    private func client(_ path: String) throws -> DirectoryClient {
         let token = token
-        var connection = try DirectoryConnection(
+        var client = try DirectoryClient(
             directoryBase: try #require(URL(string: "\(provider.issuer)\(path)")),
             transport: CurlTransport(userAgent: "a test"), authorization: { _ in token })
-        connection.sleep = { _ in }
-        return connection
+        client.sleep = { _ in }
+        return client
     }
 
     /// What Graph's address answers.
@@ -65,6 +65,6 @@ final class Local: Sendable {
             .send(HTTPRequest(method, url, fields: fields, body: body.map { Data($0.utf8) }))
     }
 
-    func scim() throws -> SCIMDirectory { SCIMDirectory(connection: try connection("/scim/v2")) }
-    func google() throws -> GoogleDirectory { GoogleDirectory(connection: try connection("/admin/directory/v1/")) }
+    func scim() throws -> SCIMDirectory { SCIMDirectory(client: try client("/scim/v2")) }
+    func google() throws -> GoogleDirectory { GoogleDirectory(client: try client("/admin/directory/v1/")) }
 }

@@ -14,7 +14,7 @@ private let query = UserQuery(ada, select: ["id"])
     let transport = ScriptedTransport([
         .page(["1", "2"], next: link), .page([], next: "\(graph)/users?p=3"), .page(["3"]),
     ])
-    let directory = GraphDirectory(connection: try connection(transport))
+    let directory = GraphDirectory(client: try client(transport))
     let users = try await directory.users(matching: query).collected()
     #expect(users.map(\.id) == ["1", "2", "3"])
     #expect(transport.addresses == ["\(graph)/\(firstTarget)", link, "\(graph)/users?p=3"])
@@ -23,7 +23,7 @@ private let query = UserQuery(ada, select: ["id"])
 
 @Test func `a next link with bytes that no address may have is mended, not dropped`() async throws {
     let transport = ScriptedTransport([.page(["1"], next: "\(graph)/users?a=b c|d%20"), .page(["2"])])
-    let directory = GraphDirectory(connection: try connection(transport))
+    let directory = GraphDirectory(client: try client(transport))
     #expect(try await directory.users(matching: query).collected().count == 2)
     #expect(transport.addresses.last == "\(graph)/users?a=b%20c%7Cd%20")
 }
@@ -34,7 +34,7 @@ private let query = UserQuery(ada, select: ["id"])
         sent.append(1)
         return .page(["\(sent.all.count)"], next: "\(graph)/users?p=\(sent.all.count)")
     }
-    var iterator = GraphDirectory(connection: try connection(transport)).pages(matching: query).makeAsyncIterator()
+    var iterator = GraphDirectory(client: try client(transport)).pages(matching: query).makeAsyncIterator()
     #expect(transport.requests.isEmpty)
     for page in 1...3 {
         #expect(try await iterator.next()?.users.map(\.id) == ["\(page)"])
@@ -47,7 +47,7 @@ private let query = UserQuery(ada, select: ["id"])
 
 @Test func `every request names its properties, what it accepts and a fresh identifier`() async throws {
     let transport = ScriptedTransport([.page(["1"], next: "\(graph)/users?p=2"), .page(["2"])])
-    let directory = GraphDirectory(connection: try connection(transport))
+    let directory = GraphDirectory(client: try client(transport))
     _ = try await directory.users(matching: UserQuery(.officeLocation(startsWith: "18"))).collected()
     let identifiers = transport.requests.map { $0.fields["client-request-id"] ?? "" }
     #expect(Set(identifiers).count == 2 && identifiers.allSatisfy { UUID(uuidString: $0) != nil })
@@ -68,7 +68,7 @@ private let query = UserQuery(ada, select: ["id"])
 ])
 func `the token goes to no other place`(link: String) async throws {
     let transport = ScriptedTransport([.page(["1"], next: link), .page(["2"])])
-    let directory = GraphDirectory(connection: try connection(transport))
+    let directory = GraphDirectory(client: try client(transport))
     var iterator = directory.users(matching: query).makeAsyncIterator()
     #expect(try await iterator.next()?.id == "1", "the people before the wrong link are not lost")
     do {
@@ -83,7 +83,7 @@ func `the token goes to no other place`(link: String) async throws {
 
 @Test func `the error names the foreign host`() async throws {
     let transport = ScriptedTransport([.page([], next: "https://graph.example.net:8443/v1.0/users?secret=1")])
-    let directory = GraphDirectory(connection: try connection(transport))
+    let directory = GraphDirectory(client: try client(transport))
     let error = try await failure { try await directory.users(matching: query).collected() }
     #expect(error?.kind == .foreignNextLink(host: "https://graph.example.net:8443"))
     #expect(error?.description.contains("graph.example.net:8443") == true)
@@ -93,7 +93,7 @@ func `the token goes to no other place`(link: String) async throws {
 @Test(arguments: ["HTTPS://Graph.Microsoft.COM/v1.0/users?p=2", "https://graph.microsoft.com:443/v1.0/users?p=2"])
 func `the same place written otherwise is the same place`(link: String) async throws {
     let transport = ScriptedTransport([.page(["1"], next: link), .page(["2"])])
-    let directory = GraphDirectory(connection: try connection(transport))
+    let directory = GraphDirectory(client: try client(transport))
     #expect(try await directory.users(matching: query).collected().count == 2)
 }
 
@@ -103,7 +103,7 @@ func `the same place written otherwise is the same place`(link: String) async th
     let transport = ScriptedTransport([
         .page(["1"], next: a), .page(["2"], next: b), .page(["3"], next: a), .page(["4"]),
     ])
-    let directory = GraphDirectory(connection: try connection(transport))
+    let directory = GraphDirectory(client: try client(transport))
     let error = try await failure { try await directory.users(matching: query).collected() }
     #expect(error?.kind == .endlessPages)
     #expect(transport.requests.count == 3)
@@ -111,7 +111,7 @@ func `the same place written otherwise is the same place`(link: String) async th
 
 @Test func `a page that names itself as the next one ends the search`() async throws {
     let transport = ScriptedTransport { .page([], next: $0.url.absoluteString) }
-    let directory = GraphDirectory(connection: try connection(transport))
+    let directory = GraphDirectory(client: try client(transport))
     let error = try await failure { try await directory.users(matching: query).collected() }
     #expect(error?.kind == .endlessPages)
     #expect(transport.requests.count == 1)
@@ -123,7 +123,7 @@ func `the same place written otherwise is the same place`(link: String) async th
         count.append(1)
         return .page([], next: "\(graph)/users?p=\(count.all.count)")
     }
-    let directory = GraphDirectory(connection: try connection(transport))
+    let directory = GraphDirectory(client: try client(transport))
     let error = try await failure { try await directory.users(matching: query).collected() }
     #expect(error?.kind == .endlessPages)
     #expect(transport.requests.count == LoopGuard.maximumEmptyPages + 1)
@@ -132,7 +132,7 @@ func `the same place written otherwise is the same place`(link: String) async th
 @Test(arguments: [(0, 0), (1, 1), (2, 1), (3, 2), (4, 2), (9, 2)])
 func `a limit ends the search without a further request`(limit: Int, requests: Int) async throws {
     let transport = ScriptedTransport([.page(["1", "2"], next: "\(graph)/users?p=2"), .page(["3", "4"])])
-    let directory = GraphDirectory(connection: try connection(transport))
+    let directory = GraphDirectory(client: try client(transport))
     let users = try await directory.users(matching: UserQuery(ada, limit: limit)).collected()
     #expect(users.compactMap(\.id) == ["1", "2", "3", "4"].prefix(limit).map { $0 })
     #expect(transport.requests.count == requests)
@@ -143,7 +143,7 @@ func `a limit ends the search without a further request`(limit: Int, requests: I
         .json(#"{"@odata.count":2,"@odata.nextLink":"\#(graph)/users?p=2","value":[{"id":"1"}],"x":1}"#),
         .json(#"{"value":[{"id":"2"}],"@odata.nextLink":null}"#),
     ])
-    let directory = GraphDirectory(connection: try connection(transport))
+    let directory = GraphDirectory(client: try client(transport))
     let pages = try await directory.pages(matching: query).collected()
     #expect(pages.map(\.count) == [2, nil])
     #expect(pages.map(\.hasMore) == [true, false])
@@ -158,7 +158,7 @@ func `a limit ends the search without a further request`(limit: Int, requests: I
 func `an answer that is no page is an error, never an empty list`(body: String) async throws {
     let answer = HTTPResponse(
         status: 200, fields: ["Content-Type": "text/html; charset=utf-8"], body: Data(body.utf8))
-    let directory = GraphDirectory(connection: try connection(ScriptedTransport([answer])))
+    let directory = GraphDirectory(client: try client(ScriptedTransport([answer])))
     let error = try await failure { try await directory.users(matching: query).collected() }
     guard case .unreadable(let reason)? = error?.kind else {
         Issue.record("\(String(describing: error))")
@@ -170,7 +170,7 @@ func `an answer that is no page is an error, never an empty list`(body: String) 
 
 @Test func `what the transport throws comes out as it is`() async throws {
     let directory = GraphDirectory(
-        connection: try connection(ScriptedTransport([.page(["1"], next: "\(graph)/users?p=2")])))
+        client: try client(ScriptedTransport([.page(["1"], next: "\(graph)/users?p=2")])))
     await #expect(throws: ScriptedTransport.ScriptEnded.self) {
         try await directory.users(matching: query).collected()
     }
@@ -187,9 +187,9 @@ func `an answer that is no page is an error, never an empty list`(body: String) 
 ])
 func `address and version are joined with one slash`(address: String, version: String, base: String) throws {
     let url = try #require(URL(string: address))
-    let connection = try GraphConnection(
+    let client = try DirectoryClient(
         graphAPI: url, apiVersion: version, transport: ScriptedTransport([]), authorization: { _ in "" })
-    #expect(connection.base == base)
+    #expect(client.base == base)
 }
 
 @Test(arguments: [
@@ -199,20 +199,20 @@ func `address and version are joined with one slash`(address: String, version: S
 func `an address to which no token should go is refused`(address: String) throws {
     let url = try #require(URL(string: address))
     #expect(throws: DirectoryError.self) {
-        try GraphConnection(graphAPI: url, transport: ScriptedTransport([]), authorization: { _ in "" })
+        try DirectoryClient(graphAPI: url, transport: ScriptedTransport([]), authorization: { _ in "" })
     }
 }
 
 @Test func `people on this machine's own port are found`() async throws {
     let transport = ScriptedTransport([.page(["1"], next: "http://127.0.0.1:8080/v1.0/users?p=2"), .page(["2"])])
-    let directory = GraphDirectory(connection: try connection(transport, base: "http://127.0.0.1:8080"))
+    let directory = GraphDirectory(client: try client(transport, base: "http://127.0.0.1:8080"))
     #expect(try await directory.users(matching: query).collected().count == 2)
     #expect(transport.addresses[0] == "http://127.0.0.1:8080/v1.0/\(firstTarget)")
 }
 
 @MainActor @Test func `people can be read on an actor`() async throws {
     let transport = ScriptedTransport([.page(["1", "2"], next: "\(graph)/users?p=2"), .page(["3"])])
-    let directory = GraphDirectory(connection: try connection(transport))
+    let directory = GraphDirectory(client: try client(transport))
     var iterator = directory.users(matching: query).makeAsyncIterator()
     var identifiers: [String?] = []
     while let user = try await iterator.next(isolation: MainActor.shared) { identifiers.append(user.id) }

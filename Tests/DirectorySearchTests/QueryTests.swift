@@ -32,7 +32,7 @@ func `an empty search is refused`(filter: UserFilter) {
 
 @Test func `an empty search is never sent`() async throws {
     let transport = ScriptedTransport([])
-    let directory = GraphDirectory(connection: try connection(transport))
+    let directory = GraphDirectory(client: try client(transport))
     let error = try await failure { try await directory.users(matching: .givenName(startsWith: "")).collected() }
     #expect(error?.kind == .emptySearch)
     #expect(transport.requests.isEmpty)

@@ -13,7 +13,7 @@ func `a search whose place is forgotten begins anew and gives nobody twice`(code
         .failure(400, code: code),
         .page(["2", "1"], next: "\(graph)/users?q=2"), .page(["4", "3"], next: "\(graph)/users?q=3"), .page(["5"]),
     ])
-    let directory = GraphDirectory(connection: try connection(transport))
+    let directory = GraphDirectory(client: try client(transport))
     #expect(try await directory.users(matching: query).collected().map(\.id) == ["1", "2", "3", "4", "5"])
     #expect(transport.addresses[3] == transport.addresses[0])
 }
@@ -23,7 +23,7 @@ func `a search whose place is forgotten begins anew and gives nobody twice`(code
         request.url.absoluteString.contains("p=2")
             ? .failure(400, code: "Directory_ExpiredPageToken") : .page(["1"], next: "\(graph)/users?p=2")
     }
-    let directory = GraphDirectory(connection: try connection(transport))
+    let directory = GraphDirectory(client: try client(transport))
     let error = try await failure { try await directory.users(matching: query).collected() }
     #expect(error?.kind == .resyncNeeded)
     #expect(transport.requests.count == 8)
@@ -34,7 +34,7 @@ func `a search whose place is forgotten begins anew and gives nobody twice`(code
         .json(#"{"value":[{"mail":"a"}],"@odata.nextLink":"\#(graph)/users?p=2"}"#),
         .failure(400, code: "Directory_ExpiredPageToken"),
     ])
-    let directory = GraphDirectory(connection: try connection(transport))
+    let directory = GraphDirectory(client: try client(transport))
     let error = try await failure { try await directory.users(matching: query).collected() }
     #expect(error?.kind == .resyncNeeded)
     #expect(transport.requests.count == 2)
@@ -46,7 +46,7 @@ func `a search whose place is forgotten begins anew and gives nobody twice`(code
         .failure(503, ["Retry-After": "1"]), .page(["1"], next: "\(graph)/users?retried"),
         .page(["1"], next: "\(graph)/users?fresh"), .page(["2"]),
     ])
-    let directory = GraphDirectory(connection: try connection(transport, waits: waits))
+    let directory = GraphDirectory(client: try client(transport, waits: waits))
     #expect(try await directory.users(matching: query).collected().map(\.id) == ["1", "2"])
     #expect(transport.addresses.last == "\(graph)/users?fresh")
     #expect(!transport.addresses.contains("\(graph)/users?retried"))
@@ -78,17 +78,17 @@ func `a connection that fails is tried again, soon and not for long`(kind: HTTPT
     let waits = Log<Duration>()
     let twice = Unreliable(kind, times: 2)
     #expect(
-        try await GraphDirectory(connection: try connection(twice, waits: waits)).users(matching: query).collected()
+        try await GraphDirectory(client: try client(twice, waits: waits)).users(matching: query).collected()
             .count == 1)
     #expect(waits.all == [.milliseconds(250), .milliseconds(500)])
     let ever = Unreliable(kind, times: 9)
     await #expect(throws: HTTPTransportError.self) {
-        try await GraphDirectory(connection: try connection(ever)).users(matching: query).collected()
+        try await GraphDirectory(client: try client(ever)).users(matching: query).collected()
     }
     #expect(ever.requests == 3)
     let never = Unreliable(kind, times: 1)
     await #expect(throws: HTTPTransportError.self) {
-        try await GraphDirectory(connection: try connection(never, retry: .never)).users(matching: query).collected()
+        try await GraphDirectory(client: try client(never, retry: .never)).users(matching: query).collected()
     }
     #expect(never.requests == 1)
 }
@@ -99,7 +99,7 @@ func `a connection that fails is tried again, soon and not for long`(kind: HTTPT
 func `what another connection would not mend is not tried again`(kind: HTTPTransportError.Kind) async throws {
     let transport = Unreliable(kind, times: 1)
     await #expect(throws: HTTPTransportError.self) {
-        try await GraphDirectory(connection: try connection(transport)).users(matching: query).collected()
+        try await GraphDirectory(client: try client(transport)).users(matching: query).collected()
     }
     #expect(transport.requests == 1)
 }

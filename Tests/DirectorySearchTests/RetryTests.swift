@@ -12,7 +12,7 @@ func `a request turned away is sent again after the wait asked for`(status: Int)
     let transport = ScriptedTransport([
         .failure(status, ["Retry-After": "10"]), .failure(status, ["Retry-After": "2.128"]), .page(["1"]),
     ])
-    let directory = GraphDirectory(connection: try connection(transport, waits: waits))
+    let directory = GraphDirectory(client: try client(transport, waits: waits))
     #expect(try await directory.users(matching: query).collected().map(\.id) == ["1"])
     #expect(waits.all == [.seconds(10), .milliseconds(2128)])
     #expect(transport.requests.map { $0.fields["Retry-Attempt"] } == [nil, "1", "2"])
@@ -24,7 +24,7 @@ func `a request turned away is sent again after the wait asked for`(status: Int)
 func `other failures are not asked for again`(status: Int) async throws {
     let waits = Log<Duration>()
     let transport = ScriptedTransport([.failure(status, ["Retry-After": "1"])])
-    let directory = GraphDirectory(connection: try connection(transport, waits: waits))
+    let directory = GraphDirectory(client: try client(transport, waits: waits))
     let error = try await failure { try await directory.users(matching: query).collected() }
     #expect(error?.status == status)
     #expect(transport.requests.count == 1)
@@ -34,7 +34,7 @@ func `other failures are not asked for again`(status: Int) async throws {
 @Test func `without a wait asked for, waits double and end`() async throws {
     let waits = Log<Duration>()
     let transport = ScriptedTransport { _ in .failure(429, code: "TooManyRequests") }
-    let directory = GraphDirectory(connection: try connection(transport, waits: waits))
+    let directory = GraphDirectory(client: try client(transport, waits: waits))
     let error = try await failure { try await directory.users(matching: query).collected() }
     #expect(waits.all == [.seconds(3), .seconds(6), .seconds(12)])
     #expect(transport.requests.count == 4)
@@ -43,21 +43,22 @@ func `other failures are not asked for again`(status: Int) async throws {
 }
 
 @Test func `waits are spread, and never longer than the longest`() {
-    let policy = RetryPolicy()
-    #expect(policy.delay(retry: 0, asked: nil, random: 0) == .milliseconds(2250))
-    #expect(policy.delay(retry: 0, asked: nil, random: 1) == .milliseconds(3750))
-    #expect(policy.delay(retry: 9, asked: nil, random: 1) == .seconds(180))
-    #expect(policy.delay(retry: Int.max, asked: nil, random: .nan) <= .seconds(180))
-    #expect(policy.delay(retry: -1, asked: nil, random: 0.5) == .seconds(3))
-    #expect(RetryPolicy(maximumRetries: 99).maximumRetries == 10)
-    #expect(RetryPolicy(maximumRetries: -1).maximumRetries == 0)
+    let policy = HTTPRetryPolicy.directory
+    #expect(policy.delay(before: 0, random: 0) == .milliseconds(2250))
+    #expect(policy.delay(before: 0, random: 1) == .milliseconds(3750))
+    #expect(policy.delay(before: 9, random: 1) == .seconds(180))
+    #expect(policy.delay(before: Int.max, random: .nan) <= .seconds(180))
+    #expect(policy.delay(before: -1, random: 0.5) == .seconds(3))
+    #expect(HTTPRetryPolicy(maximumRetries: 99).maximumRetries == 10)
+    #expect(HTTPRetryPolicy(maximumRetries: -1).maximumRetries == 0)
 }
 
 @Test func `a wait over the cap is not waited, and the error says when to come back`() async throws {
     let waits = Log<Duration>()
     let transport = ScriptedTransport([.failure(429, ["Retry-After": "181"])])
-    let policy = RetryPolicy(totalDelay: .seconds(1000))
-    let directory = GraphDirectory(connection: try connection(transport, waits: waits, retry: policy))
+    var policy = HTTPRetryPolicy.directory
+    policy.totalDelay = .seconds(1000)
+    let directory = GraphDirectory(client: try client(transport, waits: waits, retry: policy))
     let error = try await failure { try await directory.users(matching: query).collected() }
     #expect(waits.all.isEmpty)
     #expect(error?.kind == .throttled)
@@ -71,7 +72,7 @@ func `other failures are not asked for again`(status: Int) async throws {
         .failure(503, ["Retry-After": "40"]), .page(["1"], next: "\(graph)/users?p=2"),
         .failure(503, ["Retry-After": "30"]), .page(["2"]),
     ])
-    let directory = GraphDirectory(connection: try connection(transport, waits: waits))
+    let directory = GraphDirectory(client: try client(transport, waits: waits))
     let error = try await failure { try await directory.users(matching: query).collected() }
     #expect(waits.all == [.seconds(40)])
     #expect(error?.kind == .unavailable)
@@ -83,9 +84,9 @@ func `other failures are not asked for again`(status: Int) async throws {
     let transport = ScriptedTransport([
         .failure(503, ["Retry-After": "40"]), .json(#"{"id":"1"}"#), .failure(503, ["Retry-After": "40"]),
     ])
-    var connection = try connection(transport, waits: waits)
-    connection.budget = RetryBudget(.seconds(60))
-    let directory = GraphDirectory(connection: connection)
+    var client = try client(transport, waits: waits)
+    client.budget = RetryBudget(.seconds(60))
+    let directory = GraphDirectory(client: client)
     #expect(try await directory.me().id == "1")
     #expect(try await failure { try await directory.me() }?.kind == .unavailable)
     #expect(waits.all == [.seconds(40)])
@@ -93,9 +94,9 @@ func `other failures are not asked for again`(status: Int) async throws {
 
 @Test func `a cancelled wait ends the search`() async throws {
     let transport = ScriptedTransport([.failure(429, ["Retry-After": "10"]), .page(["1"])])
-    var connection = try connection(transport)
-    connection.sleep = { _ in throw CancellationError() }
-    let directory = GraphDirectory(connection: connection)
+    var client = try client(transport)
+    client.sleep = { _ in throw CancellationError() }
+    let directory = GraphDirectory(client: client)
     await #expect(throws: CancellationError.self) { try await directory.users(matching: query).collected() }
     #expect(transport.requests.count == 1)
 }

@@ -74,19 +74,19 @@ extension HTTPResponse {
 let graph = "https://graph.microsoft.com/v1.0"
 let testNow = Date(timeIntervalSince1970: 1_768_469_400)  // 2026-01-15T09:30:00Z
 
-/// A connection whose waits are written down instead of waited.
-func connection(
+/// A client whose waits are written down instead of waited.
+func client(
     _ transport: any HTTPTransport, base: String = "https://graph.microsoft.com/", waits: Log<Duration>? = nil,
-    retry: RetryPolicy = RetryPolicy(),
-    authorization: @escaping GraphConnection.Authorization = { _ in "token" }
-) throws -> GraphConnection {
+    retry: HTTPRetryPolicy = HTTPRetryPolicy.directory,
+    authorization: @escaping DirectoryClient.Authorization = { _ in "token" }
+) throws -> DirectoryClient {
     guard let url = URL(string: base) else { throw URLError(.badURL) }
-    var connection = try GraphConnection(
+    var client = try DirectoryClient(
         graphAPI: url, transport: transport, retry: retry, authorization: authorization)
-    connection.sleep = { waits?.append($0) }
-    connection.now = { testNow }
-    connection.random = { 0.5 }
-    return connection
+    client.sleep = { waits?.append($0) }
+    client.now = { testNow }
+    client.random = { 0.5 }
+    return client
 }
 
 extension AsyncSequence {

@@ -1,42 +1,48 @@
 import Platform
+public import HTTPExchange
 public import OAuth2AccountStore
 
-extension AccountStore {
-    /// The directory that an account may look into, of the kind that its type's settings name.
+extension Account {
+    /// Returns the directory of the account, of the kind in the settings of its type.
     ///
-    /// Tokens are fetched from the store when they are needed, and renewed once when the service refuses one. What is wrong with
-    /// the settings is thrown by the first request.
+    /// The store returns the tokens, and refreshes a token once if the service rejects it. The first request throws the errors of
+    /// the settings.
     ///
     /// - Parameters:
-    ///   - retry: when a request is sent again.
-    ///   - budget: one budget for all waits; nil gives each operation its own.
-    public nonisolated func directory(
-        of account: Account, retry: RetryPolicy = RetryPolicy(), budget: RetryBudget? = nil
+    ///   - retry: The conditions under which a request is sent again.
+    ///   - budget: One budget for all waits; `nil` gives each operation its own.
+    public func directory(
+        in store: AccountStore, retry: HTTPRetryPolicy = .directory, budget: RetryBudget? = nil
     ) -> any UserDirectory {
-        switch settings[account.type]?.directory ?? .graph {
-        case .graph: return GraphDirectory(account: account, in: self, retry: retry, budget: budget)
-        case .scim:
-            let pace = RateLimiter(unitsPerTenSeconds: 500, burst: 50)
-            return SCIMDirectory(connecting: GraphConnection.connecting(.scim, account, self, pace, retry, budget))
-        case .google:
-            // 2,400 questions a minute from one person.
-            let pace = RateLimiter(unitsPerTenSeconds: 400, burst: 50)
-            return GoogleDirectory(connecting: GraphConnection.connecting(.google, account, self, pace, retry, budget))
+        let kind = store.settings[type]?.directory ?? .graph
+        let rateLimiter =
+            switch kind {
+            case .graph: RateLimiter()
+            case .scim: RateLimiter(unitsPerTenSeconds: 500, burst: 50)
+            // Google accepts 2,400 requests a minute from one user.
+            case .google: RateLimiter(unitsPerTenSeconds: 400, burst: 50)
+            }
+        let client = AccountClient(
+            kind: kind, account: self, store: store, rateLimiter: rateLimiter, retry: retry, budget: budget)
+        return switch kind {
+        case .graph: GraphDirectory(makeClient: client.make)
+        case .scim: SCIMDirectory(makeClient: client.make)
+        case .google: GoogleDirectory(makeClient: client.make)
         }
     }
 }
 
 extension AccountType {
-    /// Checks a query against what this type's directory can say. Nothing is sent.
+    /// Checks whether this type's directory supports a query. It sends no request.
     ///
-    /// - Throws: ``DirectoryError`` of the kind `emptySearch` or `invalidQuery`, with what would work instead.
+    /// - Throws: ``DirectoryError`` of the kind `emptySearch` or `invalidQuery`, with an alternative.
     public func check(_ query: UserQuery) throws(DirectoryError) { _ = try explanation(of: query, base: "") }
 
-    /// The request that a query becomes in this type's directory, to be shown: without a token, and with the notes of that directory.
+    /// Returns the request of a query in this type's directory as text, without a token, with the notes of the directory.
     ///
-    /// - Parameter countOnly: whether only the number of people is wanted, as by ``UserDirectory/count(of:)-(UserQuery)``.
-    /// - Returns: nil when the settings name no address of a directory.
-    /// - Throws: ``DirectoryError`` of the kind `emptySearch` or `invalidQuery`, with what would work instead.
+    /// - Parameter countOnly: Whether the request is for the number of users, as in ``UserDirectory/count(of:)-(UserQuery)``.
+    /// - Returns: `nil` if the settings contain no URL of a directory.
+    /// - Throws: ``DirectoryError`` of the kind `emptySearch` or `invalidQuery`, with an alternative.
     public func explanation(of query: UserQuery, countOnly: Bool = false) throws(DirectoryError) -> String? {
         guard var base = graphAPI?.absoluteString else { return nil }
         while base.hasSuffix("/") { base.removeLast() }
@@ -54,14 +60,14 @@ extension AccountType {
         }
     }
 
-    /// Who is looked for, in the words of this type's directory; nil when the query asks for everybody.
+    /// Returns the filter of a query in the language of this type's directory; `nil` if the query finds all users.
     ///
     /// - Throws: ``DirectoryError`` of the kind `emptySearch` or `invalidQuery`.
-    public func words(of query: UserQuery) throws(DirectoryError) -> String? {
+    public func filterText(of query: UserQuery) throws(DirectoryError) -> String? {
         switch directory {
-        case .graph: try query.graphWords()
-        case .scim: try query.scimRequest().words
-        case .google: try query.googleRequest().words
+        case .graph: try query.graphFilterText()
+        case .scim: try query.scimRequest().filter
+        case .google: try query.googleRequest().filter
         }
     }
 }

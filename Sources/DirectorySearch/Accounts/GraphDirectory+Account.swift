@@ -4,81 +4,84 @@ import OAuth2Protocol
 import OAuth2AccountStore
 
 extension GraphDirectory {
-    /// The directory that an account may look into, at the address that its type's settings name.
+    /// Creates the directory of an account, at the URL in the settings of its type.
     ///
-    /// Tokens are fetched from the store when they are needed, and renewed once when the service refuses one. What is wrong with
-    /// the settings is thrown by the first request.
+    /// The store returns the tokens, and refreshes a token once if the service rejects it. The first request throws the errors of
+    /// the settings.
     ///
     /// - Parameters:
-    ///   - retry: when a request is sent again.
-    ///   - budget: one budget for all waits; nil gives each operation its own.
+    ///   - retry: The conditions under which a request is sent again.
+    ///   - budget: One budget for all waits; `nil` gives each operation its own.
     public init(
-        account: Account, in store: AccountStore, retry: RetryPolicy = RetryPolicy(), budget: RetryBudget? = nil
+        account: Account, in store: AccountStore, retry: HTTPRetryPolicy = .directory, budget: RetryBudget? = nil
     ) {
-        self.init(connecting: GraphConnection.connecting(.graph, account, store, RateLimiter(), retry, budget))
+        let client = AccountClient(
+            kind: .graph, account: account, store: store, rateLimiter: RateLimiter(), retry: retry, budget: budget)
+        self.init(makeClient: client.make)
     }
 }
 
-extension GraphConnection {
-    /// Gives the connection to the directory of an account, with the address that its type's settings name.
-    static func connecting(
-        _ kind: AccountType.Directory, _ account: Account, _ store: AccountStore, _ pace: RateLimiter,
-        _ retry: RetryPolicy, _ budget: RetryBudget?
-    ) -> @Sendable () async throws -> GraphConnection {
-        return {
-            guard let type = store.settings[account.type] else {
+/// Makes the client of an account's directory, with the URL in the settings of its type.
+struct AccountClient: Sendable {
+    let kind: AccountType.Directory
+    let account: Account
+    let store: AccountStore
+    let rateLimiter: RateLimiter
+    let retry: HTTPRetryPolicy
+    let budget: RetryBudget?
+
+    @Sendable func make() async throws -> DirectoryClient {
+        guard let type = store.settings[account.type] else {
+            throw SettingsError(
+                file: store.settings.source, key: "types.\(account.type)", expected: "the type of the account",
+                found: "nothing")
+        }
+        // The token of one service must not go to another.
+        guard type.directory == kind else {
+            throw SettingsError(
+                file: store.settings.source, key: "types.\(type.name).directory",
+                expected: "\"\(kind.rawValue)\", because only that directory can do this",
+                found: "\"\(type.directory.rawValue)\"")
+        }
+        guard let url = type.graphAPI else { throw Self.missingURL(type, store.settings) }
+        var client = try DirectoryClient(
+            graphAPI: url, apiVersion: type.directory == .graph ? type.graphVersion : "",
+            // Tokens that are bound to a key need a proof for each request, which the store makes.
+            transport: type.dpop ? store.transport(for: account.id) : store.transport(for: type), retry: retry,
+            budget: budget
+        ) { requirement in
+            let token = try await token(requirement)
+            guard token.type.lowercased() == "bearer" || type.dpop else {
                 throw SettingsError(
-                    file: store.settings.source, key: "types.\(account.type)", expected: "the type of the account",
-                    found: "nothing")
+                    file: store.settings.source, key: "types.\(type.name).dpop",
+                    expected: "true, because the account's tokens are bound to a key", found: "false")
             }
-            // The token of one service is nothing for another.
-            guard type.directory == kind else {
-                throw SettingsError(
-                    file: store.settings.source, key: "types.\(type.name).directory",
-                    expected: "\"\(kind.rawValue)\", because only that directory can do this",
-                    found: "\"\(type.directory.rawValue)\"")
+            return token.secret.value
+        }
+        client.rateLimiter = rateLimiter
+        client.sleep = store.dependencies.sleep
+        client.now = store.dependencies.now
+        return client
+    }
+
+    private func token(_ requirement: TokenRequirement) async throws -> AccessToken {
+        switch requirement {
+        case .current: return try await store.accessToken(for: account.id)
+        case .refreshed(let rejected): return try await store.accessToken(for: account.id, rejected: Secret(rejected))
+        case .claims(let claims, let rejected):
+            do {
+                return try await store.accessToken(for: account.id, claims: claims, rejected: Secret(rejected))
+            } catch let error as AccountStoreError {
+                guard case .signInNeeded = error.kind else { throw error }
+                // Only the user can satisfy them: the program needs them for the next sign-in.
+                throw DirectoryError(.signInNeeded(claims: claims))
             }
-            guard let address = type.graphAPI else {
-                throw noAddress(type, store.settings)
-            }
-            var connection = try GraphConnection(
-                graphAPI: address, apiVersion: type.directory == .graph ? type.graphVersion : "",
-                // Tokens that are bound to a key need a proof for each request, which the store makes.
-                transport: type.dpop ? store.transport(for: account.id) : store.transport(for: type), retry: retry
-            ) { demand in
-                let token: AccessToken
-                switch demand {
-                case .current: token = try await store.accessToken(for: account.id)
-                case .renewed(let rejected):
-                    token = try await store.accessToken(for: account.id, rejected: Secret(rejected))
-                case .claims(let claims, let rejected):
-                    do {
-                        token = try await store.accessToken(
-                            for: account.id, claims: claims, rejected: Secret(rejected))
-                    } catch let error as AccountStoreError {
-                        guard case .signInNeeded = error.kind else { throw error }
-                        // Only the person can meet them: whoever shows the sign-in needs them.
-                        throw DirectoryError(.signInNeeded(claims: claims))
-                    }
-                }
-                guard token.type.lowercased() == "bearer" || type.dpop else {
-                    throw SettingsError(
-                        file: store.settings.source, key: "types.\(type.name).dpop",
-                        expected: "true, because the account's tokens are bound to a key", found: "false")
-                }
-                return token.secret.value
-            }
-            connection.budget = budget
-            connection.pace = pace
-            connection.sleep = store.dependencies.sleep
-            connection.now = store.dependencies.now
-            return connection
         }
     }
 
-    /// That nothing says where the type's directory is. Microsoft's is proposed to Microsoft's own types only: the token of another provider
-    /// is nothing for it, and must not go there.
-    private static func noAddress(_ type: AccountType, _ settings: Settings) -> SettingsError {
+    /// Returns the error of a type without a URL. It proposes Microsoft's URL only to Microsoft's own types: the token of another
+    /// provider must not go there.
+    private static func missingURL(_ type: AccountType, _ settings: Settings) -> SettingsError {
         let hint =
             switch (type.directory, type.isMicrosoft) {
             case (.graph, true): "add \"graphAPI\": \"https://graph.microsoft.com/\""

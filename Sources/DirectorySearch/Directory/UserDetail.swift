@@ -1,61 +1,61 @@
 public import Platform
 
-/// One person, and who and what is around them.
+/// One user and the related objects.
 public struct UserDetail: Sendable, Equatable {
-    /// A part of what is around a person.
+    /// The name of a related object or list.
     public enum PartName: String, Sendable, CaseIterable {
         /// The manager.
         case manager
-        /// Those who report to the person.
+        /// The direct reports.
         case reports
-        /// Groups, roles and units that the person is a direct member of.
+        /// The groups, roles and units with the user as a direct member.
         case groups
         /// The size of the photo.
         case photo
     }
 
-    /// What became of the question for a part.
+    /// The result of a part.
     public enum Part<Value: Sendable & Equatable>: Sendable, Equatable {
-        /// It was not asked for, or the directory has nothing of the kind.
+        /// The caller did not request it, or the directory has no such part.
         case notAsked
-        /// It is this.
+        /// The value.
         case value(Value)
         /// There is none.
         case none
-        /// It may not be seen; the error names the permission that is missing.
+        /// The user may not read it; the error names the missing permission.
         case notPermitted(DirectoryError)
-        /// The directory failed at this part.
+        /// The directory failed to return it.
         case failed(DirectoryError)
 
-        /// The value; nil when there is none, whatever the reason.
+        /// The value; `nil` without one, for any reason.
         public var value: Value? {
             if case .value(let value) = self { value } else { nil }
         }
     }
 
-    /// The person.
+    /// The user.
     public var user: User
     /// The manager.
     public var manager: Part<User> = .notAsked
-    /// Those who report to the person; an empty list is ``Part/none``.
+    /// The direct reports; an empty list is ``Part/none``.
     public var reports: Part<[DirectoryObject]> = .notAsked
-    /// Groups, roles and units that the person is a direct member of; an empty list is ``Part/none``.
+    /// The groups, roles and units with the user as a direct member; an empty list is ``Part/none``.
     public var groups: Part<[DirectoryObject]> = .notAsked
     /// The size of the photo.
     public var photo: Part<ProfilePhoto> = .notAsked
 
-    /// A person of whom nothing around is known.
+    /// Creates a user without related objects.
     public init(user: User) { self.user = user }
 }
 
-/// A picture of a person.
+/// The photo of a user.
 public struct UserPhoto: Sendable, Equatable {
-    /// The picture, as it came.
+    /// The picture in the service's format.
     public var bytes: Data
-    /// Its media type, such as `image/jpeg`; nil when the service does not say.
+    /// Its media type, such as `image/jpeg`; `nil` if the service does not return one.
     public var mediaType: String?
 
-    /// A picture.
+    /// Creates a photo.
     public init(bytes: Data, mediaType: String? = nil) {
         self.bytes = bytes
         self.mediaType = mediaType

@@ -1,76 +1,75 @@
-/// A place that knows people: Microsoft Graph, or a directory of another kind.
+/// A directory of users: Microsoft Graph, or another kind of directory.
 ///
-/// Each question costs requests, and what it throws is a ``DirectoryError``, what the transport and the authorization throw, or
+/// Each function sends requests and throws a ``DirectoryError``, an error of the transport or the authorization, or
 /// `CancellationError`.
 public protocol UserDirectory: Sendable {
-    /// The people of a query, page by page. Nothing is sent before the first page is asked for. What this directory cannot answer
-    /// is thrown by the first page, as `invalidQuery`.
+    /// Returns the users of a query, page by page. The first page sends the first request, or throws `invalidQuery` if the directory
+    /// does not support the query.
     func pages(matching query: UserQuery) -> UserPages
 
-    /// How many people a query finds, without reading them. ``UserQuery/limit`` makes no difference to it.
+    /// Returns the number of users of a query without reading them, regardless of ``UserQuery/limit``.
     ///
-    /// - Throws: also ``DirectoryError`` of the kind `invalidQuery` or `notSupported` where the directory cannot say it.
+    /// - Throws: ``DirectoryError`` of the kind `invalidQuery` or `notSupported` if the directory does not return the number.
     func count(of query: UserQuery) async throws -> Int
 
-    /// One person, by identifier, sign-in name or mail address.
+    /// Returns one user by identifier, sign-in name or mail address.
     ///
-    /// - Throws: ``DirectoryError`` of the kind `notFound` when there is none, `ambiguous` when there are several.
+    /// - Throws: ``DirectoryError`` of the kind `notFound` if there is none, `ambiguous` if there are several.
     func user(_ name: String, select: [String]) async throws -> User
 
-    /// The signed-in person.
+    /// Returns the signed-in user.
     func me(select: [String]) async throws -> User
 
-    /// One person and who and what is around them. A part that does not exist, or may not be seen, is told apart from the others
-    /// and is no error.
+    /// Returns one user and the related objects. A part that does not exist, or is not permitted, is not an error of the function.
     func detail(of name: String, select: [String], parts: Set<UserDetail.PartName>) async throws -> UserDetail
 
-    /// Many people by identifier, sign-in name or mail address, in the order of the names. Names are read as they are needed.
+    /// Looks up users by identifier, sign-in name or mail address, in the order of the names. It reads the names when it needs them.
     func lookUp<Names: AsyncSequence & Sendable>(_ names: Names, select: [String]) -> UserLookups
     where Names.Element == String, Names.AsyncIterator: Sendable
 }
 
 extension UserDirectory {
-    /// The people of a query. Nothing is sent before the first is asked for.
+    /// Returns the users of a query. The first user sends the first request.
     public func users(matching query: UserQuery) -> Users { Users(pages: pages(matching: query)) }
 
-    /// How many people a filter applies to, without reading them.
+    /// Returns the number of users of a filter without reading them.
     public func count(of filter: UserFilter) async throws -> Int { try await count(of: UserQuery(filter)) }
 
-    /// The people to whom a filter applies. Nothing is sent before the first is asked for.
+    /// Returns the users of a filter. The first user sends the first request.
     public func users(matching filter: UserFilter) -> Users { users(matching: UserQuery(filter)) }
 
-    /// The people to whom a filter applies, page by page.
+    /// Returns the users of a filter, page by page.
     public func pages(matching filter: UserFilter) -> UserPages { pages(matching: UserQuery(filter)) }
 
-    /// One person with the properties of a detail view, by identifier, sign-in name or mail address.
+    /// Returns one user with the default properties, by identifier, sign-in name or mail address.
     public func user(_ name: String) async throws -> User {
         try await user(name, select: UserQuery.defaultProperties)
     }
 
-    /// The signed-in person with the properties of a detail view.
+    /// Returns the signed-in user with the default properties.
     public func me() async throws -> User { try await me(select: UserQuery.defaultProperties) }
 
-    /// One person and everything around them.
+    /// Returns one user and all related objects.
     public func detail(of name: String) async throws -> UserDetail {
         try await detail(of: name, select: UserQuery.defaultProperties, parts: Set(UserDetail.PartName.allCases))
     }
 
-    /// Many people with the properties of a detail view.
+    /// Looks up users with the default properties.
     public func lookUp<Names: AsyncSequence & Sendable>(_ names: Names) -> UserLookups
     where Names.Element == String, Names.AsyncIterator: Sendable {
         lookUp(names, select: UserQuery.defaultProperties)
     }
 
-    /// Many people of a list of names, in its order.
+    /// Looks up the users of a list of names, in its order.
     public func lookUp(_ names: [String], select: [String] = UserQuery.defaultProperties) -> UserLookups {
         lookUp(ListedNames(names: names), select: select)
     }
 }
 
 extension UserDirectory {
-    /// How many people a query finds, by the total that stands on the first page of one person.
+    /// Returns the number of users of a query, from the total on a first page of one user.
     ///
-    /// - Throws: ``DirectoryError``, of the kind `notSupported` where the directory does not say it.
+    /// - Throws: ``DirectoryError`` of the kind `notSupported` if the directory does not return the number.
     public func count(of query: UserQuery) async throws -> Int { try await countOfFirstPage(query) }
 
     func countOfFirstPage(_ query: UserQuery) async throws -> Int {
@@ -82,7 +81,7 @@ extension UserDirectory {
     }
 }
 
-/// Names that are all there already.
+/// The names of an array.
 private struct ListedNames: AsyncSequence, Sendable {
     typealias Element = String
     let names: [String]

@@ -1,63 +1,63 @@
-/// What a name led to.
+/// The result of a name.
 public struct UserLookup: Sendable {
-    /// The name that was asked for, as it was given.
+    /// The name in the caller's spelling.
     public var name: String
-    /// The person, or why there is none: of the kind `notFound` when nobody has this name.
+    /// The user, or the error: of the kind `notFound` if no user has this name.
     public var result: Result<User, DirectoryError>
 
-    /// A name and what it led to.
+    /// Creates the result of a name.
     public init(name: String, result: Result<User, DirectoryError>) {
         self.name = name
         self.result = result
     }
 }
 
-/// What gives the answers of one lookup, some at a time: the part of a directory's own.
+/// The source of the results of one lookup, specific to a kind of directory.
 public protocol UserLookupSource: Sendable {
-    /// The next answers, in the order of the names; nil after the last.
+    /// Returns the next results, in the order of the names; `nil` after the last.
     mutating func next() async throws -> [UserLookup]?
 }
 
-/// The people behind many names, in the order of the names. Names are read, and people fetched, a little ahead of the reader and no
-/// further.
+/// The users of many names, in the order of the names. It reads names and loads users a little before the reader needs them.
 ///
-/// Each iteration asks anew. One that failed as a whole, as without a network, ends; a name that nobody has is an answer.
+/// Each iteration sends its own requests. An error of the lookup as a whole, such as a missing network, ends it; an unknown name is a
+/// result.
 public struct UserLookups: AsyncSequence, Sendable {
-    /// A name and what it led to.
+    /// The result of a name.
     public typealias Element = UserLookup
 
-    private let begin: @Sendable () -> any UserLookupSource
+    private let makeSource: @Sendable () -> any UserLookupSource
 
-    /// The answers of a source, which is made anew for each iteration.
-    public init(_ begin: @escaping @Sendable () -> any UserLookupSource) { self.begin = begin }
+    /// Creates the results of a source. Each iteration makes its own source.
+    public init(_ makeSource: @escaping @Sendable () -> any UserLookupSource) { self.makeSource = makeSource }
 
-    /// Begins to read; the first request is sent by the first `next()`.
-    public func makeAsyncIterator() -> Iterator { Iterator(source: begin()) }
+    /// Returns an iterator. Its first `next()` sends the first request.
+    public func makeAsyncIterator() -> Iterator { Iterator(source: makeSource()) }
 
-    /// Reads the answers in the order of the names.
+    /// Reads the results in the order of the names.
     public struct Iterator: AsyncIteratorProtocol, Sendable {
         private var source: (any UserLookupSource)?
-        private var answers: [UserLookup] = []
+        private var results: [UserLookup] = []
         private var index = 0
 
         init(source: any UserLookupSource) { self.source = source }
 
-        /// The next answer, or nil after the last.
+        /// Returns the next result; `nil` after the last.
         ///
-        /// - Throws: ``DirectoryError``; what the transport and the authorization throw; `CancellationError`.
+        /// - Throws: ``DirectoryError``; the errors of the transport and the authorization; `CancellationError`.
         public mutating func next() async throws -> UserLookup? {
-            while index >= answers.count {
+            while index >= results.count {
                 index = 0
-                answers = []
+                results = []
                 guard var source else { return nil }
-                // Until there are answers, so that whatever is thrown ends the iteration.
+                // An error below ends the iteration.
                 self.source = nil
                 guard let more = try await source.next() else { return nil }
-                answers = more
+                results = more
                 self.source = source
             }
             defer { index += 1 }
-            return answers[index]
+            return results[index]
         }
     }
 }

@@ -1,13 +1,13 @@
-/// One answer of a search: some people, and what the service says beside them.
+/// One page of a search.
 public struct UserPage: Sendable, Equatable {
-    /// The people, in the service's order. May be empty although more pages follow.
+    /// The users in the service's order. The list may be empty although more pages follow.
     public var users: [User]
-    /// How many people there are in all; only on the first page, and only when it was asked for.
+    /// The number of all users of the search; only on the first page, and only if the query counts the total.
     public var count: Int?
     /// Whether the service has more.
     public var hasMore: Bool
 
-    /// A page.
+    /// Creates a page.
     public init(users: [User], count: Int? = nil, hasMore: Bool = false) {
         self.users = users
         self.count = count
@@ -15,35 +15,35 @@ public struct UserPage: Sendable, Equatable {
     }
 }
 
-/// What gives the pages of one search, one after the other: the part of a directory's own.
+/// The source of the pages of one search, specific to a kind of directory.
 public protocol UserPageSource: Sendable {
-    /// The next page, or nil after the last. Not called again after nil or an error.
+    /// Returns the next page; `nil` after the last. It is not called again after `nil` or an error.
     mutating func next() async throws -> UserPage?
 }
 
-/// The pages of a search. While one is read the next is fetched already, one and no more.
+/// The pages of a search. While the caller reads a page, the next one is loaded.
 ///
-/// Each iteration asks anew. An iteration that failed ends.
+/// Each iteration sends its own requests, and ends with an error.
 public struct UserPages: AsyncSequence, Sendable {
     /// A page.
     public typealias Element = UserPage
 
-    private let begin: @Sendable () -> any UserPageSource
+    private let makePages: @Sendable () -> any UserPageSource
 
-    /// The pages of a source, which is made anew for each iteration.
-    public init(_ begin: @escaping @Sendable () -> any UserPageSource) { self.begin = begin }
+    /// Creates the pages of a source. Each iteration makes its own source.
+    public init(_ makePages: @escaping @Sendable () -> any UserPageSource) { self.makePages = makePages }
 
-    /// Begins to read; the first request is sent by the first `next()`.
-    public func makeAsyncIterator() -> Iterator { Iterator(begin()) }
+    /// Returns an iterator. Its first `next()` sends the first request.
+    public func makeAsyncIterator() -> Iterator { Iterator(makePages()) }
 
-    /// Begins to read without fetching ahead: each `next()` sends its own request. For whoever asks for a further page only when a person
-    /// wants it. A source is a value: where a copy failed, the one before it can be asked again.
-    public func makeSource() -> any UserPageSource { begin() }
+    /// Returns a source that loads no page in advance, for a program that loads the next page at the user's request. A source is a
+    /// value: after an error of a copy, the original can load the page again.
+    public func makeSource() -> any UserPageSource { makePages() }
 
     /// Reads the pages in order.
     public struct Iterator: AsyncIteratorProtocol, Sendable {
         private enum State: Sendable {
-            case beginning(any UserPageSource)
+            case start(any UserPageSource)
             case fetching(Fetch<Fetched>)
             case end
         }
@@ -55,20 +55,20 @@ public struct UserPages: AsyncSequence, Sendable {
 
         private var state: State
 
-        init(_ source: any UserPageSource) { state = .beginning(source) }
+        init(_ source: any UserPageSource) { state = .start(source) }
 
-        /// The next page, or nil after the last.
+        /// Returns the next page; `nil` after the last.
         ///
-        /// - Throws: ``DirectoryError``; what the transport and the authorization throw; `CancellationError`.
+        /// - Throws: ``DirectoryError``; the errors of the transport and the authorization; `CancellationError`.
         public mutating func next() async throws -> UserPage? {
             let current = state
-            // Until a page is read, so that whatever is thrown below ends the iteration.
+            // An error below ends the iteration.
             state = .end
             let fetched: Fetched
             switch current {
             case .end: return nil
             case .fetching(let fetch): fetched = try await fetch.value()
-            case .beginning(var source): fetched = Fetched(page: try await source.next(), source: source)
+            case .start(var source): fetched = Fetched(page: try await source.next(), source: source)
             }
             guard let page = fetched.page else { return nil }
             if page.hasMore {
@@ -83,7 +83,7 @@ public struct UserPages: AsyncSequence, Sendable {
     }
 }
 
-/// Work that runs ahead, and ends when nobody wants its result any more.
+/// Work in the background that is cancelled with its last reference.
 final class Fetch<Value: Sendable>: Sendable {
     private let task: Task<Value, any Error>
 
@@ -100,19 +100,19 @@ final class Fetch<Value: Sendable>: Sendable {
     }
 }
 
-/// The people of a search, one by one; pages are fetched as they are needed and not kept.
+/// The users of a search. It loads a page when the reader needs it and holds no other page.
 ///
-/// Each iteration asks anew. An iteration that failed ends.
+/// Each iteration sends its own requests, and ends with an error.
 public struct Users: AsyncSequence, Sendable {
-    /// A person.
+    /// A user.
     public typealias Element = User
 
     let pages: UserPages
 
-    /// Begins to read; the first request is sent by the first `next()`.
+    /// Returns an iterator. Its first `next()` sends the first request.
     public func makeAsyncIterator() -> Iterator { Iterator(pages: pages.makeAsyncIterator()) }
 
-    /// Reads the people in the service's order.
+    /// Reads the users in the service's order.
     public struct Iterator: AsyncIteratorProtocol, Sendable {
         private var pages: UserPages.Iterator
         private var users: [User] = []
@@ -120,20 +120,20 @@ public struct Users: AsyncSequence, Sendable {
 
         init(pages: UserPages.Iterator) { self.pages = pages }
 
-        /// The next person, or nil after the last.
+        /// Returns the next user; `nil` after the last.
         ///
-        /// - Throws: ``DirectoryError``; what the transport and the authorization throw; `CancellationError`.
+        /// - Throws: ``DirectoryError``; the errors of the transport and the authorization; `CancellationError`.
         public mutating func next() async throws -> User? { try await next(isolation: nil) }
 
-        /// The next person, or nil after the last.
+        /// Returns the next user; `nil` after the last.
         ///
-        /// Stays with the caller's actor as long as there are people in the page; only fetching and reading a page leaves
-        /// it. A change of threads for each person would take ten times as long as reading them.
+        /// It stays on the caller's actor while the page has users; only loading a page leaves it. A change of threads for each user
+        /// would take ten times as long as reading it.
         ///
-        /// - Throws: ``DirectoryError``; what the transport and the authorization throw; `CancellationError`.
+        /// - Throws: ``DirectoryError``; the errors of the transport and the authorization; `CancellationError`.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> User? {
             while index >= users.count {
-                // Let go of the page before the next is taken.
+                // Releases the page before the next one is loaded.
                 users = []
                 index = 0
                 guard let page = try await pages.next() else { return nil }

@@ -1,68 +1,65 @@
 public import Platform
 
-/// Why a directory gave no people.
+/// An error of a directory.
 ///
-/// Failures of the network are not among these: they come as the transport threw them, and so do failures to get an access
-/// token.
+/// Errors of the network and of the access token are not among these: the caller gets them unchanged.
 public struct DirectoryError: Error, Sendable, Equatable {
-    /// What went wrong, and with it what can be done.
+    /// The kind of an error, and thus its remedy.
     public enum Kind: Sendable, Equatable {
-        /// Nobody was asked for: the search text is empty. Nothing was sent.
+        /// The search text is empty. No request was sent.
         case emptySearch
-        /// The query cannot be built, for this reason. Nothing was sent.
+        /// The query is invalid, for this reason. No request was sent.
         case invalidQuery(String)
-        /// The directory's address cannot be used, for this reason. Nothing was sent.
+        /// The directory's URL is invalid, for this reason. No request was sent.
         case invalidAddress(String)
-        /// The access token was refused, also after it was renewed. With `claims`, a JSON object, when the service demands
-        /// that the next sign-in request carries them (OpenID Connect Core, section 5.5).
+        /// The service rejected the access token, also after a refresh. With `claims`, a JSON object, if the service requests
+        /// them in the next sign-in (OpenID Connect Core, section 5.5).
         case signInNeeded(claims: String?)
-        /// The person or the program lacks a permission: one of these, the least first. Empty when the reason is another,
-        /// such as a licence.
+        /// The user or the program lacks a permission: one of these, the least privileged first. The list is empty for another
+        /// reason, such as a license.
         case notPermitted(permissions: [String])
-        /// There is no such person, or no such address.
+        /// There is no such user, or no such path.
         case notFound
-        /// More than one person has this mail address.
+        /// Several users have this mail address.
         case ambiguous
-        /// The service takes no more requests for now.
+        /// The service accepts no more requests for now.
         case throttled
         /// The service failed: 500, 502, 503 or 504.
         case unavailable
-        /// The service does not understand the request or does not allow it as it stands.
+        /// The service does not understand the request or does not allow it in this form.
         case badRequest
-        /// The service does not offer this (501).
+        /// The service does not support this (501).
         case notSupported
-        /// What was being read exists no more: start again (410).
+        /// The list of pages has expired: start again (410).
         case resyncNeeded
-        /// The answer is not one of a directory: not JSON, not in its form, or an unexpected status.
+        /// The response is not from a directory: not JSON, not in the expected form, or an unexpected status.
         case unreadable(String)
-        /// The next page is said to be at this other place. Nothing was sent there.
+        /// The link to the next page has this other server. No request was sent there.
         case foreignNextLink(host: String)
-        /// The pages lead back to one already read, or too many in a row are empty.
+        /// The links lead back to a page already read, or too many pages in a row are empty.
         case endlessPages
     }
 
-    /// What went wrong.
+    /// The kind of the error.
     public var kind: Kind
-    /// The answer's status, when there was an answer.
+    /// The status of the response; `nil` without one.
     public var status: Int?
-    /// The service's own error code, such as `Request_ResourceNotFound`. As it came: to be shown only through
-    /// ``reference``. At most 256 characters.
+    /// The service's error code, such as `Request_ResourceNotFound`, at most 256 characters. Show it only with ``reference``.
     public var code: String?
-    /// The service's own words. As they came, which can mean control characters: show ``displayMessage`` instead. At most
-    /// 4,096 characters.
+    /// The service's message, at most 4,096 characters. It may contain control characters: show ``displayMessage`` instead.
     public var message: String?
     /// The service's identifier of the request, for its support.
     public var requestID: String?
-    /// The identifier that was sent with the request.
+    /// The client's identifier of the request.
     public var clientRequestID: String?
-    /// When the service answered, by its own clock.
+    /// The time of the response by the service's clock.
     public var date: Date?
-    /// How long the service asks to wait, at most a day.
+    /// The delay that the service requests, at most a day.
     public var retryAfter: Duration?
-    /// When it makes sense to come back.
+    /// The time of the next useful attempt.
     public var retryAt: Date?
 
-    /// A failure of this kind.
+    /// Creates an error.
     public init(
         _ kind: Kind, status: Int? = nil, code: String? = nil, message: String? = nil, requestID: String? = nil,
         clientRequestID: String? = nil, date: Date? = nil, retryAfter: Duration? = nil, retryAt: Date? = nil
@@ -80,19 +77,19 @@ public struct DirectoryError: Error, Sendable, Equatable {
 }
 
 extension DirectoryError: CustomStringConvertible {
-    /// What happened and what the service said about it, in one line that is safe for a terminal.
+    /// The error and the service's message in one line that is safe for a terminal.
     public var description: String {
         guard let displayMessage else { return summary }
         return "\(summary): \(displayMessage)"
     }
 
-    /// The service's own words on one line, with control and bidirectional characters made visible; nil without any.
+    /// The service's message in one line, with control and bidirectional characters escaped; `nil` without one.
     public var displayMessage: String? {
         guard let message, !message.isBlank else { return nil }
         return message.visible()
     }
 
-    /// What happened, in one sentence without a full stop.
+    /// The error in one sentence without a full stop.
     public var summary: String {
         switch kind {
         case .emptySearch: "there is nothing to search for: the text is empty"
@@ -118,7 +115,7 @@ extension DirectoryError: CustomStringConvertible {
         }
     }
 
-    /// What to do, in one sentence without a full stop; nil when nothing can be done.
+    /// The remedy in one sentence without a full stop; `nil` without one.
     public var remedy: String? {
         switch kind {
         case .emptySearch: "give at least one letter of a name"
@@ -139,7 +136,7 @@ extension DirectoryError: CustomStringConvertible {
         }
     }
 
-    /// What the service's support needs: code, identifiers and date, safe for a terminal; nil when none came.
+    /// The code, identifiers and date for the service's support, safe for a terminal; `nil` without any.
     public var reference: String? {
         var parts: [String] = []
         if let code, !code.isBlank { parts.append("code \(code.visible(limit: 100))") }

@@ -31,3 +31,8 @@ enum ServerDate {
         }
     }
 }
+
+extension Duration {
+    /// The duration in seconds.
+    var seconds: Double { self / .seconds(1) }
+}

@@ -1,90 +1,90 @@
 import Platform
+import HTTPExchange
 import StrictJSON
 
-/// The people of a Google Workspace or Cloud Identity organization, by the Directory API of the Admin SDK.
+/// The users of a Google Workspace or Cloud Identity organization, from the Directory API of the Admin SDK.
 ///
-/// Questions are asked in Graph's names and answered with Graph's names: a filter for `surname` compares `familyName`, and the answer's
-/// `primaryEmail` is ``User/userPrincipalName``. What Google cannot say, such as "or", is refused with what would work instead.
+/// Queries and results use Graph's names: a filter for `surname` compares `familyName`, and the `primaryEmail` in a response is
+/// ``User/userPrincipalName``. A query that Google does not support, such as "or", throws an error with an alternative.
 ///
-/// The signed-in person must be an administrator, or have a role that may read users.
+/// The signed-in user must be an administrator, or have a role that may read users.
 public struct GoogleDirectory: UserDirectory {
-    /// The scope that reading people needs.
+    /// The scope for reading users.
     public static let scope = "https://www.googleapis.com/auth/admin.directory.user.readonly"
-    /// The scope that reading a person's groups needs.
+    /// The scope for reading a user's groups.
     public static let groupScope = "https://www.googleapis.com/auth/admin.directory.group.readonly"
-    /// The address of the API.
+    /// The URL of the API.
     public static let base = "https://admin.googleapis.com/admin/directory/v1"
 
     private let directory: CursorPagedDirectory
 
-    /// The directory behind this connection: its base is ``base``.
-    public init(connection: DirectoryConnection) {
-        self.init { connection }
+    /// Creates the directory of this client. The client's base is ``base``.
+    public init(client: DirectoryClient) {
+        self.init { client }
     }
 
-    /// The directory behind a connection that is looked up when it is first needed, at the beginning of each operation. What it
-    /// throws is given to the caller as it is.
-    public init(connecting connect: @escaping @Sendable () async throws -> DirectoryConnection) {
-        directory = CursorPagedDirectory(connect, speaking: .google, reading: Self.reading)
+    /// Creates a directory whose client is made at the start of each operation. The caller of the operation gets its errors
+    /// unchanged.
+    public init(makeClient: @escaping @Sendable () async throws -> DirectoryClient) {
+        directory = CursorPagedDirectory(makeClient, speaking: .google, Self.cursorProtocol)
     }
 
-    /// The people of a query, page by page. Nothing is sent before the first page is asked for.
+    /// Returns the users of a query, page by page. The first page sends the first request.
     public func pages(matching query: UserQuery) -> UserPages { directory.pages(matching: query) }
 
-    /// Nobody: Google's directory has no address for the signed-in person.
+    /// Throws an error: Google's directory has no URL for the signed-in user.
     ///
-    /// - Throws: ``DirectoryError`` of the kind `notSupported`. Nothing is sent.
+    /// - Throws: ``DirectoryError`` of the kind `notSupported`. It sends no request.
     public func me(select: [String] = UserQuery.defaultProperties) async throws -> User {
         throw DirectoryError(
             .notSupported,
             message: "Google's directory has no address for the signed-in person; ask by the mail address instead")
     }
 
-    /// One person, by identifier, by the primary mail address or by another one.
+    /// Returns one user by identifier, or by the primary or another mail address.
     ///
-    /// - Throws: ``DirectoryError``, of the kind `notFound` when there is no such person, `emptySearch` for an empty text; what the
-    ///   transport and the authorization throw; `CancellationError`.
+    /// - Throws: ``DirectoryError`` of the kind `notFound` if there is no such user, `emptySearch` for an empty text; the errors of
+    ///   the transport and the authorization; `CancellationError`.
     public func user(_ name: String, select: [String] = UserQuery.defaultProperties) async throws -> User {
-        let connection = try await directory.connect()
-        return try await Self.find(name, connection, connection.makeBudget())
+        let client = try await directory.makeClient()
+        return try await Self.find(name, client, client.makeBudget())
     }
 
-    /// One person, and who and what is around them. Photos are not asked for; groups need ``groupScope``.
+    /// Returns one user and the related objects, without a photo. Groups need ``groupScope``.
     ///
-    /// - Throws: as ``user(_:select:)``. What goes wrong with a part is told in the part.
+    /// - Throws: The same errors as ``user(_:select:)``. The error of a part is in the part.
     public func detail(
         of name: String, select: [String] = UserQuery.defaultProperties,
         parts: Set<UserDetail.PartName> = Set(UserDetail.PartName.allCases)
     ) async throws -> UserDetail {
-        let connection = try await directory.connect()
-        let budget = connection.makeBudget()
-        let user = try await Self.find(name, connection, budget)
+        let client = try await directory.makeClient()
+        let budget = client.makeBudget()
+        let user = try await Self.find(name, client, budget)
         var detail = UserDetail(user: user)
         if parts.contains(.manager) {
             if let manager = user.manager?.mail {
-                detail.manager = try await UserDetail.Part { try await Self.find(manager, connection, budget) }
+                detail.manager = try await UserDetail.Part { try await Self.find(manager, client, budget) }
             } else {
                 detail.manager = .none
             }
         }
         if parts.contains(.reports), let mail = user.userPrincipalName {
             let query = UserQuery(.property("manager/mail", equals: mail), pageSize: 500)
-            detail.reports = try await .reports(
-                of: directory.pages(matching: query, connection, budget))
+            detail.reports = try await .reports(of: directory.pages(matching: query, client, budget))
         }
         if parts.contains(.groups), let key = user.id ?? user.userPrincipalName {
-            detail.groups = try await Self.groups(of: key, connection, budget)
+            detail.groups = try await Self.groups(of: key, client, budget)
         }
         return detail
     }
 
-    /// Many people by identifier or mail address: one after the other, a few at a time, answers in the order of the names.
+    /// Looks up users by identifier or mail address, a few at a time, in the order of the names.
     public func lookUp<Names: AsyncSequence & Sendable>(
         _ names: Names, select: [String] = UserQuery.defaultProperties
     ) -> UserLookups where Names.Element == String, Names.AsyncIterator: Sendable {
-        UserLookups { [connect = directory.connect] in
-            SequentialLookups(connect: connect, names: names.makeAsyncIterator()) { connection, name in
-                try await Self.find(name, connection, connection.makeBudget())
+        UserLookups { [makeClient = directory.makeClient] in
+            SequentialLookups(makeClient: makeClient, names: names.makeAsyncIterator()) { client, name in
+                try await Self.find(name, client, client.makeBudget())
             }
         }
     }
@@ -92,64 +92,63 @@ public struct GoogleDirectory: UserDirectory {
     // MARK: Requests
 
     private static func find(
-        _ name: String, _ connection: GraphConnection, _ budget: RetryBudget
+        _ name: String, _ client: DirectoryClient, _ budget: RetryBudget
     ) async throws -> User {
         try name.checkIsName()
-        let answer = try await connection.answer(
-            to: GraphConnection.Question(
-                address: "\(connection.base)/users/\(ODataEscaping.pathSegment(name))", permissions: [scope]),
+        let response = try await client.response(
+            to: DirectoryClient.Request(
+                url: "\(client.base)/users/\(ODataEscaping.pathSegment(name))", permissions: [scope]),
             budget: budget)
-        let object = try answer.object()
-        // A list or a failure with status 200 is no person.
+        let object = try response.object()
+        // A list or an error with status 200 is not a user.
         guard object["id"]?.string != nil || object["primaryEmail"]?.string != nil else {
-            throw answer.unreadable("it is no user: id and primaryEmail are missing")
+            throw response.unreadable("it is no user: id and primaryEmail are missing")
         }
         return User(google: object)
     }
 
     private static func groups(
-        of key: String, _ connection: GraphConnection, _ budget: RetryBudget
+        of key: String, _ client: DirectoryClient, _ budget: RetryBudget
     ) async throws -> UserDetail.Part<[DirectoryObject]> {
         var found: [DirectoryObject] = []
-        var guardian = LoopGuard()
+        var loopGuard = LoopGuard()
         var target: String? = "groups?userKey=\(ODataEscaping.queryValue(key))&maxResults=200"
         let first = target ?? ""
         do {
             while let current = target {
-                try guardian.enter(current)
-                let answer = try await connection.answer(
-                    to: GraphConnection.Question(
-                        address: "\(connection.base)/\(current)", permissions: [groupScope]), budget: budget)
-                let (members, elements) = try answer.list("groups") { $0["kind"]?.string == "admin#directory#groups" }
+                try loopGuard.enter(current)
+                let response = try await client.response(
+                    to: DirectoryClient.Request(url: "\(client.base)/\(current)", permissions: [groupScope]),
+                    budget: budget)
+                let (members, elements) = try response.list("groups") { $0["kind"]?.string == "admin#directory#groups" }
                 found += elements.map { Self.group($0.value.object ?? JSONObject()) }
-                try guardian.leave(isEmpty: elements.isEmpty && members["nextPageToken"] != nil)
-                target = try Self.next(members, answer).map { "\(first)&pageToken=\(ODataEscaping.queryValue($0))" }
+                try loopGuard.leave(isEmpty: elements.isEmpty && members["nextPageToken"] != nil)
+                target = try Self.next(members, response).map { "\(first)&pageToken=\(ODataEscaping.queryValue($0))" }
             }
         } catch let error as DirectoryError {
             return UserDetail.Part(error)
         }
-        return found.isEmpty ? .none : .value(found)
+        return UserDetail.Part(found)
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
-    static let reading = CursorPages.Reading(
-        request: { query, place throws(DirectoryError) in try query.googleRequest(at: place) },
-        page: { answer, place throws(DirectoryError) in
-            // Nobody is no list, not an empty one.
-            let (members, elements) = try answer.list("users") { $0["kind"]?.string == "admin#directory#users" }
-            return (
-                elements.map { User(google: $0.value.object ?? JSONObject()) }, nil, try Self.next(members, answer)
-            )
+    private static let cursorProtocol = CursorProtocol(
+        plan: { query throws(DirectoryError) in try query.googleRequest() }, option: "pageToken",
+        page: { response, _ throws(DirectoryError) in
+            // A response without users has no list, not an empty one.
+            let (members, elements) = try response.list("users") { $0["kind"]?.string == "admin#directory#users" }
+            let users = elements.map { User(google: $0.value.object ?? JSONObject()) }
+            return (users, nil, try Self.next(members, response))
         })
 
     private static func next(
-        _ members: JSONObject, _ answer: GraphConnection.Answer
+        _ members: JSONObject, _ response: DirectoryClient.Response
     ) throws(DirectoryError) -> String? {
         switch members["nextPageToken"] {
         case nil, .null?, .string("")?: return nil
         case .string(let token)?: return token
-        default: throw answer.unreadable("the next page's token is not a text")
+        default: throw response.unreadable("the next page's token is not a text")
         }
     }
 

@@ -146,30 +146,23 @@ struct GoogleQueryWriter {
 }
 
 extension UserQuery {
-    /// The request of this query in Google's Directory API, checked against what it can say.
+    /// Returns the request of this query's first page in Google's Directory API.
     ///
-    /// A raw filter is one in Google's words. A search finds the words of the display name whole. Google answers with the whole person,
-    /// whatever ``select`` names.
+    /// A raw filter is in Google's language. A search finds whole words of the display name. Google returns all properties,
+    /// regardless of ``select``.
     ///
-    /// - Throws: ``DirectoryError`` of the kind `emptySearch` when a text is empty, `invalidQuery` for what cannot be said, with what
-    ///   would work instead.
-    public func googleRequest() throws(DirectoryError) -> DirectoryRequest { try googleRequest(at: nil) }
-
-    /// - Parameter place: the token of the page; nil for the first.
-    func googleRequest(at place: String?) throws(DirectoryError) -> DirectoryRequest {
-        try checkPlainness(of: "Google's directory")
+    /// - Throws: ``DirectoryError`` of the kind `emptySearch` if a text is empty, `invalidQuery` with an alternative if Google does
+    ///   not support the query.
+    public func googleRequest() throws(DirectoryError) -> DirectoryRequest {
+        try checkOptions(of: "Google's directory")
         if countsTotal {
             throw DirectoryError(
                 .invalidQuery("Google's directory does not say how many there are; ask without the total"))
         }
         // The customer of the administrator who signed in.
         var options = ["customer=my_customer"]
-        var words: String?
-        if let filter = try wholeFilter(Self.googleFilter) {
-            let text = try GoogleQueryWriter.text(filter)
-            words = text
-            options.append("query=" + ODataEscaping.queryValue(text))
-        }
+        let filter = try wholeFilter(Self.googleFilter).map(GoogleQueryWriter.text)
+        if let filter { options.append("query=" + ODataEscaping.queryValue(filter)) }
         guard orderBy.count <= 1 else {
             throw DirectoryError(.invalidQuery("Google's directory sorts by one property only; give one"))
         }
@@ -183,9 +176,8 @@ extension UserQuery {
             options += ["orderBy=\(name)", "sortOrder=" + (order.isDescending ? "DESCENDING" : "ASCENDING")]
         }
         options.append("maxResults=\(pageCount(atMost: 500))")
-        if let place { options.append("pageToken=" + ODataEscaping.queryValue(place)) }
         return DirectoryRequest(
-            target: "users?" + options.joined(separator: "&"), accept: "application/json", words: words,
+            target: "users?" + options.joined(separator: "&"), accept: "application/json", filter: filter,
             permissions: [GoogleDirectory.scope])
     }
 

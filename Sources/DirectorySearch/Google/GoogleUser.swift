@@ -53,8 +53,8 @@ extension User {
                 user.append("employeeOrgData", ["costCenter": .string(center)])
             }
         }
-        if let place = record.elements("locations").foremost {
-            let parts = ["buildingId", "floorName", "floorSection", "deskCode"].compactMap { place.peek($0) }
+        if let location = record.elements("locations").foremost {
+            let parts = ["buildingId", "floorName", "floorSection", "deskCode"].compactMap { location.peek($0) }
             if !parts.isEmpty { user.append("officeLocation", .string(parts.joined(separator: " "))) }
         }
         if let address = record.elements("addresses", where: { !$0.isOf("home") }).foremost {

@@ -2,57 +2,52 @@ import Platform
 public import HTTPExchange
 public import StrictJSON
 
-/// One question of a batch: what is read by GET below the service's address, and what becomes of the answer.
+/// One request of a batch, sent by GET below the service's URL, and the reader of its response.
 ///
 /// ```swift
-/// let timeZone = BatchPart(get: ["users", id, "mailboxSettings"], options: ["$select": "timeZone"]) { answer in
-///     try JSONValue(parsing: answer.body).object?["timeZone"]?.string
+/// let timeZone = BatchPart(get: ["users", id, "mailboxSettings"], options: ["$select": "timeZone"]) { response in
+///     try JSONValue(parsing: response.body).object?["timeZone"]?.string
 /// }
 /// let (person, manager, zone) = try await directory.batch(.user(id), .manager(of: id), timeZone)
 /// ```
 ///
-/// A part that cannot be asked, such as the person of an empty name, fails alone and is not sent.
+/// A part that cannot be sent, such as the user of an empty name, fails alone.
 public struct BatchPart<Value: Sendable>: Sendable {
-    /// What is asked, or why it cannot be.
-    let question: Result<BatchItem, DirectoryError>
-    let read: @Sendable (GraphConnection.Answer) throws(DirectoryError) -> Value
+    /// The request, or the reason why it cannot be sent.
+    let item: Result<BatchItem, DirectoryError>
+    let read: @Sendable (DirectoryClient.Response) throws(DirectoryError) -> Value
 
     init(
-        _ question: () throws(DirectoryError) -> BatchItem,
-        read: @escaping @Sendable (GraphConnection.Answer) throws(DirectoryError) -> Value
+        _ item: () throws(DirectoryError) -> BatchItem,
+        read: @escaping @Sendable (DirectoryClient.Response) throws(DirectoryError) -> Value
     ) {
-        do throws(DirectoryError) {
-            self.question = .success(try question())
-        } catch {
-            self.question = .failure(error)
-        }
+        self.item = Result(catching: item)
         self.read = read
     }
 
-    /// A question of one's own.
+    /// Creates a custom request.
     ///
     /// - Parameters:
-    ///   - segments: the path below the service's address and version, not percent-encoded: `["users", id, "calendar"]`.
-    ///   - options: the query, not percent-encoded: `["$select": "name,owner"]`.
-    ///   - isAdvanced: whether the question carries `ConsistencyLevel: eventual`; what goes with it, such as `"$count": "true"`, is
-    ///     said in the options.
-    ///   - permissions: what has to be granted, for the words of an answer that it is not.
-    ///   - read: reads an answer of status 200. Its ``DirectoryError`` is the part's; any other error makes the answer unreadable.
+    ///   - segments: The path below the service's URL and version, not percent-encoded: `["users", id, "calendar"]`.
+    ///   - options: The query, not percent-encoded: `["$select": "name,owner"]`.
+    ///   - isAdvanced: Whether the request carries `ConsistencyLevel: eventual`; the options must contain what it requires, such
+    ///     as `"$count": "true"`.
+    ///   - permissions: The permissions that the request needs, for the message if they are missing.
+    ///   - read: Reads a response of status 200. The part fails with its ``DirectoryError``; any other error makes the response
+    ///     unreadable.
     public init(
         get segments: [String], options: KeyValuePairs<String, String> = [:], isAdvanced: Bool = false,
         permissions: [String] = [], read: @escaping @Sendable (HTTPResponse) throws -> Value
     ) {
-        self.init {
-            () throws(DirectoryError) in
-            BatchItem(
-                target: try Self.target(segments, options), isAdvanced: isAdvanced, permissions: permissions)
-        } read: { answer throws(DirectoryError) in
+        self.init { () throws(DirectoryError) in
+            BatchItem(target: try Self.target(segments, options), isAdvanced: isAdvanced, permissions: permissions)
+        } read: { response throws(DirectoryError) in
             do {
-                return try read(answer.response)
+                return try read(response.http)
             } catch let error as DirectoryError {
                 throw error
             } catch {
-                throw answer.unreadable(String(describing: error).visible(limit: 200))
+                throw response.unreadable(String(describing: error).visible(limit: 200))
             }
         }
     }
@@ -69,90 +64,79 @@ public struct BatchPart<Value: Sendable>: Sendable {
         return query.isEmpty ? path : path + "?" + query.joined(separator: "&")
     }
 
-    /// What became of this part.
+    /// Returns the result of this part.
     ///
-    /// - Parameter place: which of the questions that were sent it was; nil when it was not sent.
-    func result(_ place: Int?, of batch: BatchResponse, _ connection: GraphConnection) -> Result<Value, DirectoryError>
-    {
-        do throws(DirectoryError) {
-            let question = try question.get()
-            return .success(
-                try read(try connection.answer(place ?? -1, of: batch, permissions: question.permissions)))
-        } catch {
-            return .failure(error)
+    /// - Parameter index: The index of its request in the batch; `nil` if it was not sent.
+    func result(at index: Int?, of batch: BatchResponse, _ client: DirectoryClient) -> Result<Value, DirectoryError> {
+        Result { () throws(DirectoryError) in
+            let permissions = try item.get().permissions
+            return try read(try client.response(index ?? -1, of: batch, permissions: permissions))
         }
     }
 }
 
 extension BatchPart where Value == JSONObject {
-    /// A question of one's own whose answer is an object. The parameters are those of ``init(get:options:isAdvanced:permissions:read:)``.
+    /// Creates a custom request whose response is an object. ``init(get:options:isAdvanced:permissions:read:)`` describes the
+    /// parameters.
     public init(
         get segments: [String], options: KeyValuePairs<String, String> = [:], isAdvanced: Bool = false,
         permissions: [String] = []
     ) {
-        self.init {
-            () throws(DirectoryError) in
-            BatchItem(
-                target: try Self.target(segments, options), isAdvanced: isAdvanced, permissions: permissions)
-        } read: { answer throws(DirectoryError) in
-            try answer.object()
+        self.init { () throws(DirectoryError) in
+            BatchItem(target: try Self.target(segments, options), isAdvanced: isAdvanced, permissions: permissions)
+        } read: { response throws(DirectoryError) in
+            try response.object()
         }
     }
 }
 
 extension BatchPart where Value == User {
-    /// One person, by identifier or sign-in name. A mail address that is no sign-in name is not found: ``GraphDirectory/lookUp(_:select:)``
-    /// looks for that too.
+    private init(_ item: () throws(DirectoryError) -> BatchItem) {
+        self.init(item) { response throws(DirectoryError) in try response.user() }
+    }
+
+    /// Returns the request of one user, by identifier or sign-in name. It does not find a user by another mail address:
+    /// ``GraphDirectory/lookUp(_:select:)`` does.
     ///
-    /// - Parameter expand: a relation to be answered with the person.
+    /// - Parameter expand: A relation to load with the user.
     public static func user(
         _ identifierOrName: String, select: [String] = UserQuery.defaultProperties, expand: UserExpansion? = nil
     ) -> BatchPart {
-        BatchPart {
-            () throws(DirectoryError) in
+        BatchPart { () throws(DirectoryError) in
             let selection = try Selection(select, expanding: expand)
             return BatchItem(
                 target: "\(try UserPath(identifierOrName).text)?\(selection.options)",
                 isAdvanced: selection.needsAdvancedQuery, permissions: UserQuery.permissions(toRead: select))
-        } read: { answer throws(DirectoryError) in
-            try answer.person()
         }
     }
 
-    /// The signed-in person.
+    /// Returns the request of the signed-in user.
     public static func me(select: [String] = UserQuery.defaultProperties) -> BatchPart {
-        BatchPart {
-            () throws(DirectoryError) in
+        BatchPart { () throws(DirectoryError) in
             BatchItem(target: "me?\(try Selection(select).options)", permissions: ["User.Read"])
-        } read: { answer throws(DirectoryError) in
-            try answer.person()
         }
     }
 
-    /// The manager of a person, who is named by identifier or sign-in name. Nobody is a failure of the kind `notFound`.
+    /// Returns the request of a user's manager, by the user's identifier or sign-in name. It fails with the kind `notFound` if the
+    /// user has no manager.
     public static func manager(
         of identifierOrName: String, select: [String] = UserQuery.defaultProperties
     ) -> BatchPart {
-        BatchPart {
-            () throws(DirectoryError) in
+        BatchPart { () throws(DirectoryError) in
             BatchItem(
                 target: "\(try UserPath(identifierOrName).text)/manager?\(try Selection(select).selectOption)",
                 permissions: ["User.Read.All"])
-        } read: { answer throws(DirectoryError) in
-            try answer.person()
         }
     }
 }
 
 extension BatchPart where Value == UserPage {
-    /// The first page of a search. For more than that there is ``GraphDirectory/pages(matching:)``.
+    /// Returns the request of a search's first page. ``GraphDirectory/pages(matching:)`` loads all pages.
     public static func page(of query: UserQuery) -> BatchPart {
-        BatchPart {
-            () throws(DirectoryError) in
-            let plan = try query.plan()
-            return BatchItem(target: plan.target, isAdvanced: plan.isAdvanced, permissions: plan.permissions)
-        } read: { answer throws(DirectoryError) in
-            var page = try answer.page().page
+        BatchPart { () throws(DirectoryError) in
+            BatchItem(try query.plan())
+        } read: { response throws(DirectoryError) in
+            var page = try response.page().page
             if let limit = query.limit, page.users.count > limit {
                 page.users.removeLast(page.users.count - limit)
                 page.hasMore = true
@@ -163,29 +147,27 @@ extension BatchPart where Value == UserPage {
 }
 
 extension BatchPart where Value == Int {
-    /// How many people a search finds.
+    /// Returns the request of the number of users that a search finds.
     public static func count(of query: UserQuery) -> BatchPart {
-        BatchPart {
-            () throws(DirectoryError) in
-            let plan = try query.countPlan()
-            return BatchItem(target: plan.target, isAdvanced: true, permissions: plan.permissions)
-        } read: { answer throws(DirectoryError) in
-            try answer.number()
+        BatchPart { () throws(DirectoryError) in
+            BatchItem(try query.countPlan())
+        } read: { response throws(DirectoryError) in
+            try response.number()
         }
     }
 }
 
 extension BatchPart where Value == UserPhoto {
-    /// The photo of a person, who is named by identifier or sign-in name. None is a failure of the kind `notFound`.
+    /// Returns the request of a user's photo, by identifier or sign-in name. It fails with the kind `notFound` if the user has no
+    /// photo.
     public static func photo(of identifierOrName: String) -> BatchPart {
-        BatchPart {
-            () throws(DirectoryError) in
+        BatchPart { () throws(DirectoryError) in
             BatchItem(
                 target: "\(try UserPath(identifierOrName).text)/photo/$value",
                 permissions: ["User.ReadBasic.All", "User.Read.All"])
-        } read: { answer throws(DirectoryError) in
-            guard !answer.response.body.isEmpty else { throw DirectoryError(.notFound, status: 200) }
-            return UserPhoto(bytes: answer.response.body, mediaType: answer.response.fields["Content-Type"])
+        } read: { response throws(DirectoryError) in
+            guard let photo = response.photo() else { throw DirectoryError(.notFound, status: 200) }
+            return photo
         }
     }
 }

@@ -1,5 +1,7 @@
+import HTTPExchange
+
 extension GraphDirectory {
-    /// Asks many questions, 20 in a request, and gives what became of each, in the order of the questions.
+    /// Sends many requests, 20 in a batch, and returns the result of each in their order.
     ///
     /// ```swift
     /// let ids = ["87d349ed-44d7-43e1-9a83-5f2406dee5bd", "5bde3e51-d13b-4db1-9948-fe4b109d11a7"]
@@ -13,20 +15,20 @@ extension GraphDirectory {
     /// }
     /// ```
     ///
-    /// Questions that the service turns away (429, 503, 504) are asked again without the others, within one budget of waiting for the
-    /// whole call. A token that a question is refused for is renewed once a request, with the claims that are demanded; where only a
-    /// sign-in can give such a token the part fails as ``DirectoryError/Kind/signInNeeded(claims:)``. All answers are held
-    /// in memory; for people without number there is ``lookUp(_:select:)``.
+    /// Rejected requests (429, 503, 504) are sent again without the others, within one budget of waiting for the whole call. Each
+    /// batch refreshes a rejected token once, with the claims that the service requests; if only a sign-in can return such a token,
+    /// the part fails with ``DirectoryError/Kind/signInNeeded(claims:)``. Memory holds all responses; for any number of users use
+    /// ``lookUp(_:select:)``.
     ///
-    /// - Throws: ``DirectoryError`` when a request as a whole fails; what the transport and the authorization throw;
-    ///   `CancellationError`. What goes wrong with a part is told in its place.
+    /// - Throws: ``DirectoryError`` if a batch as a whole fails; the errors of the transport and the authorization;
+    ///   `CancellationError`. The error of a part is its result.
     public func batch<Value>(_ parts: [BatchPart<Value>]) async throws -> [Result<Value, DirectoryError>] {
         guard !parts.isEmpty else { return [] }
-        let connection = try await connect()
-        return try await connection.batch(parts, budget: connection.makeBudget())
+        let client = try await makeClient()
+        return try await client.batch(parts, budget: client.makeBudget())
     }
 
-    /// Asks a few questions of different kinds at once, and gives what became of each.
+    /// Sends a few requests of different types in one batch, and returns the result of each.
     ///
     /// ```swift
     /// let (person, manager, colleagues) = try await directory.batch(
@@ -34,59 +36,57 @@ extension GraphDirectory {
     /// print(try person.get().displayName ?? "", try colleagues.get())
     /// ```
     ///
-    /// - Throws: as ``batch(_:)-([BatchPart<Value>])`` does.
+    /// - Throws: The same errors as ``batch(_:)-([BatchPart<Value>])``.
     public func batch<First, Second, each Value>(
         _ first: BatchPart<First>, _ second: BatchPart<Second>, _ part: repeat BatchPart<each Value>
     ) async throws -> (
         Result<First, DirectoryError>, Result<Second, DirectoryError>, repeat Result<each Value, DirectoryError>
     ) {
-        let connection = try await connect()
+        let client = try await makeClient()
         var sent = SentParts()
         sent.add(first)
         sent.add(second)
         for part in repeat each part { sent.add(part) }
-        let answer = try await connection.batch(sent.questions, budget: connection.makeBudget())
-        sent.rewind()
+        let response = try await client.batch(sent.items, budget: client.makeBudget())
         return (
-            sent.take(first, answer, connection), sent.take(second, answer, connection),
-            repeat sent.take(each part, answer, connection)
+            sent.take(first, response, client), sent.take(second, response, client),
+            repeat sent.take(each part, response, client)
         )
     }
 }
 
-/// Which question of a batch each part became. Those that cannot be asked became none.
+/// The parts of a batch with the index of each one's request. Parts that cannot be sent have none.
 private struct SentParts {
-    private(set) var questions: [BatchItem] = []
-    private var places: [Int?] = []
-    private var position = 0
+    private(set) var items: [BatchItem] = []
+    private var indices: [Int?] = []
+    private var taken = 0
 
     mutating func add<Value>(_ part: BatchPart<Value>) {
-        guard case .success(let question) = part.question else {
-            places.append(nil)
+        guard case .success(let item) = part.item else {
+            indices.append(nil)
             return
         }
-        places.append(questions.count)
-        questions.append(question)
+        indices.append(items.count)
+        items.append(item)
     }
 
-    mutating func rewind() { position = 0 }
-
+    /// Returns the result of the next part, in the order in which they were added.
     mutating func take<Value>(
-        _ part: BatchPart<Value>, _ answer: BatchResponse, _ connection: GraphConnection
+        _ part: BatchPart<Value>, _ response: BatchResponse, _ client: DirectoryClient
     ) -> Result<Value, DirectoryError> {
-        defer { position += 1 }
-        return part.result(places[position], of: answer, connection)
+        defer { taken += 1 }
+        return part.result(at: indices[taken], of: response, client)
     }
 }
 
-extension GraphConnection {
-    /// Asks the parts that can be asked, and gives what became of each.
+extension DirectoryClient {
+    /// Sends the parts that can be sent, and returns the result of each.
     func batch<Value>(
         _ parts: [BatchPart<Value>], budget: RetryBudget
     ) async throws -> [Result<Value, DirectoryError>] {
         var sent = SentParts()
         for part in parts { sent.add(part) }
-        let answer = try await batch(sent.questions, budget: budget)
-        return parts.map { sent.take($0, answer, self) }
+        let response = try await batch(sent.items, budget: budget)
+        return parts.map { sent.take($0, response, self) }
     }
 }

@@ -3,40 +3,40 @@ import HTTPExchange
 import StrictJSON
 
 extension GraphDirectory {
-    /// One person, and who and what is around them, in one `$batch`. Reports and groups come whole, page by page.
+    /// Returns one user and the related objects in one `$batch`. Reports and groups are complete, from all of their pages.
     ///
-    /// - Throws: as ``user(_:select:)``. What goes wrong with a part is told in the part.
+    /// - Throws: The same errors as ``user(_:select:)``. The error of a part is in the part.
     public func detail(
         of name: String, select: [String] = UserQuery.defaultProperties,
         parts: Set<UserDetail.PartName> = Set(UserDetail.PartName.allCases)
     ) async throws -> UserDetail {
         let selection = try Selection(select)
         var path = try UserPath(name)
-        let connection = try await connect()
-        let budget = connection.makeBudget()
-        var answer = try await connection.answers(path, selection, parts, budget)
-        if let first = answer.responses.first, first?.status == 404 {
-            // The name may be a mail address. The error of the first question stands if it is not.
-            let user = try await GraphDirectory(connection: connection.sharing(budget)).user(name, select: select)
+        let client = try await makeClient()
+        let budget = client.makeBudget()
+        var batch = try await client.details(path, selection, parts, budget)
+        if let first = batch.responses.first, first?.status == 404 {
+            // The name may be a mail address. If it is not, this throws the error of the first request.
+            let user = try await GraphDirectory(client: client.sharing(budget)).user(name, select: select)
             guard let identifier = user.id else { throw DirectoryError(.notFound) }
             path = try UserPath(identifier)
-            answer = try await connection.answers(path, selection, parts, budget)
+            batch = try await client.details(path, selection, parts, budget)
         }
-        var reading = DetailReading(connection: connection, budget: budget, answer: answer)
-        let user = User(json: try reading.next(permissions: UserQuery.permissions(toRead: select)).object())
+        var reader = DetailReader(client: client, budget: budget, batch: batch)
+        let user = User(json: try reader.next(permissions: UserQuery.permissions(toRead: select)).object())
         var detail = UserDetail(user: user)
         for part in UserDetail.PartName.allCases where parts.contains(part) {
             switch part {
             case .manager:
-                detail.manager = reading.part(["User.Read.All"]) { answer throws(DirectoryError) in
-                    .value(User(json: try answer.object()))
+                detail.manager = reader.part(["User.Read.All"]) { response throws(DirectoryError) in
+                    .value(User(json: try response.object()))
                 }
-            case .reports: detail.reports = try await reading.list(["User.Read.All"])
-            case .groups: detail.groups = try await reading.list(["GroupMember.Read.All", "Directory.Read.All"])
+            case .reports: detail.reports = try await reader.list(["User.Read.All"])
+            case .groups: detail.groups = try await reader.list(["GroupMember.Read.All", "Directory.Read.All"])
             case .photo:
-                detail.photo = reading.part(["User.ReadBasic.All"]) { answer throws(DirectoryError) in
-                    let photo = ProfilePhoto(json: try answer.object())
-                    // The service describes a photo that does not exist as a picture of one point.
+                detail.photo = reader.part(["User.ReadBasic.All"]) { response throws(DirectoryError) in
+                    let photo = ProfilePhoto(json: try response.object())
+                    // The service describes a missing photo as a picture of one pixel.
                     return photo.width ?? 2 <= 1 ? .none : .value(photo)
                 }
             }
@@ -44,93 +44,85 @@ extension GraphDirectory {
         return detail
     }
 
-    /// The photo of a person, by identifier or sign-in name; nil when there is none.
+    /// Returns the photo of a user, by identifier or sign-in name; `nil` if there is none.
     ///
-    /// - Throws: ``DirectoryError``; what the transport and the authorization throw; `CancellationError`.
+    /// - Throws: ``DirectoryError``; the errors of the transport and the authorization; `CancellationError`.
     public func photo(of identifierOrName: String) async throws -> UserPhoto? {
         let path = try UserPath(identifierOrName)
-        let connection = try await connect()
+        let client = try await makeClient()
+        let request = DirectoryClient.Request(
+            url: "\(client.base)/\(path.text)/photo/$value", accept: "image/*",
+            permissions: ["User.ReadBasic.All", "User.Read.All"])
         do {
-            let answer = try await connection.answer(
-                to: GraphConnection.Question(
-                    address: "\(connection.base)/\(path.text)/photo/$value", accept: "image/*",
-                    permissions: ["User.ReadBasic.All", "User.Read.All"]), budget: connection.makeBudget())
-            guard !answer.response.body.isEmpty else { return nil }
-            return UserPhoto(bytes: answer.response.body, mediaType: answer.response.fields["Content-Type"])
+            return try await client.response(to: request, budget: client.makeBudget()).photo()
         } catch let error as DirectoryError where error.kind == .notFound {
             return nil
         }
     }
 }
 
-extension GraphConnection {
-    /// The answers to the questions for a person and the parts, in the order of the parts.
-    fileprivate func answers(
+extension DirectoryClient {
+    /// Loads a user and then the parts, in the order of the parts.
+    fileprivate func details(
         _ path: UserPath, _ selection: Selection, _ parts: Set<UserDetail.PartName>, _ budget: RetryBudget
     ) async throws -> BatchResponse {
-        let people = "$select=" + ODataEscaping.queryValue(UserQuery.defaultProperties.joined(separator: ","))
-        let named = "$select=" + ODataEscaping.queryValue("id,displayName,mail")
-        var questions = [BatchItem(target: "\(path.text)?\(selection.options)", permissions: ["User.Read.All"])]
+        let user = "$select=" + ODataEscaping.queryValue(UserQuery.defaultProperties.joined(separator: ","))
+        let object = "$select=" + ODataEscaping.queryValue("id,displayName,mail")
+        var items = [BatchItem(target: "\(path.text)?\(selection.options)", permissions: ["User.Read.All"])]
         for part in UserDetail.PartName.allCases where parts.contains(part) {
-            switch part {
-            case .manager: questions.append(BatchItem(target: "\(path.text)/manager?\(people)"))
-            case .reports: questions.append(BatchItem(target: "\(path.text)/directReports?\(named)&$top=999"))
-            case .groups: questions.append(BatchItem(target: "\(path.text)/memberOf?\(named)&$top=999"))
-            case .photo: questions.append(BatchItem(target: "\(path.text)/photo"))
-            }
+            let target =
+                switch part {
+                case .manager: "manager?\(user)"
+                case .reports: "directReports?\(object)&$top=999"
+                case .groups: "memberOf?\(object)&$top=999"
+                case .photo: "photo"
+                }
+            items.append(BatchItem(target: "\(path.text)/\(target)"))
         }
-        return try await batch(questions, budget: budget)
+        return try await batch(items, budget: budget)
     }
 }
 
-/// Reads the answers of a batch one after the other.
-private struct DetailReading {
-    let connection: GraphConnection
+/// Reads the responses of a batch one after the other.
+private struct DetailReader {
+    let client: DirectoryClient
     let budget: RetryBudget
-    let answer: BatchResponse
+    let batch: BatchResponse
     var position = 0
 
-    mutating func next(permissions: [String]) throws(DirectoryError) -> GraphConnection.Answer {
+    mutating func next(permissions: [String]) throws(DirectoryError) -> DirectoryClient.Response {
         defer { position += 1 }
-        return try connection.answer(position, of: answer, permissions: permissions)
+        return try client.response(position, of: batch, permissions: permissions)
     }
 
     mutating func part<Value>(
-        _ permissions: [String], _ read: (GraphConnection.Answer) throws(DirectoryError) -> UserDetail.Part<Value>
+        _ permissions: [String], _ read: (DirectoryClient.Response) throws(DirectoryError) -> UserDetail.Part<Value>
     ) -> UserDetail.Part<Value> {
         do throws(DirectoryError) {
             return try read(try next(permissions: permissions))
         } catch {
-            return Self.part(of: error)
+            return UserDetail.Part(error)
         }
     }
 
-    /// A list and all its further pages.
+    /// Returns a list with all of its pages.
     mutating func list(_ permissions: [String]) async throws -> UserDetail.Part<[DirectoryObject]> {
         do {
-            var answer = try next(permissions: permissions)
+            var response = try next(permissions: permissions)
             var objects: [DirectoryObject] = []
-            var guardian = LoopGuard()
+            var loopGuard = LoopGuard()
             while true {
-                let (members, elements) = try answer.list()
+                let (members, elements) = try response.list()
                 objects += elements.map { DirectoryObject(json: $0.value) }
                 guard let link = members["@odata.nextLink"]?.string, !link.isEmpty else { break }
-                try guardian.enter(link)
-                try guardian.leave(isEmpty: elements.isEmpty)
-                answer = try await connection.answer(
-                    to: GraphConnection.Question(address: link, permissions: permissions), budget: budget)
+                try loopGuard.enter(link)
+                try loopGuard.leave(isEmpty: elements.isEmpty)
+                response = try await client.response(
+                    to: DirectoryClient.Request(url: link, permissions: permissions), budget: budget)
             }
-            return objects.isEmpty ? .none : .value(objects)
+            return UserDetail.Part(objects)
         } catch let error as DirectoryError {
-            return Self.part(of: error)
-        }
-    }
-
-    private static func part<Value>(of error: DirectoryError) -> UserDetail.Part<Value> {
-        switch error.kind {
-        case .notFound: .none
-        case .notPermitted: .notPermitted(error)
-        default: .failed(error)
+            return UserDetail.Part(error)
         }
     }
 }

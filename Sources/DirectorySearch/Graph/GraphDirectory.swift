@@ -1,6 +1,7 @@
+import HTTPExchange
 import StrictJSON
 
-/// The people of a Microsoft Graph tenant.
+/// The users of a Microsoft Graph tenant.
 ///
 /// ```swift
 /// for try await user in directory.users(matching: .givenName(startsWith: "Ada")) {
@@ -8,118 +9,106 @@ import StrictJSON
 /// }
 /// ```
 public struct GraphDirectory: UserDirectory {
-    /// Gives the connection, at the beginning of each operation.
-    let connect: @Sendable () async throws -> GraphConnection
+    /// Returns the client, at the start of each operation.
+    let makeClient: @Sendable () async throws -> DirectoryClient
 
-    /// The directory behind this connection.
-    public init(connection: GraphConnection) { connect = { connection } }
+    /// Creates the directory of this client.
+    public init(client: DirectoryClient) { makeClient = { client } }
 
-    /// The directory behind a connection that is looked up when it is first needed, at the beginning of each operation:
-    /// for an account whose settings are read then. What it throws is given to the caller as it is.
-    public init(connecting connect: @escaping @Sendable () async throws -> GraphConnection) {
-        self.connect = connect
+    /// Creates a directory whose client is made at the start of each operation, for example for an account whose settings are read
+    /// then. The caller of the operation gets its errors unchanged.
+    public init(makeClient: @escaping @Sendable () async throws -> DirectoryClient) {
+        self.makeClient = makeClient
     }
 
-    /// The people of a query, page by page. Nothing is sent before the first page is asked for.
+    /// Returns the users of a query, page by page. The first page sends the first request.
     public func pages(matching query: UserQuery) -> UserPages {
-        UserPages { [connect] in GraphPages(connect: connect, query: query) }
+        let pages = GraphPages(makeClient: makeClient, query: query)
+        return UserPages { pages }
     }
 
-    /// The signed-in person. Needs the permission `User.Read`.
+    /// Returns the number of users of a query without reading them, in one request.
     ///
-    /// - Throws: ``DirectoryError``; what the transport and the authorization throw; `CancellationError`.
+    /// - Throws: ``DirectoryError``; the errors of the transport and the authorization; `CancellationError`.
+    public func count(of query: UserQuery) async throws -> Int {
+        if query.isAmongDeleted { return try await countOfFirstPage(query) }
+        let plan = try query.countPlan()
+        let client = try await makeClient()
+        return try await client.response(toLong: client.request(for: plan), budget: client.makeBudget()).number()
+    }
+
+    /// Returns the signed-in user. It needs the permission `User.Read`.
+    ///
+    /// - Throws: ``DirectoryError``; the errors of the transport and the authorization; `CancellationError`.
     public func me(select: [String] = UserQuery.defaultProperties) async throws -> User {
         let selection = try Selection(select)
-        let connection = try await connect()
-        return try await user(
-            at: "me?\(selection.options)", permissions: ["User.Read"], connection: connection,
-            budget: connection.makeBudget())
+        let client = try await makeClient()
+        return try await client.user(at: "me?\(selection.options)", permissions: ["User.Read"], client.makeBudget())
     }
 
-    /// One person, by identifier or sign-in name, or, where neither exists and the text has an `@`, by mail address.
+    /// Returns one user by identifier or sign-in name, or, if neither exists and the text has an `@`, by mail address.
     ///
-    /// - Throws: ``DirectoryError``, of the kind `notFound` when there is no such person, `emptySearch` for an empty text,
-    ///   `ambiguous` when several have the mail address; what the transport and the authorization throw;
-    ///   `CancellationError`.
+    /// - Throws: ``DirectoryError`` of the kind `notFound` if there is no such user, `emptySearch` for an empty text, `ambiguous` if
+    ///   several users have the mail address; the errors of the transport and the authorization; `CancellationError`.
     public func user(
         _ identifierOrName: String, select: [String] = UserQuery.defaultProperties
     ) async throws -> User { try await user(identifierOrName, select: select, expand: nil) }
 
-    /// One person as ``user(_:select:)`` gives them, and with them a related person or the chain of managers.
+    /// Returns one user like ``user(_:select:)``, with a related user or the chain of managers.
     ///
-    /// - Throws: as ``user(_:select:)``.
+    /// - Throws: The same errors as ``user(_:select:)``.
     public func user(
         _ identifierOrName: String, select: [String] = UserQuery.defaultProperties, expand: UserExpansion?
     ) async throws -> User {
         let selection = try Selection(select, expanding: expand)
         let path = try UserPath(identifierOrName)
-        let connection = try await connect()
-        let budget = connection.makeBudget()
+        let client = try await makeClient()
+        let budget = client.makeBudget()
         do {
-            return try await user(
+            return try await client.user(
                 at: "\(path.text)?\(selection.options)", isAdvanced: selection.needsAdvancedQuery,
-                permissions: UserQuery.permissions(toRead: select), connection: connection, budget: budget)
+                permissions: UserQuery.permissions(toRead: select), budget)
         } catch let error as DirectoryError where error.kind == .notFound {
             guard var query = path.mailQuery(select: select) else { throw error }
             query.expand = expand
-            var pages = GraphPages(connect: { connection }, query: query, budget: budget)
-            var found: [User] = []
-            while found.count < 2, let page = try await pages.next() { found += page.users }
-            guard found.count < 2 else { throw DirectoryError(.ambiguous) }
-            guard let user = found.first else { throw error }
+            let pages = GraphPages(makeClient: { client }, query: query, budget: budget)
+            guard let user = try await pages.onlyUser() else { throw error }
             return user
         }
     }
 
-    /// One of the people deleted in the last 30 days, by identifier. Their sign-in name begins with the identifier.
+    /// Returns one of the users deleted in the last 30 days, by identifier. Their sign-in name starts with the identifier.
     ///
-    /// A list of them is a query with ``UserQuery/isAmongDeleted``.
+    /// A query with ``UserQuery/isAmongDeleted`` lists them.
     ///
-    /// - Throws: as ``user(_:select:)``.
+    /// - Throws: The same errors as ``user(_:select:)``.
     public func deletedUser(
         _ identifier: String, select: [String] = UserQuery.defaultProperties + ["deletedDateTime"]
     ) async throws -> User {
         let selection = try Selection(select)
         guard !identifier.isBlank else { throw DirectoryError(.emptySearch) }
-        let connection = try await connect()
-        return try await user(
+        let client = try await makeClient()
+        return try await client.user(
             at: "directory/deletedItems/\(ODataEscaping.pathSegment(identifier))?\(selection.selectOption)",
-            permissions: ["User.Read.All"], connection: connection, budget: connection.makeBudget())
+            permissions: ["User.Read.All"], client.makeBudget())
     }
 
-    /// The managers above a person, from their own up to the top: empty for who has none. One request, an advanced query.
+    /// Returns the managers above a user, from their own to the top; an empty list if the user has none. One request, an advanced
+    /// query.
     ///
-    /// - Throws: as ``user(_:select:)``.
+    /// - Throws: The same errors as ``user(_:select:)``.
     public func managers(
         of identifierOrName: String, select: [String] = ["id", "displayName", "mail"]
     ) async throws -> [User] {
         try await user(identifierOrName, select: ["id"], expand: .managers(select: select)).managers
     }
-
-    private func user(
-        at target: String, isAdvanced: Bool = false, permissions: [String], connection: GraphConnection,
-        budget: RetryBudget
-    ) async throws -> User {
-        let answer = try await connection.answer(
-            to: GraphConnection.Question(
-                address: "\(connection.base)/\(target)", isAdvanced: isAdvanced, permissions: permissions),
-            budget: budget)
-        return try answer.person()
-    }
 }
 
-extension GraphDirectory {
-    /// How many people a query finds, without reading them: one request, whose answer is the number.
-    ///
-    /// - Throws: ``DirectoryError``; what the transport and the authorization throw; `CancellationError`.
-    public func count(of query: UserQuery) async throws -> Int {
-        if query.isAmongDeleted { return try await countOfFirstPage(query) }
-        let plan = try query.countPlan()
-        let connection = try await connect()
-        return try await connection.answer(
-            toLong: GraphConnection.Question(
-                address: "\(connection.base)/\(plan.target)", accept: plan.accept, isAdvanced: true,
-                permissions: plan.permissions), budget: connection.makeBudget()
-        ).number()
+extension DirectoryClient {
+    fileprivate func user(
+        at target: String, isAdvanced: Bool = false, permissions: [String], _ budget: RetryBudget
+    ) async throws -> User {
+        let request = Request(url: "\(base)/\(target)", isAdvanced: isAdvanced, permissions: permissions)
+        return try await response(to: request, budget: budget).user()
     }
 }

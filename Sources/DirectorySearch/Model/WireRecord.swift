@@ -13,9 +13,9 @@ struct WireRecord {
     }
 
     private func index(_ name: String) -> Int? {
-        let wanted = ignoresCase ? name.lowercased() : name
+        let name = ignoresCase ? name.lowercased() : name
         // Where a name stands twice, the last counts.
-        return rest.lastIndex { (ignoresCase ? $0.name.lowercased() : $0.name) == wanted }
+        return rest.lastIndex { (ignoresCase ? $0.name.lowercased() : $0.name) == name }
     }
 
     /// Takes a member that is a text; anything else stays.
@@ -40,12 +40,12 @@ struct WireRecord {
     }
 
     /// Takes the elements of a list to which the condition applies; the others stay, as a list of the same name.
-    mutating func elements(_ name: String, where isWanted: (WireRecord) -> Bool = { _ in true }) -> [WireRecord] {
+    mutating func elements(_ name: String, where isIncluded: (WireRecord) -> Bool = { _ in true }) -> [WireRecord] {
         guard let index = index(name), let values = rest[index].value.array else { return [] }
         var taken: [WireRecord] = []
         var left: [JSONValue] = []
         for value in values {
-            if let record = value.object.map({ WireRecord($0, ignoresCase: ignoresCase) }), isWanted(record) {
+            if let record = value.object.map({ WireRecord($0, ignoresCase: ignoresCase) }), isIncluded(record) {
                 taken.append(record)
             } else {
                 left.append(value)

@@ -1,84 +1,84 @@
 import Platform
 public import OAuth2AccountStore
 
-/// Keeps an account's offline copy up to date by `/users/delta`, a page at a time.
+/// Updates the offline copy of an account with `/users/delta`, one page at a time.
 ///
-/// The first time everybody is listed, later only what changed. People and the place in the service's list are saved together: whoever
-/// is stopped or killed goes on from the last page. When the service no longer knows the place, after seven days or when it says so,
-/// everybody is listed anew; who is kept stays until that list is at its end. Several processes may sync at once: a page that another
-/// one has saved already is dropped.
+/// The first sync loads all users, later ones only the changes. Each page and the position in the service's list are saved
+/// together: a stopped or killed sync continues after the last page. If the service no longer knows the position, after seven days
+/// or at its own request, the sync loads all users again; the copy keeps its users until that list is complete. Several processes
+/// may sync at once: a sync ignores a page that another process has saved.
 ///
-/// Memory holds one page, however many people there are.
+/// Memory holds one page, regardless of the number of users.
 public actor DirectorySync {
-    /// How far a sync is.
+    /// The progress of a sync.
     public struct Progress: Sendable, Equatable {
-        /// What is being done.
+        /// A phase of a sync.
         public enum Phase: Sendable, Equatable {
-            /// Everybody is being listed.
+            /// It loads all users.
             case listing
-            /// The list is complete, and the index is being put in order.
-            case settling
-            /// Changes are being read.
+            /// The list is complete, and it removes old users and optimizes the index.
+            case finishing
+            /// It reads changes.
             case changes
-            /// The copy agrees with the service.
+            /// The copy is current.
             case current
         }
 
-        /// What is being done.
+        /// The current phase.
         public var phase = Phase.listing
-        /// How many people are kept.
+        /// The number of users in the copy.
         public var people = 0
-        /// How many people came or changed in this sync.
+        /// The number of users that this sync added or changed.
         public var changed = 0
-        /// How many people were removed in this sync.
+        /// The number of users that this sync removed.
         public var removed = 0
-        /// How many pages were read in this sync.
+        /// The number of pages that this sync read.
         public var pages = 0
-        /// How often everybody had to be listed anew in this sync.
+        /// The number of times that this sync started a new list.
         public var restarts = 0
     }
 
-    /// The copy that is kept up to date.
+    /// The copy that this updates.
     public nonisolated let index: OfflineIndex
-    private let connect: @Sendable () async throws -> GraphConnection
-    private let wanted: [String]?
+    private let makeClient: @Sendable () async throws -> DirectoryClient
+    private let requestedProperties: [String]?
     private let thread = SerialThread()
-    private var connection: GraphConnection?
+    private var client: DirectoryClient?
     private var database: OfflineDatabase?
-    private var guardian = LoopGuard()
+    private var loopGuard = LoopGuard()
     private var isMerging = false
-    /// Whether this made the copy, and nothing is in it yet.
+    /// Whether this created the copy, and it is still empty.
     private var isNew = false
-    /// Whether the first step went on with what another sync had begun, perhaps long ago; nil before it.
+    /// Whether the first step continued an interrupted sync; `nil` before the first step.
     private var isResumed: Bool?
     private var progress = Progress()
 
-    /// How often a list is begun anew in one sync.
+    /// The maximum number of new lists in one sync.
     private static let maximumRestarts = 3
 
     /// The sync's own thread: SQLite waits for the disk.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
-    /// A sync of the people that an account sees in a directory.
+    /// Creates a sync of the users that an account can read.
     ///
     /// - Parameters:
-    ///   - directory: where the people come from.
-    ///   - properties: what is kept of each person, beside the identifier; nil for what is kept already, at first
-    ///     ``UserQuery/defaultProperties``. Other properties than those kept begin a new list.
+    ///   - directory: The source of the users.
+    ///   - properties: The properties to save, besides the identifier; `nil` for those of the existing copy, or
+    ///     ``UserQuery/defaultProperties``. A change of the properties starts a new list.
     public init(
         of directory: GraphDirectory, account: Account.ID, in storeDirectory: StoreLocation,
         properties: [String]? = nil
     ) {
         index = OfflineIndex(account: account, in: storeDirectory)
-        connect = directory.connect
-        wanted = properties
+        makeClient = directory.makeClient
+        requestedProperties = properties
     }
 
     /// Reads changes until there are no more.
     ///
-    /// - Parameter report: called after each step, with what was done so far.
-    /// - Throws: ``DirectoryError``, ``OfflineIndexError``, `StorageError`; what the transport and the authorization throw;
-    ///   `CancellationError`. What was saved stays, and the next sync goes on from there.
+    /// - Parameter report: Receives the progress after each step.
+    /// - Throws: ``DirectoryError``, ``OfflineIndexError``, `StorageError`; the errors of the transport and the authorization;
+    ///   `CancellationError`. The saved pages remain, and the next sync continues after them.
     @discardableResult
     public func run(_ report: @Sendable (Progress) async -> Void = { _ in }) async throws -> Progress {
         while true {
@@ -86,47 +86,46 @@ public actor DirectorySync {
             await report(progress)
             guard progress.phase == .current else { continue }
             if isResumed != true {
-                try? database?.tidy()
+                try? database?.truncateLog()
                 return progress
             }
-            // The end of what was begun earlier is not the present.
+            // This finished an interrupted sync. The next round loads the changes made since then.
             isResumed = false
         }
     }
 
-    /// Reads and saves one page, or does a part of the work at the end of a list.
+    /// Reads and saves one page, or a part of the work at the end of a list.
     ///
-    /// - Returns: what was done by this value so far; at the phase `current` there is no more to do, and another step asks for new changes.
-    /// - Throws: as ``run(_:)`` does.
+    /// - Returns: The progress so far. In the phase `current` the sync is complete, and another step reads new changes.
+    /// - Throws: The same errors as ``run(_:)``.
     public func step() async throws -> Progress {
         try Task.checkCancellation()
-        let connection = try await connected()
-        var (stored, state) = try opened(connection)
+        let client = try await currentClient()
+        var (stored, state) = try openedState(client)
         if isResumed == nil { isResumed = state.phase != .current && state.link != nil }
-        if state.phase == .settling {
-            try settle(state, connection)
+        if state.phase == .finishing {
+            try finish(state, client)
             return progress
         }
-        let address = try state.link ?? connection.deltaAddress(selecting: state.properties)
-        // A round of changes begins where the last one ended, so only the pages within one are compared.
-        if state.phase == .current { guardian = LoopGuard() }
-        try guardian.enter(address)
+        let url = try state.link ?? client.deltaURL(selecting: state.properties)
+        // A round of changes starts where the last one ended, so the guard compares only the pages of one round.
+        if state.phase == .current { loopGuard = LoopGuard() }
+        try loopGuard.enter(url)
         let page: DeltaPage
         do {
-            page = try await connection.deltaPage(
-                at: address, properties: state.properties, isMinimal: state.phase != .listing)
+            page = try await client.deltaPage(at: url, isMinimal: state.phase != .listing)
         } catch let error as DirectoryError where error.kind == .resyncNeeded && state.link != nil {
             guard progress.restarts < Self.maximumRestarts else { throw error }
-            try restart(state, connection)
+            try restart(state, client)
             return progress
         } catch {
-            forgetNew()
+            discardEmptyCopy()
             throw error
         }
-        // While the answer was awaited, somebody may have signed out.
-        let database = try placed()
-        try guardian.leave(isEmpty: page.changes.isEmpty && page.next.isPage)
-        guard let applied = try database.apply(page, at: state, replacing: stored, now: Self.seconds(connection))
+        // Another process may have signed out and removed the copy during the request.
+        let database = try currentDatabase()
+        try loopGuard.leave(isEmpty: page.changes.isEmpty && page.next.isPage)
+        guard let applied = try database.apply(page, at: state, replacing: stored, now: Self.seconds(client))
         else { return progress }
         isNew = false
         state = applied.state
@@ -135,79 +134,79 @@ public actor DirectorySync {
         return progress
     }
 
-    private func connected() async throws -> GraphConnection {
-        if let connection { return connection }
-        let made = try await connect()
-        connection = made
+    private func currentClient() async throws -> DirectoryClient {
+        if let client { return client }
+        let made = try await makeClient()
+        client = made
         return made
     }
 
-    /// The state of the copy, which is made when there is none, and where to ask: there, or at the beginning of a new list where what is
-    /// wanted is not what is kept. The new list takes the old one's place with its first page: what the service refuses changes nothing.
-    private func opened(_ connection: GraphConnection) throws -> (stored: SyncState, state: SyncState) {
-        // Before anything is made: a name that is none is told at once.
-        if let wanted { _ = try connection.deltaAddress(selecting: wanted) }
+    /// Opens or creates the copy, and returns its state and the state to continue from. These differ if the properties changed:
+    /// then a new list starts, and its first page replaces the old one. A list that the service rejects changes nothing.
+    private func openedState(_ client: DirectoryClient) throws -> (stored: SyncState, state: SyncState) {
+        // First, so that a wrong property name creates no file.
+        if let requestedProperties { _ = try client.deltaURL(selecting: requestedProperties) }
         if database == nil { database = try OfflineDatabase.open(index) }
         if database == nil {
             isNew = true
             database = try OfflineDatabase.make(
                 index,
                 SyncState(
-                    account: index.account.rawValue, base: connection.base,
-                    properties: wanted ?? UserQuery.defaultProperties))
+                    account: index.account.rawValue, base: client.base,
+                    properties: requestedProperties ?? UserQuery.defaultProperties))
         }
-        let database = try placed()
-        return try OfflineDatabase.translating(index) {
+        let database = try currentDatabase()
+        return try OfflineDatabase.wrappingErrors(index) {
             let stored = try database.state()
             var state = stored
-            let properties = wanted ?? state.properties
-            if Set(properties) != Set(state.properties) || state.base != connection.base {
-                state.beginList(of: properties, base: connection.base)
-                guardian = LoopGuard()
+            let properties = requestedProperties ?? state.properties
+            if Set(properties) != Set(state.properties) || state.base != client.base {
+                state.startList(of: properties, base: client.base)
+                loopGuard = LoopGuard()
             }
             return (stored, state)
         }
     }
 
-    /// A copy that was made for people who did not come is none: with it, questions would be answered by nobody.
-    private func forgetNew() {
+    /// Removes a new copy without users after an error: a search in it would find no users.
+    private func discardEmptyCopy() {
         guard isNew, let state = try? database?.state(), state.link == nil, state.people == 0 else { return }
         isNew = false
         database = nil
         _ = try? index.erase()
     }
 
-    private func placed() throws -> OfflineDatabase {
-        guard let database, database.isInPlace else {
+    private func currentDatabase() throws -> OfflineDatabase {
+        guard let database, database.isCurrentFile else {
             database = nil
-            throw OfflineIndexError(.forgotten, place: index.path)
+            throw OfflineIndexError(.forgotten, path: index.path)
         }
         return database
     }
 
-    private func restart(_ state: SyncState, _ connection: GraphConnection) throws {
-        let database = try placed()
+    private func restart(_ state: SyncState, _ client: DirectoryClient) throws {
+        let database = try currentDatabase()
         try database.connection.transaction { () throws(StorageError) in
-            // Another process may have begun anew already.
+            // Another process may have started a new list already.
             var now = try database.state()
-            guard now.isAtSamePlace(as: state) else { return }
-            now.beginList(of: now.properties, base: now.base)
+            guard now.hasSamePosition(as: state) else { return }
+            now.startList(of: now.properties, base: now.base)
             try database.save(now)
         }
-        guardian = LoopGuard()
+        loopGuard = LoopGuard()
         isMerging = false
         progress.restarts += 1
         progress.phase = .listing
     }
 
-    private func settle(_ state: SyncState, _ connection: GraphConnection) throws {
-        let database = try placed()
-        guard let settled = try database.settle(state, isMerging: isMerging, now: Self.seconds(connection)) else {
+    private func finish(_ state: SyncState, _ client: DirectoryClient) throws {
+        let database = try currentDatabase()
+        guard let finished = try database.finish(state, isMerging: isMerging, now: Self.seconds(client)) else {
             return
         }
-        isMerging = settled.isMerging
-        note(settled.changes, settled.state)
-        if settled.state.phase == .current { isMerging = false }
+        isMerging = finished.isMerging
+        note(finished.changes, finished.state)
+        if finished.state.phase == .current { isMerging = false }
     }
 
     private func note(_ changes: AppliedChanges, _ state: SyncState) {
@@ -217,14 +216,14 @@ public actor DirectorySync {
         progress.phase =
             switch state.phase {
             case .listing: .listing
-            case .settling: .settling
+            case .finishing: .finishing
             case .changing: .changes
             case .current: .current
             }
     }
 
-    private static func seconds(_ connection: GraphConnection) -> Int64 {
-        Int64(exactly: connection.now().timeIntervalSince1970.rounded(.down)) ?? 0
+    private static func seconds(_ client: DirectoryClient) -> Int64 {
+        Int64(exactly: client.now().timeIntervalSince1970.rounded(.down)) ?? 0
     }
 }
 

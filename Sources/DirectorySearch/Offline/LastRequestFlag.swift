@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Whether the request that was sent last had been turned away before.
+/// Whether the last request was a retry.
 final class LastRequestFlag: Sendable {
     private let last = Mutex(false)
 

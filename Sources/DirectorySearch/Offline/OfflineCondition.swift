@@ -1,8 +1,8 @@
 import StrictJSON
 
-/// A ``UserFilter`` as a person in the copy is compared with it.
+/// A ``UserFilter`` for the users in the copy.
 ///
-/// Compared as the service does: without case, from the beginning of the value or as a whole; who has no value does not match.
+/// It compares like the service: ignoring case, the start of the value or the whole value. A user without a value does not match.
 indirect enum OfflineCondition: Sendable, Equatable {
     case startsWith(path: [String], lowercased: String)
     case endsWith(path: [String], lowercased: String)
@@ -12,67 +12,65 @@ indirect enum OfflineCondition: Sendable, Equatable {
     case all([OfflineCondition])
     case any([OfflineCondition])
 
-    /// - Throws: ``DirectoryError`` of the kinds `emptySearch` and `invalidQuery`, also for what only the service can answer.
-    init(_ filter: UserFilter, kept: [String]) throws(DirectoryError) {
-        _ = try filter.odata()
-        self = try Self.read(filter.expression, Kept(properties: Set(kept)))
+    /// Creates the condition of a filter that the service supports.
+    ///
+    /// - Parameter saved: The properties in the copy.
+    /// - Throws: ``DirectoryError`` of the kind `invalidQuery` for a filter that only the service supports.
+    init(_ filter: UserFilter, saved: [String]) throws(DirectoryError) {
+        self = try Self.read(filter.expression, SavedProperties(properties: Set(saved)))
     }
 
-    private struct Kept {
+    private struct SavedProperties {
         var properties: Set<String>
 
         func path(_ property: UserProperty) throws(DirectoryError) -> [String] {
             let path = property.rawValue.split(separator: "/").map(String.init)
-            let isKept = properties.contains(property.rawValue) || path.first.map(properties.contains) ?? false
-            guard isKept || property == .id else {
-                throw OfflineCondition.refusal(
+            let isSaved = properties.contains(property.rawValue) || path.first.map(properties.contains) ?? false
+            guard isSaved || property == .id else {
+                throw OfflineCondition.unsupported(
                     "\(property.rawValue.visible(limit: 100)) is not kept; sync with it, or ask the service")
             }
             return path
         }
     }
 
-    private static func read(_ expression: UserFilter.Expression, _ kept: Kept) throws(DirectoryError) -> Self {
+    private static func read(_ expression: UserFilter.Expression, _ saved: SavedProperties) throws(DirectoryError)
+        -> Self
+    {
         switch expression {
         case .startsWith(let property, let text):
-            return .startsWith(path: try kept.path(property), lowercased: text.lowercased())
+            return .startsWith(path: try saved.path(property), lowercased: text.lowercased())
         case .endsWith(let property, let text):
-            return .endsWith(path: try kept.path(property), lowercased: text.lowercased())
-        case .compare(let property, .eq, let value): return try equality(property, value, kept)
-        case .compare(let property, .ne, let value): return .not(try equality(property, value, kept))
+            return .endsWith(path: try saved.path(property), lowercased: text.lowercased())
+        case .compare(let property, .eq, let value): return try equality(property, value, saved)
+        case .compare(let property, .ne, let value): return .not(try equality(property, value, saved))
         case .compare(let property, _, _):
-            throw refusal("\(property.rawValue.visible(limit: 100)) is not compared by size in it")
+            throw unsupported("\(property.rawValue.visible(limit: 100)) is not compared by size in it")
         case .oneOf(let property, let values):
-            var conditions: [Self] = []
-            for value in values { conditions.append(try equality(property, value, kept)) }
-            return .any(conditions)
-        case .count, .element: throw refusal("the elements of a list are not looked at in it")
-        case .not(let part): return .not(try read(part, kept))
+            return .any(try values.map { value throws(DirectoryError) in try equality(property, value, saved) })
+        case .count, .element: throw unsupported("the elements of a list are not looked at in it")
+        case .not(let part): return .not(try read(part, saved))
         case .all(let parts):
-            var conditions: [Self] = []
-            for part in parts { conditions.append(try read(part, kept)) }
-            return .all(conditions)
+            return .all(try parts.map { part throws(DirectoryError) in try read(part, saved) })
         case .any(let parts):
-            var conditions: [Self] = []
-            for part in parts { conditions.append(try read(part, kept)) }
-            return .any(conditions)
-        case .raw: throw refusal("a filter in OData's own words is read by the service alone")
+            return .any(try parts.map { part throws(DirectoryError) in try read(part, saved) })
+        case .raw: throw unsupported("a filter in OData's own words is read by the service alone")
         }
     }
 
     private static func equality(
-        _ property: UserProperty, _ value: FilterValue, _ kept: Kept
+        _ property: UserProperty, _ value: FilterValue, _ saved: SavedProperties
     ) throws(DirectoryError) -> Self {
-        let path = try kept.path(property)
+        let path = try saved.path(property)
         switch value {
         case .text(let text): return .equals(path: path, lowercased: text.lowercased())
         case .truth(let value): return .equals(path: path, lowercased: value ? "true" : "false")
         case .null: return .hasNone(path: path)
-        default: throw refusal("only texts and truth values are compared in it")
+        default: throw unsupported("only texts and truth values are compared in it")
         }
     }
 
-    static func refusal(_ reason: String) -> DirectoryError {
+    static func unsupported(_ reason: String) -> DirectoryError {
         DirectoryError(.invalidQuery("the offline copy cannot answer it: \(reason)"))
     }
 
@@ -91,7 +89,7 @@ indirect enum OfflineCondition: Sendable, Equatable {
         }
     }
 
-    /// The values at a path; of a list each element, because one is enough.
+    /// Returns the values at a path; of a list each element, because one match is enough.
     private static func found(_ person: JSONObject, _ path: [String]) -> [JSONValue] {
         var values: [JSONValue] = [.object(person)]
         for name in path {
@@ -107,13 +105,12 @@ indirect enum OfflineCondition: Sendable, Equatable {
         }
     }
 
-    /// A question to the index whose answers are these people and perhaps some more; nil when the index cannot narrow it down and
-    /// everybody is looked at.
+    /// A query of the index that finds these users and perhaps some more; `nil` if the index cannot narrow the search.
     var fullText: String? {
         switch self {
         case .startsWith(let path, let text): Self.phrase(path, text, isPrefix: true)
         case .equals(let path, let text): Self.phrase(path, text, isPrefix: false)
-        // The index knows how a value begins, and who has which words, not who has none.
+        // The index contains the start of values and their words, not users without a value.
         case .endsWith, .hasNone, .not: nil
         case .all(let parts):
             Self.join(parts.compactMap(\.fullText), " AND ")
@@ -128,7 +125,7 @@ indirect enum OfflineCondition: Sendable, Equatable {
         case "displayName", "givenName", "surname":
             return FullText.phrase(text, in: FullText.Column(rawValue: name), isPrefix: isPrefix, isFirst: true)
         case "mail", "userPrincipalName":
-            // The two share a column, so the text need not stand first. What is before an @ is there whole.
+            // Both share a column, so the text need not be first. The column contains the whole text before an @.
             let isWhole = !isPrefix || text.contains("@")
             return FullText.phrase(
                 IndexedText.localPart(text), in: .address, isPrefix: !isWhole, isFirst: false)

@@ -22,11 +22,11 @@ extension OfflineDatabase {
         try connection.transaction {
             () throws(StorageError) -> (state: SyncState, changes: AppliedChanges)? in
             var state = state
-            guard try self.state().isAtSamePlace(as: stored) else { return nil }
+            guard try self.state().hasSamePosition(as: stored) else { return nil }
             var changes = AppliedChanges()
             for change in page.changes {
                 switch change {
-                case .person(let id, let person): try put(id, person, &state, &changes)
+                case .user(let id, let user): try put(id, user, &state, &changes)
                 case .removed(let id):
                     guard try remove(id) else { continue }
                     state.people -= 1
@@ -40,7 +40,7 @@ extension OfflineDatabase {
                 state.phase = .changing
             case (.changes(let link), .listing):
                 state.link = link
-                state.phase = .settling
+                state.phase = .finishing
             case (.changes(let link), _):
                 state.link = link
                 state.phase = .current
@@ -58,7 +58,7 @@ extension OfflineDatabase {
         guard let row, case .integer(let number) = row[0], case .integer(let generation) = row[1],
             case .text(let old) = row[2]
         else {
-            let person = Self.kept(news, of: state.properties, over: nil, id: id)
+            let person = Self.saved(news, of: state.properties, over: nil, id: id)
             try connection.run(
                 "INSERT INTO people (id, generation, person) VALUES (?, ?, ?)",
                 [.text(id), .integer(state.generation), .text(JSONValue.object(person).text())])
@@ -70,7 +70,7 @@ extension OfflineDatabase {
         let before = (try? JSONValue(parsing: old))?.object ?? JSONObject()
         // The first word on somebody in a new list says everything; the next ones only what changed.
         let isNewList = generation != state.generation
-        let person = Self.kept(news, of: state.properties, over: isNewList ? nil : before, id: id)
+        let person = Self.saved(news, of: state.properties, over: isNewList ? nil : before, id: id)
         let new = JSONValue.object(person).text()
         guard new != old || isNewList else { return }
         try connection.run(
@@ -84,16 +84,16 @@ extension OfflineDatabase {
     }
 
     /// Somebody as they are kept: the chosen properties alone, what has no value left out.
-    private static func kept(
+    private static func saved(
         _ news: JSONObject, of properties: [String], over before: JSONObject?, id: String
     ) -> JSONObject {
-        var kept: JSONObject = ["id": .string(id)]
+        var user: JSONObject = ["id": .string(id)]
         for property in properties where property != "id" {
             let name = String(property.prefix { $0 != "/" })
-            guard let value = news[name] ?? before?[name], !value.isNull, kept[name] == nil else { continue }
-            kept.append(name, value)
+            guard let value = news[name] ?? before?[name], !value.isNull, user[name] == nil else { continue }
+            user.append(name, value)
         }
-        return kept
+        return user
     }
 
     private func remove(_ id: String) throws(StorageError) -> Bool {
@@ -127,24 +127,24 @@ extension OfflineDatabase {
     // MARK: The end of a list
 
     /// How many people are removed, and how many pages of the index are merged, at a time.
-    private static let settlingStep: Int64 = 2000
+    private static let stepSize: Int64 = 2000
 
     /// Does a part of the work at the end of a list: removes who was not in it, then merges the runs of the index.
     ///
     /// - Parameter isMerging: false in the first call of a process.
     /// - Returns: the state, and how many were removed; nil when another process was here meanwhile.
-    func settle(
+    func finish(
         _ state: SyncState, isMerging: Bool, now: Int64
     ) throws(StorageError) -> (state: SyncState, changes: AppliedChanges, isMerging: Bool)? {
         try connection.transaction {
             () throws(StorageError) -> (state: SyncState, changes: AppliedChanges, isMerging: Bool)? in
             var state = state
-            guard try self.state().isAtSamePlace(as: state) else { return nil }
+            guard try self.state().hasSamePosition(as: state) else { return nil }
             var changes = AppliedChanges()
             if !isMerging, state.generation > 1 {
                 let gone = try connection.run(
                     "SELECT number, person FROM people WHERE generation < ? LIMIT ?",
-                    [.integer(state.generation), .integer(Self.settlingStep)])
+                    [.integer(state.generation), .integer(Self.stepSize)])
                 for row in gone {
                     guard case .integer(let number) = row[0] else { continue }
                     try connection.run("DELETE FROM people WHERE number = ?", [.integer(number)])
@@ -161,7 +161,7 @@ extension OfflineDatabase {
             let before = try totalChanges()
             try connection.run(
                 "INSERT INTO words (words, rank) VALUES ('merge', ?)",
-                [.integer(isMerging ? Self.settlingStep : -Self.settlingStep)])
+                [.integer(isMerging ? Self.stepSize : -Self.stepSize)])
             // One change is the command itself.
             guard try totalChanges() - before < 2 else { return (state, changes, true) }
             state.phase = .current

@@ -14,24 +14,24 @@ extension OfflineDatabase {
         // Of an address the index knows what stands before the @; the rest is compared.
         let words = typed.map(IndexedText.localPart)
         let addresses = typed.filter { $0.contains("@") }.map { $0.lowercased() }
-        var questions: [String?] = []
+        var phrases: [String?] = []
         let whole = words.joined(separator: " ")
         if addresses.isEmpty {
-            questions.append(FullText.phrase(whole, in: .displayName, isPrefix: true, isFirst: true))
-            questions.append(FullText.phrase(whole, in: .givenName, isPrefix: true, isFirst: true))
-            questions.append(FullText.phrase(whole, in: .surname, isPrefix: true, isFirst: true))
+            phrases.append(FullText.phrase(whole, in: .displayName, isPrefix: true, isFirst: true))
+            phrases.append(FullText.phrase(whole, in: .givenName, isPrefix: true, isFirst: true))
+            phrases.append(FullText.phrase(whole, in: .surname, isPrefix: true, isFirst: true))
         }
         var each: [String] = []
         for (word, typed) in zip(words, typed) {
-            if let phrase = FullText.phrase(word, isPrefix: !typed.contains("@"), isFirst: false) {
-                each.append(phrase)
+            if let prefix = FullText.phrase(word, isPrefix: !typed.contains("@"), isFirst: false) {
+                each.append(prefix)
             }
         }
-        questions.append(each.isEmpty ? nil : each.joined(separator: " AND "))
+        phrases.append(each.isEmpty ? nil : each.joined(separator: " AND "))
 
         var found: [JSONObject] = []
         var numbers: Set<Int64> = []
-        for case let question? in questions {
+        for case let phrase? in phrases {
             var group: [(name: String, person: JSONObject)] = []
             var last: Int64 = 0
             search: while true {
@@ -39,7 +39,7 @@ extension OfflineDatabase {
                 let size = limit + numbers.count
                 let rows = try connection.run(
                     "\(Self.matching) AND words.rowid > ? ORDER BY words.rowid LIMIT ?",
-                    [.text(question), .integer(last), .integer(Int64(size))])
+                    [.text(phrase), .integer(last), .integer(Int64(size))])
                 for row in rows {
                     guard case .integer(let number) = row[0] else { continue }
                     last = number
@@ -76,15 +76,15 @@ extension OfflineDatabase {
     ) throws -> (found: [Found], isEnd: Bool) {
         var found: [Found] = []
         var last = number
-        let question = condition?.fullText
+        let phrase = condition?.fullText
         let size = min(max(limit, 50), 500)
         while true {
             if isCancelled() { throw CancellationError() }
             let rows =
-                if let question {
+                if let phrase {
                     try connection.run(
                         "\(Self.matching) AND words.rowid > ? ORDER BY words.rowid LIMIT ?",
-                        [.text(question), .integer(last), .integer(Int64(size))])
+                        [.text(phrase), .integer(last), .integer(Int64(size))])
                 } else {
                     try connection.run(
                         "SELECT number, person FROM people WHERE number > ? ORDER BY number LIMIT ?",

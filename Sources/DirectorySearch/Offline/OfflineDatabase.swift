@@ -33,18 +33,16 @@ final class OfflineDatabase {
     private init(_ index: OfflineIndex) throws {
         var status = stat()
         guard lstat(index.path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0 else {
-            throw OfflineIndexError(.damaged, place: index.path)
+            throw OfflineIndexError(.damaged, path: index.path)
         }
         guard status.st_uid == geteuid() else {
-            throw StorageError(
-                .insecure, place: index.path, reason: "it belongs to another user",
-                hint: "choose a directory of your own with --store")
+            throw OfflineIndexError(.ownedByAnotherUser, path: index.path)
         }
         if status.st_mode & 0o077 != 0, chmod(index.path, 0o600) != 0 {
             throw StorageError(
                 .insecure, place: index.path, reason: "other users can read it", hint: "run: chmod 600 on it")
         }
-        guard let identity = Identity(index.path) else { throw OfflineIndexError(.missing, place: index.path) }
+        guard let identity = Identity(index.path) else { throw OfflineIndexError(.missing, path: index.path) }
         self.index = index
         self.identity = identity
         // SQLite refuses links in any part of a path. Those above the file are the user's own, so they are followed first.
@@ -57,7 +55,7 @@ final class OfflineDatabase {
     static func open(_ index: OfflineIndex) throws -> OfflineDatabase? {
         guard Identity(index.path) != nil else { return nil }
         try index.directory.prepare()
-        return try translating(index) { try OfflineDatabase(index) }
+        return try wrappingErrors(index) { try OfflineDatabase(index) }
     }
 
     /// The copy, made when there is none.
@@ -88,12 +86,9 @@ final class OfflineDatabase {
         let suffix = UUID().uuidString.lowercased()
         if case .failure(let failure) = OwnerOnlyFile.create(index.path, image, suffix: suffix), failure.code != EEXIST
         {
-            throw StorageError(
-                failure.code == ENOSPC ? .full : .other, place: index.path,
-                reason: "making the file failed: \(failure.explanation)",
-                hint: "make room or choose another directory with --store")
+            throw OfflineIndexError(.notCreated(reason: failure.explanation), path: index.path)
         }
-        guard let database = try open(index) else { throw OfflineIndexError(.forgotten, place: index.path) }
+        guard let database = try open(index) else { throw OfflineIndexError(.forgotten, path: index.path) }
         return database
     }
 
@@ -101,9 +96,9 @@ final class OfflineDatabase {
         guard case .integer(let application)? = try connection.run("PRAGMA application_id").first?.first,
             application == Self.applicationID,
             case .integer(let version)? = try connection.run("PRAGMA user_version").first?.first
-        else { throw OfflineIndexError(.damaged, place: index.path) }
-        guard version <= Self.schemaVersion else { throw OfflineIndexError(.laterVersion, place: index.path) }
-        guard version == Self.schemaVersion else { throw OfflineIndexError(.damaged, place: index.path) }
+        else { throw OfflineIndexError(.damaged, path: index.path) }
+        guard version <= Self.schemaVersion else { throw OfflineIndexError(.laterVersion, path: index.path) }
+        guard version == Self.schemaVersion else { throw OfflineIndexError(.damaged, path: index.path) }
         // Where power fails, the last pages are lost and their link with them: they are asked for again.
         try connection.execute(
             """
@@ -111,21 +106,21 @@ final class OfflineDatabase {
             PRAGMA wal_autocheckpoint=4000
             """)
         guard try state().account == index.account.rawValue else {
-            throw OfflineIndexError(.anotherAccount, place: index.path)
+            throw OfflineIndexError(.anotherAccount, path: index.path)
         }
     }
 
     /// What SQLite says of a file that is none of its own, or was overwritten while it was open.
-    static func translating<Value>(_ index: OfflineIndex, _ body: () throws -> Value) throws -> Value {
+    static func wrappingErrors<Value>(_ index: OfflineIndex, _ body: () throws -> Value) throws -> Value {
         do {
             return try body()
         } catch let error as StorageError where error.kind == .notAStore {
-            throw OfflineIndexError(Identity(index.path) == nil ? .missing : .damaged, place: index.path)
+            throw OfflineIndexError(Identity(index.path) == nil ? .missing : .damaged, path: index.path)
         }
     }
 
     /// Whether the file that was opened is still the one of this name: not forgotten, not made anew.
-    var isInPlace: Bool { Identity(index.path) == identity }
+    var isCurrentFile: Bool { Identity(index.path) == identity }
 
     // MARK: State
 
@@ -154,9 +149,9 @@ final class OfflineDatabase {
         return OfflineIndex.Summary(
             people: Int(clamping: state.people), properties: state.properties,
             completed: state.completed.map { Date(timeIntervalSince1970: TimeInterval($0)) },
-            isListing: state.phase == .listing || state.phase == .settling, size: size)
+            isListing: state.phase == .listing || state.phase == .finishing, size: size)
     }
 
     /// Moves the log into the file, so that the next process that opens it has nothing to go through.
-    func tidy() throws(StorageError) { try connection.run("PRAGMA wal_checkpoint(TRUNCATE)") }
+    func truncateLog() throws(StorageError) { try connection.run("PRAGMA wal_checkpoint(TRUNCATE)") }
 }

@@ -38,92 +38,100 @@ public actor OfflineDirectory {
     /// - Returns: nobody for a text without a letter or digit.
     /// - Throws: ``OfflineIndexError``, `StorageError`.
     public func users(typed text: String, limit: Int = 50) throws -> [User] {
-        try asking { database in
-            let kept = try database.state().properties
+        try withDatabase { database in
+            let saved = try database.state().properties
             return try database.people(matching: text, limit: min(max(limit, 1), 1000)).map {
-                Self.user($0, kept: kept, select: kept)
+                Self.user($0, saved: saved, select: saved)
             }
         }
     }
 
-    /// The people to whom a filter applies, compared as the service compares them, in an order that stays the same until the next sync.
+    /// Returns the users that a filter finds, compared like the service, in an order that stays the same until the next sync.
     ///
-    /// What begins with a text in names and addresses is found at once; any other comparison goes through everybody. A filter over what
-    /// is not kept, or in OData's own words, is refused.
+    /// The index finds the start of names and addresses; any other comparison reads all users. A filter for a property that is not
+    /// in the copy, or in OData's language, throws an error.
     ///
     /// - Parameters:
-    ///   - filter: nil for everybody.
-    ///   - select: the properties that each person has, of those that are kept; nil for all of these.
-    ///   - limit: the most people.
+    ///   - filter: The filter; `nil` for all users.
+    ///   - select: The properties of each user, of those in the copy; `nil` for all of these.
+    ///   - limit: The maximum number of users.
     /// - Throws: ``DirectoryError`` of the kinds `emptySearch` and `invalidQuery`, ``OfflineIndexError``, `StorageError`,
     ///   `CancellationError`.
     public func users(matching filter: UserFilter?, select: [String]? = nil, limit: Int) throws -> [User] {
         try page(matching: filter, select: select, after: Position(), limit: limit).users
     }
 
-    /// A place in the list of the people to whom a filter applies.
+    /// A position in the list of the users that a filter finds.
     public struct Position: Sendable, Equatable {
         var number: Int64 = 0
 
-        /// The beginning.
+        /// Creates the position at the start.
         public init() {}
     }
 
-    /// Some of the people to whom a filter applies, and where to go on; nil at the end.
+    /// Returns some of the users that a filter finds, and the next position; `nil` at the end.
     ///
-    /// - Throws: as ``users(matching:select:limit:)`` does.
+    /// - Throws: The same errors as ``users(matching:select:limit:)``.
     public func page(
         matching filter: UserFilter?, select: [String]? = nil, after position: Position, limit: Int
     ) throws -> (users: [User], next: Position?) {
-        try asking { database in
-            let kept = try database.state().properties
-            let condition = try filter.map { try OfflineCondition($0, kept: kept) }
+        _ = try filter?.odata()
+        return try page(ofPlanned: filter, select: select, after: position, limit: limit)
+    }
+
+    /// The same for a filter that was checked already.
+    func page(
+        ofPlanned filter: UserFilter?, select: [String]?, after position: Position, limit: Int
+    ) throws -> (users: [User], next: Position?) {
+        try withDatabase { database in
+            let saved = try database.state().properties
+            let condition = try filter.map { try OfflineCondition($0, saved: saved) }
             guard limit > 0 else { return ([], nil) }
             let (found, isEnd) = try database.people(condition, after: position.number, limit: limit)
             var next = position
             if let last = found.last { next.number = last.number }
-            return (found.map { Self.user($0.person, kept: kept, select: select ?? kept) }, isEnd ? nil : next)
+            return (found.map { Self.user($0.person, saved: saved, select: select ?? saved) }, isEnd ? nil : next)
         }
     }
 
-    /// One person, by identifier, sign-in name or mail address.
+    /// Returns one user by identifier, sign-in name or mail address.
     ///
-    /// - Throws: ``DirectoryError`` of the kind `notFound` when nobody of this name is kept, `ambiguous` when several have the mail
+    /// - Throws: ``DirectoryError`` of the kind `notFound` if the copy has no such user, `ambiguous` if several users have the mail
     ///   address, `emptySearch` for an empty text; ``OfflineIndexError``, `StorageError`.
     public func user(_ name: String, select: [String]? = nil) throws -> User {
-        try asking { database in
-            let kept = try database.state().properties
-            return Self.user(try database.person(named: name), kept: kept, select: select ?? kept)
+        try withDatabase { database in
+            let saved = try database.state().properties
+            return Self.user(try database.person(named: name), saved: saved, select: select ?? saved)
         }
     }
 
-    /// What is kept, in figures.
+    /// Returns a summary of the copy.
     ///
     /// - Throws: ``OfflineIndexError``, `StorageError`.
-    public func summary() throws -> OfflineIndex.Summary { try asking { try $0.summary() } }
+    public func summary() throws -> OfflineIndex.Summary { try withDatabase { try $0.summary() } }
 
-    private func asking<Value>(_ body: (OfflineDatabase) throws -> Value) throws -> Value {
-        if database?.isInPlace == false { database = nil }
+    private func withDatabase<Value>(_ body: (OfflineDatabase) throws -> Value) throws -> Value {
+        if database?.isCurrentFile == false { database = nil }
         if database == nil { database = try OfflineDatabase.open(index) }
-        guard let database else { throw OfflineIndexError(.missing, place: index.path) }
+        guard let database else { throw OfflineIndexError(.missing, path: index.path) }
         do {
-            return try OfflineDatabase.translating(index) { try body(database) }
+            return try OfflineDatabase.wrappingErrors(index) { try body(database) }
         } catch let error as OfflineIndexError where error.kind == .damaged || error.kind == .missing {
-            // The next question opens it anew: by then there may be a sound one.
+            // The next call opens the file again: another process may have replaced it by then.
             self.database = nil
             throw error
         }
     }
 
-    /// The person as the service would give them: what has no value is null.
-    private static func user(_ person: JSONObject, kept: [String], select: [String]) -> User {
+    /// Returns a user in the form of the service: a property without a value is `null`.
+    private static func user(_ person: JSONObject, saved: [String], select: [String]) -> User {
         var object = JSONObject()
         for name in select {
             let top = String(name.prefix { $0 != "/" })
             guard object[top] == nil else { continue }
             if let value = person[top] {
                 object.append(top, value)
-            } else if kept.contains(name) {
+            } else if saved.contains(name) {
                 object.append(top, .null)
             }
         }

@@ -117,7 +117,7 @@ public struct OfflineIndex: Sendable, Equatable {
     }
 
     private static func erase(_ path: String) throws(StorageError) -> Bool {
-        func fault(_ action: String) -> StorageError {
+        func error(_ action: String) -> StorageError {
             let code = errno
             return StorageError(
                 code == EACCES || code == EPERM ? .noPermission : .other, place: path,
@@ -129,21 +129,21 @@ public struct OfflineIndex: Sendable, Equatable {
             if errno == ENOENT { return false }
             // A link is not followed; it goes itself.
             if errno == ELOOP, unlink(path) == 0 { return true }
-            throw fault("opening the file to overwrite it")
+            throw error("opening the file to overwrite it")
         }
         defer { close(file) }
         var status = stat()
-        guard fstat(file, &status) == 0 else { throw fault("looking at the file") }
+        guard fstat(file, &status) == 0 else { throw error("looking at the file") }
         let zeros = [UInt8](repeating: 0, count: 1 << 20)
         var left = Int(status.st_size)
         while left > 0 {
             let count = write(file, zeros, min(left, zeros.count))
             if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw fault("overwriting the file") }
+            guard count > 0 else { throw error("overwriting the file") }
             left -= count
         }
-        guard fsync(file) == 0 else { throw fault("overwriting the file") }
-        guard unlink(path) == 0 || errno == ENOENT else { throw fault("removing the file") }
+        guard fsync(file) == 0 else { throw error("overwriting the file") }
+        guard unlink(path) == 0 || errno == ENOENT else { throw error("removing the file") }
         return true
     }
 }

@@ -1,38 +1,54 @@
-/// Why the offline index gave no answer or was not written.
+/// An error of the offline copy itself.
 ///
-/// What the disk or another process is the reason of comes as a `StorageError`, what the service says as a ``DirectoryError``.
+/// The disk and other processes cause a `StorageError`, the service a ``DirectoryError``.
 public struct OfflineIndexError: Error, Sendable, Equatable {
-    /// What went wrong, and with it what can be done.
+    /// The kind of an error, and thus its remedy.
     public enum Kind: Sendable, Equatable {
-        /// Nothing is kept for this account.
+        /// There is no copy for this account.
         case missing
-        /// The file is no offline index, or it is damaged.
+        /// The file is not an offline copy, or it is damaged.
         case damaged
-        /// The file was written by a later version of this program.
+        /// A later version of this program wrote the file.
         case laterVersion
-        /// The file is that of another account.
+        /// The file belongs to another account.
         case anotherAccount
-        /// The index was forgotten while it was being written. Nothing was written after that.
+        /// Another process removed the copy during the sync. The sync wrote nothing after that.
         case forgotten
+        /// The file belongs to another user of this machine.
+        case ownedByAnotherUser
+        /// The file cannot be created, for this reason.
+        case notCreated(reason: String)
     }
 
-    /// What went wrong.
+    /// The remedy of an error.
+    public enum Remedy: Sendable, Equatable {
+        /// Run ``DirectorySync/run(_:)``, or search the service instead.
+        case sync
+        /// Remove the copy with ``OfflineIndex/forget(account:in:)`` and sync again. The service still has all users.
+        case replace
+        /// Use a store in a folder of the user.
+        case chooseOwnStore
+        /// Free disk space, or use a store in another folder.
+        case makeRoom
+    }
+
+    /// The kind of the error.
     public var kind: Kind
     /// The path of the file.
-    public var place: String
+    public var path: String
 
-    /// A failure of this kind.
-    public init(_ kind: Kind, place: String) {
+    /// Creates an error.
+    public init(_ kind: Kind, path: String) {
         self.kind = kind
-        self.place = place
+        self.path = path
     }
 }
 
 extension OfflineIndexError: CustomStringConvertible {
-    /// What happened and where, in one line.
-    public var description: String { "\(summary) (\(place.visible(limit: 500)))" }
+    /// The error and the path in one line.
+    public var description: String { "\(summary) (\(path.visible(limit: 500)))" }
 
-    /// What happened, in one sentence without a full stop.
+    /// The error in one sentence without a full stop.
     public var summary: String {
         switch kind {
         case .missing: "nobody is kept offline for this account"
@@ -40,14 +56,18 @@ extension OfflineIndexError: CustomStringConvertible {
         case .laterVersion: "the offline copy was written by a later version"
         case .anotherAccount: "the offline copy is that of another account"
         case .forgotten: "the offline copy was forgotten while it was being made"
+        case .ownedByAnotherUser: "the offline copy belongs to another user"
+        case .notCreated(let reason): "the offline copy cannot be created: \(reason)"
         }
     }
 
-    /// What to do, in one sentence without a full stop.
-    public var remedy: String {
+    /// The remedy.
+    public var remedy: Remedy {
         switch kind {
-        case .missing, .forgotten: "make a copy with DirectorySync, or ask the service"
-        case .damaged, .laterVersion, .anotherAccount: "forget the copy and make a new one: nothing is lost"
+        case .missing, .forgotten: .sync
+        case .damaged, .laterVersion, .anotherAccount: .replace
+        case .ownedByAnotherUser: .chooseOwnStore
+        case .notCreated: .makeRoom
         }
     }
 }

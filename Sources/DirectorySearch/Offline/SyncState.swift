@@ -6,7 +6,7 @@ struct SyncState: Sendable, Equatable {
         /// Everybody is being listed, for the first time or anew.
         case listing
         /// Everybody is listed; who was not in the list is being removed.
-        case settling
+        case finishing = "settling"
         /// Changes are being read and there are more.
         case changing
         /// The copy agrees with the service, as of ``SyncState/completed``.
@@ -30,7 +30,7 @@ struct SyncState: Sendable, Equatable {
     var completed: Int64?
 
     /// Begins a new list. Who is kept stays until the new list is at its end.
-    mutating func beginList(of properties: [String], base: String) {
+    mutating func startList(of properties: [String], base: String) {
         self.properties = properties
         self.base = base
         generation += 1
@@ -39,7 +39,7 @@ struct SyncState: Sendable, Equatable {
     }
 
     /// Whether two states are the same place in the same list.
-    func isAtSamePlace(as other: SyncState) -> Bool {
+    func hasSamePosition(as other: SyncState) -> Bool {
         generation == other.generation && phase == other.phase && link == other.link
     }
 }

@@ -1,22 +1,22 @@
 import StrictJSON
 
-/// Several questions in one request.
+/// The format of several requests in one.
 ///
 /// [JSON batching](https://learn.microsoft.com/graph/json-batching)
 enum BatchRequest {
-    /// The most questions of one request.
+    /// The maximum number of requests in a batch.
     static let maximumItems = 20
 
-    /// One question.
+    /// Returns one request of a batch.
     ///
-    /// - Parameter target: the address below the service's base, percent-encoded.
+    /// - Parameter target: The URL below the service's base, percent-encoded.
     static func item(id: String, target: String, isAdvanced: Bool) -> JSONValue {
         var item: JSONObject = ["id": .string(id), "method": "GET", "url": .string(ODataEscaping.batchAddress(target))]
-        // The fields of the request around it are not those of the questions.
+        // The header fields of the batch do not apply to its requests.
         if isAdvanced { item.append("headers", ["ConsistencyLevel": "eventual"]) }
         return .object(item)
     }
 
-    /// The body of the request.
+    /// Returns the content of a batch.
     static func body(_ items: [JSONValue]) -> JSONValue { ["requests": .array(items)] }
 }

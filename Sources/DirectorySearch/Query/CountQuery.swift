@@ -1,9 +1,9 @@
 extension UserQuery {
-    /// The request for the number of people whom this query finds: `users/$count`. What is selected, the order and the limit make no
-    /// difference to it. ``UserDirectory/count(of:)`` asks it.
+    /// Returns the request for the number of users that this query finds, `users/$count`, regardless of selection, order and limit.
+    /// ``UserDirectory/count(of:)`` sends it.
     ///
-    /// - Throws: ``DirectoryError`` of the kind `emptySearch` when a text is empty, `invalidQuery` when the service would refuse
-    ///   the query.
+    /// - Throws: ``DirectoryError`` of the kind `emptySearch` if a text is empty, `invalidQuery` if the service would reject the
+    ///   query.
     public func countPlan() throws(DirectoryError) -> QueryPlan {
         guard !isAmongDeleted else {
             throw DirectoryError(
@@ -19,7 +19,7 @@ extension UserQuery {
 }
 
 extension UserQuery {
-    /// The smallest page on which the total stands.
+    /// The smallest page that contains the total.
     var pageForTotal: UserQuery {
         var query = self
         query.countsTotal = true

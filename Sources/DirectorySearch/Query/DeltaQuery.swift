@@ -1,26 +1,29 @@
-/// Everybody, and from then on only who is new, changed or gone: `/users/delta`.
+/// All users, and then only the new, changed and removed ones: `/users/delta`.
 ///
-/// The answers lead to each other: page after page to the end of the list, then to the changes since. ``DirectorySync`` walks through
-/// them. What is selected holds for the whole chain.
+/// Each response has a link to the next: first to the next page of the list, then to the changes since. ``DirectorySync`` follows the
+/// links. The selection is valid for the whole chain.
 public struct DeltaQuery: Sendable, Equatable {
-    /// The properties to be told, and whose changes count, by Graph's own names. Never empty, and without related people.
+    /// The properties to load and to watch, by Graph's names. It is never empty and has no properties of related users.
     public var select: [String]
-    /// Only these people, by identifier; empty for everybody.
+    /// The identifiers of the users; empty for all users.
     public var identifiers: [String] = []
-    /// Whether the list of everybody is left out, and only what changes from now on is told.
+    /// Whether the chain starts with the changes from now on, without a list of all users.
     public var startsNow = false
-    /// Whether only what changed about somebody is wanted, and not all that is selected.
+    /// Whether a change contains only the changed properties, not all selected ones.
     public var isMinimal = false
 
-    /// Everybody and what changes about them.
+    /// Creates a query for all users and their changes.
     public init(select: [String] = UserQuery.defaultProperties) { self.select = select }
 
-    /// The preference of a request of which only changes are wanted. RFC 7240 section 4.2
+    /// The preference of a request for changed properties only. See RFC 7240 section 4.2.
     static let minimal = "return=minimal"
 
-    /// The first request of the chain.
+    /// The permissions for any property: the one for basic properties does not include changes.
+    static let permissions = ["User.Read.All", "Directory.Read.All"]
+
+    /// Returns the first request of the chain.
     ///
-    /// - Throws: ``DirectoryError`` of the kind `invalidQuery` when the service would refuse it.
+    /// - Throws: ``DirectoryError`` of the kind `invalidQuery` if the service would reject it.
     public func plan() throws(DirectoryError) -> QueryPlan {
         let selection = try Selection(select)
         if let expansion = selection.expansion {
@@ -38,7 +41,6 @@ public struct DeltaQuery: Sendable, Equatable {
         if startsNow { options.append("$deltatoken=latest") }
         return QueryPlan(
             target: "users/delta?" + options.joined(separator: "&"), advancedReasons: [], resourceUnits: 1,
-            // Whatever is read: the permission for basic properties does not open the changes.
-            permissions: ["User.Read.All", "Directory.Read.All"], preference: isMinimal ? Self.minimal : nil)
+            permissions: Self.permissions, preference: isMinimal ? Self.minimal : nil)
     }
 }

@@ -1,3 +1,5 @@
+import HTTPExchange
+
 /// Escaping for Microsoft Graph: one function a context, and no other place where text meets a request.
 ///
 /// All of it works on UTF-8 bytes. Swift's `Character` would join a quote and a combining mark that follows it into one
@@ -24,11 +26,13 @@ enum ODataEscaping {
 
     /// The value of a query option, as a whole. Everything but RFC 3986's unreserved characters is percent-encoded, the
     /// plus sign and the space included: a server may read a bare plus as a space.
-    static func queryValue(_ text: String) -> String { percentEncoded(text) { isUnreserved($0) } }
+    static func queryValue(_ text: String) -> String { PercentEncoding.encode(text.utf8, keeping: PercentEncoding.isUnreserved) }
 
     /// One segment of a path. A quote is not doubled here. `$` and `@` stay, as in the service's own addresses.
     static func pathSegment(_ text: String) -> String {
-        percentEncoded(text) { isUnreserved($0) || $0 == UInt8(ascii: "$") || $0 == UInt8(ascii: "@") }
+        PercentEncoding.encode(text.utf8) {
+            PercentEncoding.isUnreserved($0) || $0 == UInt8(ascii: "$") || $0 == UInt8(ascii: "@")
+        }
     }
 
     /// A key in parentheses, `('…')`, to stand behind a path segment: quotes doubled, then encoded as a segment.
@@ -37,7 +41,7 @@ enum ODataEscaping {
     /// An address that a server gave, byte for byte, except for bytes that no address may hold (RFC 3986 section 2): those
     /// are percent-encoded. Escapes already in it stay as they are.
     static func address(_ text: String) -> String {
-        percentEncoded(text) { byte in
+        text.percentEncoded { byte in
             switch byte {
             case 0...0x20, 0x7F...0xFF, UInt8(ascii: "\""), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\\"),
                 UInt8(ascii: "^"), UInt8(ascii: "`"), UInt8(ascii: "{"), UInt8(ascii: "|"), UInt8(ascii: "}"):
@@ -55,29 +59,5 @@ enum ODataEscaping {
             if byte == UInt8(ascii: "'") { bytes.append(byte) }
         }
         return String(decoding: bytes, as: UTF8.self)
-    }
-
-    private static func percentEncoded(_ text: String, keeping isKept: (UInt8) -> Bool) -> String {
-        let digits = StaticString("0123456789ABCDEF")
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.utf8.count * 2)
-        for byte in text.utf8 {
-            if isKept(byte) {
-                bytes.append(byte)
-            } else {
-                bytes.append(UInt8(ascii: "%"))
-                bytes.append(digits.utf8Start[Int(byte >> 4)])
-                bytes.append(digits.utf8Start[Int(byte & 15)])
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
-    private static func isUnreserved(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-        case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"): true
-        default: false
-        }
     }
 }

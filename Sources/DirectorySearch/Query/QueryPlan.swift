@@ -1,32 +1,32 @@
-/// What a query becomes on the wire, and why. It prints itself: ``description(base:)``.
+/// The request of a query, and the reasons for its form. It prints itself: ``description(base:)``.
 public struct QueryPlan: Sendable, Equatable {
-    /// The request's address below the service's base, percent-encoded: `users?$filter=…`.
+    /// The URL below the service's base, percent-encoded: `users?$filter=…`.
     public var target: String
-    /// Why the request carries `ConsistencyLevel: eventual` and `$count=true`, a phrase each; empty when it does not.
+    /// The reasons why the request carries `ConsistencyLevel: eventual` and `$count=true`; empty if it does not.
     public var advancedReasons: [String]
-    /// What one page costs of the service's quota, in its resource units.
+    /// The cost of one page in resource units of the service's quota.
     public var resourceUnits: Int
-    /// The permissions of which one must be granted, the least first.
+    /// The permissions of which one is required, the least privileged first.
     public var permissions: [String]
-    /// The media type that is asked for.
+    /// The media type of the response.
     public var accept = "application/json"
-    /// The value of the field `Prefer` (RFC 7240); nil without one.
+    /// The value of the field `Prefer` (RFC 7240); `nil` without one.
     public var preference: String?
 
     /// Whether the request carries `ConsistencyLevel: eventual` and `$count=true`.
     public var isAdvanced: Bool { !advancedReasons.isEmpty }
 
-    /// The longest address of an advanced query, in bytes. A longer one goes by `$batch`, where there is no such limit.
+    /// The maximum length of an advanced query's URL, in bytes. A longer one is sent in a `$batch`, which has no such limit.
     static let maximumAddress = 2048
 
-    /// Whether the request goes by `$batch`, because its address would be too long.
+    /// Returns whether the request is sent in a `$batch`, because its URL is too long.
     public func goesByBatch(base: String) -> Bool {
         isAdvanced && base.utf8.count + 1 + target.utf8.count > Self.maximumAddress
     }
 
-    /// The request line, the header fields, the cost, and why it is as it is: a line each. The access token is not in it.
+    /// Returns the request line, the header fields, the cost and the reasons, a line each, without the access token.
     ///
-    /// - Parameter base: the service's address, such as `https://graph.microsoft.com/v1.0`.
+    /// - Parameter base: The service's URL, such as `https://graph.microsoft.com/v1.0`.
     public func description(base: String) -> String {
         var lines: [String] = []
         if goesByBatch(base: base) {
@@ -59,10 +59,10 @@ public struct QueryPlan: Sendable, Equatable {
 }
 
 extension UserQuery {
-    /// The request of this query, checked against what the service takes.
+    /// Returns the request of this query.
     ///
-    /// - Throws: ``DirectoryError`` of the kind `emptySearch` when a text is empty, `invalidQuery` when the service would refuse
-    ///   the query, with what would work instead.
+    /// - Throws: ``DirectoryError`` of the kind `emptySearch` if a text is empty, `invalidQuery` with an alternative if the service
+    ///   would reject the query.
     public func plan() throws(DirectoryError) -> QueryPlan {
         let selection = try Selection(select, expanding: expand)
         try selection.checkForLists()
@@ -85,7 +85,7 @@ extension UserQuery {
             if selection.needsAdvancedQuery { reasons.append("a chain of managers needs one") }
         }
         if !reasons.isEmpty { options.append("$count=true") }
-        // The price list of the service: two for a list, less what is spared, and never below one.
+        // The service charges two units for a list, less or more for these options, and at least one.
         let units = 2 - 1 - (top.map { $0 < 20 } == true ? 1 : 0) + (selection.expansion == nil ? 0 : 1)
         return QueryPlan(
             target: (isAmongDeleted ? "directory/deletedItems/microsoft.graph.user?" : "users?")
@@ -93,7 +93,7 @@ extension UserQuery {
             resourceUnits: max(1, units), permissions: permissions)
     }
 
-    /// Who is looked for: `$search`, then `$filter`.
+    /// Returns the options `$search` and `$filter`.
     func searchingOptions(_ reasons: inout [String]) throws(DirectoryError) -> [String] {
         var filters = filter.map { [$0] } ?? []
         var options: [String] = []
@@ -132,14 +132,14 @@ extension UserQuery {
 
     private func top(_ selection: Selection) throws(DirectoryError) -> Int? {
         if let limit, limit < 0 { throw Self.invalid("the limit is \(limit); it is 0 or more") }
-        // The service reads sign-ins from elsewhere, and fewer at a time.
-        let greatest = selection.properties.contains("signInActivity") ? 120 : 999
+        // The service reads sign-ins from another database, and fewer at a time.
+        let maximum = selection.properties.contains("signInActivity") ? 120 : 999
         if let pageSize {
             guard (1...999).contains(pageSize) else {
                 throw Self.invalid("the page size is \(pageSize); the service takes 1 to 999")
             }
-            // No more than will be read: a page is the unit of work on both sides.
-            return max(1, min(pageSize, limit ?? pageSize, greatest))
+            // A page has no more users than will be read: both sides process whole pages.
+            return max(1, min(pageSize, limit ?? pageSize, maximum))
         }
         if let limit, limit < 100 { return max(1, limit) }
         return nil

@@ -131,14 +131,14 @@ extension UserSearch {
 }
 
 extension UserQuery {
-    /// Filter and search as Graph is sent them; nil without either.
-    func graphWords() throws(DirectoryError) -> String? {
-        var words = [try filter?.odata()]
+    /// Returns the filter and the search in Graph's language; `nil` without either.
+    func graphFilterText() throws(DirectoryError) -> String? {
+        var parts = [try filter?.odata()]
         if let written = try search?.written() {
-            for filter in written.filters { words.append(try filter.odata()) }
-            words.append(written.text)
+            for filter in written.filters { parts.append(try filter.odata()) }
+            parts.append(written.text)
         }
-        let said = words.compactMap { $0 }
-        return said.isEmpty ? nil : said.joined(separator: " and ")
+        let texts = parts.compactMap { $0 }
+        return texts.isEmpty ? nil : texts.joined(separator: " and ")
     }
 }

@@ -4,10 +4,10 @@ import OAuth2Protocol
 import StrictJSON
 
 extension ServiceDialect {
-    /// SCIM 2.0: errors are in the service's `detail`, and their code is `scimType`. SCIM has no permissions of its own: a 403 names
-    /// the scope that the challenge asks for, where there is one.
+    /// SCIM 2.0: errors are in the service's `detail`, and their code is `scimType`. SCIM has no permissions of its own: for a 403
+    /// the error contains the scopes of the challenge.
     ///
-    /// RFC 7644 section 3.12, RFC 6750 section 3.1
+    /// See RFC 7644 section 3.12 and RFC 6750 section 3.1.
     static let scim = ServiceDialect(namesRequests: false) { error, response in
         if case .notPermitted = error.kind {
             let scope = AuthenticationChallenge.challenges(in: response.fields).compactMap { $0.parameters["scope"] }

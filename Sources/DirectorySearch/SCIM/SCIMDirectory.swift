@@ -1,75 +1,72 @@
+import HTTPExchange
 import StrictJSON
 
-/// The people of a directory that speaks SCIM 2.0.
+/// The users of a directory with SCIM 2.0.
 ///
-/// Questions are asked in Graph's names and answered with Graph's names: a filter for `surname` compares `name.familyName`, and the
-/// answer's `title` is ``User/jobTitle``. What SCIM cannot say is refused with what would work instead.
+/// Queries and results use Graph's names: a filter for `surname` compares `name.familyName`, and the `title` in a response is
+/// ``User/jobTitle``. A query that SCIM does not support throws an error with an alternative.
 ///
-/// RFC 7643, RFC 7644
+/// See RFC 7643 and RFC 7644.
 public struct SCIMDirectory: UserDirectory {
     static let mediaType = "application/scim+json"
 
     private let directory: CursorPagedDirectory
 
-    /// The directory behind this connection: its base is the address below which `Users` is.
-    public init(connection: DirectoryConnection) {
-        self.init { connection }
+    /// Creates the directory of this client. The client's base is the URL above `Users`.
+    public init(client: DirectoryClient) {
+        self.init { client }
     }
 
-    /// The directory behind a connection that is looked up when it is first needed, at the beginning of each operation. What it
-    /// throws is given to the caller as it is.
-    public init(connecting connect: @escaping @Sendable () async throws -> DirectoryConnection) {
-        directory = CursorPagedDirectory(connect, speaking: .scim, reading: Self.reading)
+    /// Creates a directory whose client is made at the start of each operation. The caller of the operation gets its errors
+    /// unchanged.
+    public init(makeClient: @escaping @Sendable () async throws -> DirectoryClient) {
+        directory = CursorPagedDirectory(makeClient, speaking: .scim, Self.cursorProtocol)
     }
 
-    /// The people of a query, page by page. Nothing is sent before the first page is asked for.
+    /// Returns the users of a query, page by page. The first page sends the first request.
     public func pages(matching query: UserQuery) -> UserPages { directory.pages(matching: query) }
 
-    /// The signed-in person, where the service offers `/Me` (RFC 7644 section 3.11).
+    /// Returns the signed-in user, if the service supports `/Me` (RFC 7644 section 3.11).
     ///
-    /// - Throws: ``DirectoryError``, of the kind `notSupported` where it does not; what the transport and the authorization throw;
+    /// - Throws: ``DirectoryError`` of the kind `notSupported` if it does not; the errors of the transport and the authorization;
     ///   `CancellationError`.
     public func me(select: [String] = UserQuery.defaultProperties) async throws -> User {
         let selection = try Self.selection(select)
-        let connection = try await directory.connect()
+        let client = try await directory.makeClient()
         do {
-            return try await Self.user(
-                at: "Me?\(selection)", connection: connection, budget: connection.makeBudget())
+            return try await Self.user(at: "Me?\(selection)", client, client.makeBudget())
         } catch var error as DirectoryError where error.kind == .notFound {
             error.kind = .notSupported
             throw error
         }
     }
 
-    /// One person, by identifier, else by sign-in name, else by mail address.
+    /// Returns one user by identifier, by sign-in name or by mail address, in this order.
     ///
-    /// - Throws: ``DirectoryError``, of the kind `notFound` when there is no such person, `emptySearch` for an empty text,
-    ///   `ambiguous` when several have the name or the mail address; what the transport and the authorization throw;
-    ///   `CancellationError`.
+    /// - Throws: ``DirectoryError`` of the kind `notFound` if there is no such user, `emptySearch` for an empty text, `ambiguous` if
+    ///   several users have the name or the mail address; the errors of the transport and the authorization; `CancellationError`.
     public func user(_ name: String, select: [String] = UserQuery.defaultProperties) async throws -> User {
-        let connection = try await directory.connect()
-        return try await Self.find(name, select, connection, connection.makeBudget())
+        let client = try await directory.makeClient()
+        return try await Self.find(name, select, client, client.makeBudget())
     }
 
-    /// One person, and who and what is around them: manager and groups as the service names them with the person, reports by a search.
-    /// SCIM knows no photo: that part is not asked for.
+    /// Returns one user and the related objects: manager and groups from the user's own resource, reports from a search. SCIM has
+    /// no photos.
     ///
-    /// - Throws: as ``user(_:select:)``. What goes wrong with a part is told in the part.
+    /// - Throws: The same errors as ``user(_:select:)``. The error of a part is in the part.
     public func detail(
         of name: String, select: [String] = UserQuery.defaultProperties,
         parts: Set<UserDetail.PartName> = Set(UserDetail.PartName.allCases)
     ) async throws -> UserDetail {
-        let connection = try await directory.connect()
-        let budget = connection.makeBudget()
-        var wanted = select
-        if parts.contains(.manager) { wanted.append("manager") }
-        if parts.contains(.groups) { wanted.append("groups") }
-        let user = try await Self.find(name, wanted, connection, budget)
+        let client = try await directory.makeClient()
+        let budget = client.makeBudget()
+        let related = (parts.contains(.manager) ? ["manager"] : []) + (parts.contains(.groups) ? ["groups"] : [])
+        let user = try await Self.find(name, select + related, client, budget)
         var detail = UserDetail(user: user)
         if parts.contains(.manager) {
             if let manager = user.manager?.id {
                 detail.manager = try await UserDetail.Part {
-                    try await Self.user(manager, UserQuery.defaultProperties, connection, budget)
+                    try await Self.user(manager, UserQuery.defaultProperties, client, budget)
                 }
             } else {
                 detail.manager = .none
@@ -78,30 +75,27 @@ public struct SCIMDirectory: UserDirectory {
         if parts.contains(.reports), let id = user.id {
             let query = UserQuery(
                 .property("manager/id", equals: id), select: ["id", "displayName", "mail"], pageSize: 200)
-            detail.reports = try await .reports(
-                of: directory.pages(matching: query, connection, budget))
+            detail.reports = try await .reports(of: directory.pages(matching: query, client, budget))
         }
         if parts.contains(.groups) {
-            let groups = (user["groups"]?.array ?? []).compactMap(\.object).map(Self.group)
-            detail.groups = groups.isEmpty ? .none : .value(groups)
+            detail.groups = UserDetail.Part((user["groups"]?.array ?? []).compactMap(\.object).map(Self.group))
         }
         return detail
     }
 
-    /// Many people by identifier, sign-in name or mail address: one after the other, a few at a time, answers in the order of the
-    /// names.
+    /// Looks up users by identifier, sign-in name or mail address, a few at a time, in the order of the names.
     public func lookUp<Names: AsyncSequence & Sendable>(
         _ names: Names, select: [String] = UserQuery.defaultProperties
     ) -> UserLookups where Names.Element == String, Names.AsyncIterator: Sendable {
-        UserLookups { [connect = directory.connect] in
+        UserLookups { [makeClient = directory.makeClient] in
             SequentialLookups(
-                connect: {
-                    // What is wrong with the question as a whole is told before anything is sent.
+                makeClient: {
+                    // An error of the query as a whole is thrown before any request.
                     _ = try SCIMAttribute.selection(select)
-                    return try await connect()
+                    return try await makeClient()
                 }, names: names.makeAsyncIterator()
-            ) { connection, name in
-                try await Self.find(name, select, connection, connection.makeBudget())
+            ) { client, name in
+                try await Self.find(name, select, client, client.makeBudget())
             }
         }
     }
@@ -113,68 +107,64 @@ public struct SCIMDirectory: UserDirectory {
     }
 
     private static func find(
-        _ name: String, _ select: [String], _ connection: GraphConnection, _ budget: RetryBudget
+        _ name: String, _ select: [String], _ client: DirectoryClient, _ budget: RetryBudget
     ) async throws -> User {
         try name.checkIsName()
         var absence = DirectoryError(.notFound)
-        // An identifier is the service's own and hardly a mail address; a question less for all others.
+        // An identifier of the service is hardly a mail address: this saves a request.
         if !name.contains("@") {
             do {
-                return try await user(name, select, connection, budget)
+                return try await user(name, select, client, budget)
             } catch let error as DirectoryError where error.kind == .notFound || error.kind == .badRequest {
-                // Some services refuse what is not in the form of their identifiers.
+                // Some services reject a text that does not have the form of their identifiers.
                 if error.kind == .notFound { absence = error }
             }
         }
         for property in [UserProperty.userPrincipalName, .mail] where property != .mail || name.contains("@") {
             let query = UserQuery(.property(property, equals: name), select: select, limit: 2)
-            var pages = CursorPages(connect: { connection }, query: query, reading: reading, budget: budget)
-            var found: [User] = []
-            while found.count < 2, let page = try await pages.next() { found += page.users }
-            guard found.count < 2 else { throw DirectoryError(.ambiguous) }
-            if let user = found.first { return user }
+            let pages = CursorPages(makeClient: { client }, query: query, cursorProtocol, budget: budget)
+            if let user = try await pages.onlyUser() { return user }
         }
         throw absence
     }
 
     private static func user(
-        _ identifier: String, _ select: [String], _ connection: GraphConnection, _ budget: RetryBudget
+        _ identifier: String, _ select: [String], _ client: DirectoryClient, _ budget: RetryBudget
     ) async throws -> User {
         try await user(
-            at: "Users/\(ODataEscaping.pathSegment(identifier))?\(try selection(select))", connection: connection,
-            budget: budget)
+            at: "Users/\(ODataEscaping.pathSegment(identifier))?\(try selection(select))", client, budget)
     }
 
     private static func user(
-        at target: String, connection: GraphConnection, budget: RetryBudget
+        at target: String, _ client: DirectoryClient, _ budget: RetryBudget
     ) async throws -> User {
-        let answer = try await connection.answer(
-            to: GraphConnection.Question(
-                address: "\(connection.base)/\(target)", accept: mediaType, permissions: []), budget: budget)
-        let object = try answer.object()
-        // A list or a failure with status 200 is no person.
-        guard object["id"]?.string != nil else { throw answer.unreadable("it is no user: the id is missing") }
+        let response = try await client.response(
+            to: DirectoryClient.Request(url: "\(client.base)/\(target)", accept: mediaType, permissions: []),
+            budget: budget)
+        let object = try response.object()
+        // A list or an error with status 200 is not a user.
+        guard object["id"]?.string != nil else { throw response.unreadable("it is no user: the id is missing") }
         return User(scim: object)
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
-    static let reading = CursorPages.Reading(
-        request: { query, place throws(DirectoryError) in try query.scimRequest(at: place) },
-        page: { answer, place throws(DirectoryError) in
-            let (members, elements) = try answer.list("Resources") { $0["totalResults"]?.number?.int64 == 0 }
+    private static let cursorProtocol = CursorProtocol(
+        plan: { query throws(DirectoryError) in try query.scimRequest() }, option: "startIndex",
+        page: { response, cursor throws(DirectoryError) in
+            let (members, elements) = try response.list("Resources") { $0["totalResults"]?.number?.int64 == 0 }
             let users = elements.map { User(scim: $0.value.object ?? JSONObject()) }
             guard let total = members["totalResults"]?.number?.int64, total >= 0, let total = Int(exactly: total) else {
-                throw answer.unreadable("totalResults is missing")
+                throw response.unreadable("totalResults is missing")
             }
-            let start = place.flatMap { Int($0) } ?? 1
-            // The total is that of now: people come and go while they are listed.
+            let start = cursor.flatMap { Int($0) } ?? 1
+            // The total is current: users are added and removed during the listing.
             let (next, overflows) = start.addingReportingOverflow(users.count)
             let hasMore = !users.isEmpty && !overflows && next <= total
             return (users, total, hasMore ? String(next) : nil)
         })
 
-    /// A group as the service names it with a person.
+    /// Returns a group as the service describes it with a user.
     private static func group(_ object: JSONObject) -> DirectoryObject {
         var record = WireRecord(object, ignoresCase: true)
         var group: JSONObject = ["@odata.type": "#microsoft.graph.group"]

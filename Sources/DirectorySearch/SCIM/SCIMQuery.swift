@@ -1,27 +1,20 @@
 import StrictJSON
 
 extension UserQuery {
-    /// The request of this query in a SCIM directory, checked against what SCIM can say.
+    /// Returns the request of this query's first page in a SCIM directory.
     ///
-    /// A raw filter is one in SCIM's words. A search for words of the display name becomes a filter that says the same: each word
-    /// begins one of the name's.
+    /// A raw filter is in SCIM's language. A search for words of the display name becomes an equivalent filter: each word is the
+    /// start of a word of the name.
     ///
-    /// RFC 7644 sections 3.4.2 and 3.9
+    /// See RFC 7644 sections 3.4.2 and 3.9.
     ///
-    /// - Throws: ``DirectoryError`` of the kind `emptySearch` when a text is empty, `invalidQuery` for what cannot be said, with what
-    ///   would work instead.
-    public func scimRequest() throws(DirectoryError) -> DirectoryRequest { try scimRequest(at: nil) }
-
-    /// - Parameter place: the number of the first person, from 1; nil for the first page.
-    func scimRequest(at place: String?) throws(DirectoryError) -> DirectoryRequest {
-        try checkPlainness(of: "SCIM")
+    /// - Throws: ``DirectoryError`` of the kind `emptySearch` if a text is empty, `invalidQuery` with an alternative if SCIM does not
+    ///   support the query.
+    public func scimRequest() throws(DirectoryError) -> DirectoryRequest {
+        try checkOptions(of: "SCIM")
         var options: [(name: String, value: String)] = []
-        var words: String?
-        if let filter = try wholeFilter(Self.scimFilter) {
-            let text = try SCIMFilterWriter.text(filter)
-            words = text
-            options.append(("filter", text))
-        }
+        let filter = try wholeFilter(Self.scimFilter).map(SCIMFilterWriter.text)
+        if let filter { options.append(("filter", filter)) }
         options.append(("attributes", try SCIMAttribute.selection(select)))
         guard orderBy.count <= 1 else {
             throw DirectoryError(.invalidQuery("SCIM sorts by one attribute only; give one"))
@@ -36,12 +29,11 @@ extension UserQuery {
             options.append(("sortBy", attribute.path))
             options.append(("sortOrder", order.isDescending ? "descending" : "ascending"))
         }
-        if let place { options.append(("startIndex", place)) }
         options.append(("count", String(pageCount(atMost: 999))))
         var request = DirectoryRequest(
             target: "Users?"
                 + options.map { "\($0.name)=\(ODataEscaping.queryValue($0.value))" }.joined(separator: "&"),
-            accept: SCIMDirectory.mediaType, words: words)
+            accept: SCIMDirectory.mediaType, filter: filter)
         if request.target.utf8.count > Self.maximumSCIMTarget {
             request.target = "Users/.search"
             request.body = Self.searchRequest(options)
@@ -50,16 +42,16 @@ extension UserQuery {
         return request
     }
 
-    /// The longest address below the base, in bytes: what every server and what stands before it takes.
+    /// The maximum length of the URL below the base, in bytes: a length that every server and proxy accepts.
     private static let maximumSCIMTarget = 6000
 
-    /// The same options as the body of a POST. RFC 7644 section 3.4.3
+    /// Returns the same options as the content of a POST. See RFC 7644 section 3.4.3.
     private static func searchRequest(_ options: [(name: String, value: String)]) -> JSONValue {
         var body: JSONObject = ["schemas": ["urn:ietf:params:scim:api:messages:2.0:SearchRequest"]]
         for (name, value) in options {
             switch name {
             case "attributes": body.append(name, .array(value.split(separator: ",").map { .string(String($0)) }))
-            case "startIndex", "count": body.append(name, .number(JSONNumber(Int64(value) ?? 1)))
+            case "count": body.append(name, .number(JSONNumber(Int64(value) ?? 1)))
             default: body.append(name, .string(value))
             }
         }
@@ -70,7 +62,7 @@ extension UserQuery {
         try scimFilter(expression, depth: 0)
     }
 
-    /// What a search means as a filter.
+    /// Returns the filter that is equivalent to a search.
     private static func scimFilter(
         _ expression: UserSearch.Expression, depth: Int
     ) throws(DirectoryError) -> UserFilter {

@@ -1,23 +1,23 @@
 public import StrictJSON
 
-/// What a query becomes in a directory of another kind than Microsoft Graph. It prints itself: ``description(base:)``.
+/// The request of a query in another kind of directory than Microsoft Graph. It prints itself: ``description(base:)``.
 public struct DirectoryRequest: Sendable, Equatable {
-    /// The request's address below the service's base, percent-encoded: `Users?filter=…`.
+    /// The URL below the service's base, percent-encoded: `Users?filter=…`.
     public var target: String
-    /// What is sent, by POST; nil for a GET.
+    /// The content, sent by POST; `nil` for a GET.
     public var body: JSONValue?
-    /// The media type that is asked for, and that of ``body``.
+    /// The media type of the response and of ``body``.
     public var accept: String
-    /// Who is looked for, in the directory's own words, not percent-encoded; nil for everybody.
-    public var words: String?
-    /// What else is worth knowing, a sentence each without a full stop.
+    /// The filter in the directory's own language, not percent-encoded; `nil` for all users.
+    public var filter: String?
+    /// Further explanations, a sentence each without a full stop.
     public var notes: [String] = []
-    /// The permissions of which one must be granted; empty when the protocol names none.
+    /// The permissions of which one is required; empty if the protocol names none.
     public var permissions: [String] = []
 
-    /// The request line, the header fields and the notes: a line each. The access token is not in it.
+    /// Returns the request line, the header fields and the notes: a line each. It does not contain the access token.
     ///
-    /// - Parameter base: the directory's address without a slash at the end, such as `https://id.example/scim/v2`.
+    /// - Parameter base: The directory's URL without a slash at the end, such as `https://id.example/scim/v2`.
     public func description(base: String) -> String {
         var lines = [
             "\(body == nil ? "GET" : "POST") \(base)/\(target)", "Accept: \(accept)", "Authorization: Bearer ***",
@@ -31,15 +31,30 @@ public struct DirectoryRequest: Sendable, Equatable {
     }
 }
 
-/// What directories of other kinds share when they read a query.
+extension DirectoryRequest {
+    /// Returns the request of the page at a cursor; `nil` for the first page.
+    func page(at cursor: String?, option: String) -> DirectoryRequest {
+        guard let cursor else { return self }
+        var request = self
+        if case .object(var body)? = body {
+            body.append(option, Int64(cursor).map { .number(JSONNumber($0)) } ?? .string(cursor))
+            request.body = .object(body)
+        } else {
+            request.target += "&\(option)=" + ODataEscaping.queryValue(cursor)
+        }
+        return request
+    }
+}
+
+/// The parts of a query that other directories than Graph read in the same way.
 extension UserQuery {
-    /// The most comparisons of a filter, and how deep it may nest.
+    /// The maximum number of comparisons of a filter, and its maximum depth.
     static let maximumComparisons = 200
     static let maximumNesting = 32
 
-    /// The filter with what the search says beside it.
+    /// Returns the filter and the search as one filter.
     ///
-    /// - Parameter filter: what a search means as a filter.
+    /// - Parameter searching: Returns the filter that is equivalent to a search.
     func wholeFilter(
         _ searching: (UserSearch.Expression) throws(DirectoryError) -> UserFilter
     ) throws(DirectoryError) -> UserFilter? {
@@ -48,8 +63,8 @@ extension UserQuery {
         return filter.map { $0 && found } ?? found
     }
 
-    /// What no directory but Graph can do.
-    func checkPlainness(of service: String) throws(DirectoryError) {
+    /// Rejects the options that only Graph supports.
+    func checkOptions(of service: String) throws(DirectoryError) {
         if isAmongDeleted {
             throw DirectoryError(.invalidQuery("\(service) does not list deleted people; ask without isAmongDeleted"))
         }
@@ -68,6 +83,6 @@ extension UserQuery {
         }
     }
 
-    /// How many people to ask for at once: no more than will be read.
-    func pageCount(atMost greatest: Int) -> Int { max(1, min(pageSize ?? 100, limit ?? greatest, greatest)) }
+    /// Returns the size of a page: no more users than will be read.
+    func pageCount(atMost maximum: Int) -> Int { max(1, min(pageSize ?? 100, limit ?? maximum, maximum)) }
 }

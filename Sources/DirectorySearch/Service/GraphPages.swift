@@ -1,105 +1,91 @@
+import HTTPExchange
 import StrictJSON
 
 /// The pages of a search in Microsoft Graph.
 struct GraphPages: UserPageSource {
-    private enum Place: Sendable {
-        case beginning
+    private enum Position: Sendable {
+        case start
         case link(String)
         case end
     }
 
-    private let connect: @Sendable () async throws -> GraphConnection
-    private let query: UserQuery
-    private var connection: GraphConnection?
-    private var budget: RetryBudget?
-    private var place = Place.beginning
-    private var guardian = LoopGuard()
-    private var given = SeenUsers()
-    private var count = 0
+    private let plan: Result<QueryPlan, DirectoryError>
+    private var session: PageSession
+    private var position = Position.start
+    private var loopGuard = LoopGuard()
+    private var seen = SeenUsers()
     private var restarts = 0
 
-    /// How often a search begins anew because its page tokens ran out.
+    /// The maximum number of restarts of a search whose page tokens expired.
     private static let maximumRestarts = 3
-    /// How often a page is asked for in the hope of an answer that is not to a retried request.
+    /// The maximum number of requests for a page until one succeeds without a retry.
     private static let maximumRepeats = 3
 
-    /// - Parameter budget: that of the operation this is a part of; nil for one of its own.
+    /// Plans the search. The first page throws the error of a query that cannot be sent.
+    ///
+    /// - Parameter budget: The budget of a larger operation; `nil` for one of its own.
     init(
-        connect: @escaping @Sendable () async throws -> GraphConnection, query: UserQuery, budget: RetryBudget? = nil
+        makeClient: @escaping @Sendable () async throws -> DirectoryClient, query: UserQuery,
+        budget: RetryBudget? = nil
     ) {
-        self.connect = connect
-        self.query = query
-        self.budget = budget
+        plan = Result { () throws(DirectoryError) in try query.plan() }
+        session = PageSession(makeClient, limit: query.limit, budget: budget)
     }
 
     mutating func next() async throws -> UserPage? {
-        if case .end = place { return nil }
-        // Before anything else: a query that cannot be sent needs no connection.
-        let plan = try query.plan()
-        if query.limit == 0 { return nil }
-        let connection: GraphConnection
-        if let known = self.connection { connection = known } else { connection = try await connect() }
-        let budget = self.budget ?? connection.makeBudget()
-        self.connection = connection
-        self.budget = budget
-
-        var (page, link) = try await read(plan, connection, budget)
-        place = .end
-        try guardian.leave(isEmpty: page.users.isEmpty && link != nil)
+        if case .end = position { return nil }
+        let plan = try plan.get()
+        if session.isEmpty { return nil }
+        let (client, budget) = try await session.start()
+        var (page, link) = try await read(plan, client, budget)
+        position = .end
+        try loopGuard.leave(isEmpty: page.users.isEmpty && link != nil)
         if restarts > 0 {
-            page.users.removeAll(where: given.contains)
+            page.users.removeAll(where: seen.contains)
             page.count = nil
         }
-        if let limit = query.limit, count + page.users.count >= limit {
-            page.hasMore = page.hasMore || count + page.users.count > limit
-            page.users.removeLast(count + page.users.count - limit)
-        } else if let link {
-            // Looked at when the next page is asked for: a wrong link is no reason to lose the people of this one.
-            place = .link(link)
-        }
-        if link != nil { given.add(page.users) }
-        count += page.users.count
+        // The next request checks the link: a wrong one must not discard the users of this page.
+        if !session.finishes(with: &page), let link { position = .link(link) }
+        if link != nil { seen.add(page.users) }
         return page
     }
 
-    /// Reads the page at the present place; from the beginning again when the service no longer knows the place.
+    /// Reads the page at the current position; from the start again if the service no longer knows the position.
     private mutating func read(
-        _ plan: QueryPlan, _ connection: GraphConnection, _ budget: RetryBudget
+        _ plan: QueryPlan, _ client: DirectoryClient, _ budget: RetryBudget
     ) async throws -> (UserPage, String?) {
         while true {
-            let address = if case .link(let link) = place { link } else { "\(connection.base)/\(plan.target)" }
-            try guardian.enter(address)
+            var request = client.request(for: plan)
+            if case .link(let link) = position { request.url = link }
+            try loopGuard.enter(request.url)
             do {
-                return try await read(
-                    GraphConnection.Question(
-                        address: address, isAdvanced: plan.isAdvanced, permissions: plan.permissions),
-                    connection, budget)
+                return try await read(request, client, budget)
             } catch let error as DirectoryError where error.kind == .resyncNeeded {
-                guard case .link = place, restarts < Self.maximumRestarts, given.isComplete else { throw error }
+                guard case .link = position, restarts < Self.maximumRestarts, seen.isComplete else { throw error }
                 restarts += 1
-                place = .beginning
-                guardian = LoopGuard()
+                position = .start
+                loopGuard = LoopGuard()
             }
         }
     }
 
-    /// Reads one page. The service forgets the place that it names in an answer to a retried request
-    /// (`DirectoryPageTokenNotFoundException`): such an answer is asked for once more, from where it was asked for before.
+    /// Reads one page. The service forgets the page token of a response to a retried request
+    /// (`DirectoryPageTokenNotFoundException`), so this sends such a request once more.
     private func read(
-        _ question: GraphConnection.Question, _ connection: GraphConnection, _ budget: RetryBudget
+        _ request: DirectoryClient.Request, _ client: DirectoryClient, _ budget: RetryBudget
     ) async throws -> (UserPage, String?) {
         var repeats = 1
         while true {
-            let answer = try await connection.answer(toLong: question, budget: budget)
-            let (page, link) = try answer.page()
-            guard answer.wasRetried, link != nil, repeats < Self.maximumRepeats else { return (page, link) }
+            let response = try await client.response(toLong: request, budget: budget)
+            let (page, link) = try response.page()
+            guard response.wasRetried, link != nil, repeats < Self.maximumRepeats else { return (page, link) }
             repeats += 1
         }
     }
 }
 
-extension GraphConnection.Answer {
-    /// The answer as a page of people, and the address of the next.
+extension DirectoryClient.Response {
+    /// Returns the response as a page of users, and the URL of the next page.
     func page() throws(DirectoryError) -> (page: UserPage, link: String?) {
         let (members, elements) = try list()
         let link: String?
@@ -113,13 +99,13 @@ extension GraphConnection.Answer {
     }
 }
 
-/// Whom a search has given already, so that nobody comes twice when it has to begin anew.
+/// The users that a search returned, so that a restarted search does not repeat them.
 private struct SeenUsers: Sendable {
-    /// For more people than this no search begins anew: memory must not grow with a directory.
+    /// The maximum number of users of a search that restarts: memory must not grow with the directory.
     private static let maximum = 250_000
 
     private var identities: Set<Int> = []
-    /// Whether everybody who was given is known.
+    /// Whether this contains all returned users.
     private(set) var isComplete = true
 
     mutating func add(_ users: [User]) {
@@ -137,20 +123,20 @@ private struct SeenUsers: Sendable {
     func contains(_ user: User) -> Bool { user.identity.map(identities.contains) ?? false }
 }
 
-/// Ends a walk through pages that would never end by itself.
+/// Stops at pages that lead back to one already read, and at too many empty pages.
 struct LoopGuard: Sendable {
-    /// How many empty pages in a row are followed.
+    /// The maximum number of empty pages in a row.
     static let maximumEmptyPages = 100
-    /// How many addresses are remembered. A loop longer than this is found in its next round.
-    static let maximumAddresses = 100_000
+    /// The maximum number of recorded URLs. The next round of a longer loop finds it.
+    static let maximumURLs = 100_000
 
-    /// Hashes, not the addresses: a long listing has thousands, of hundreds of bytes each.
+    /// Hashes, not the URLs: a long listing has thousands, of hundreds of bytes each.
     private var seen: Set<Int> = []
     private var emptyPages = 0
 
-    mutating func enter(_ address: String) throws(DirectoryError) {
-        if seen.count >= Self.maximumAddresses { seen.removeAll(keepingCapacity: true) }
-        guard seen.insert(address.hashValue).inserted else { throw DirectoryError(.endlessPages) }
+    mutating func enter(_ url: String) throws(DirectoryError) {
+        if seen.count >= Self.maximumURLs { seen.removeAll(keepingCapacity: true) }
+        guard seen.insert(url.hashValue).inserted else { throw DirectoryError(.endlessPages) }
     }
 
     mutating func leave(isEmpty: Bool) throws(DirectoryError) {

@@ -1,58 +1,77 @@
-/// The answers of a lookup in a directory without batches: one question a name, a few at a time, in the order of the names.
+/// The results of a lookup, some names a request and a few requests at a time, in the order of the names.
 struct SequentialLookups<Names: AsyncIteratorProtocol & Sendable>: UserLookupSource where Names.Element == String {
-    /// How many names are asked for at a time.
-    private static var maximumUnderWay: Int { 4 }
+    /// The maximum number of requests at a time. Graph itself works on few requests of a batch at once.
+    private static var maximumPending: Int { 4 }
 
-    private let connect: @Sendable () async throws -> GraphConnection
-    private let find: @Sendable (GraphConnection, String) async throws -> User
-    private var connection: GraphConnection?
+    private let makeClient: @Sendable () async throws -> DirectoryClient
+    private let chunkSize: Int
+    private let resolve: @Sendable (DirectoryClient, [String]) async throws -> [UserLookup]
+    private var client: DirectoryClient?
     private var names: Names
     private var hasEnded = false
-    /// The questions under way, in the order of their names.
-    private var pending: [Fetch<UserLookup>] = []
+    /// The requests in progress, in the order of their names.
+    private var pending: [Fetch<[UserLookup]>] = []
 
+    /// - Parameters:
+    ///   - chunkSize: The number of names for each call of `resolve`.
+    ///   - resolve: Returns the results of some names in their order. Its error ends the lookup.
     init(
-        connect: @escaping @Sendable () async throws -> GraphConnection, names: Names,
-        find: @escaping @Sendable (GraphConnection, String) async throws -> User
+        makeClient: @escaping @Sendable () async throws -> DirectoryClient, names: Names, chunkSize: Int,
+        resolve: @escaping @Sendable (DirectoryClient, [String]) async throws -> [UserLookup]
     ) {
-        self.connect = connect
+        self.makeClient = makeClient
         self.names = names
-        self.find = find
+        self.chunkSize = chunkSize
+        self.resolve = resolve
+    }
+
+    /// Looks up one name at a time, in a directory without batches.
+    init(
+        makeClient: @escaping @Sendable () async throws -> DirectoryClient, names: Names,
+        find: @escaping @Sendable (DirectoryClient, String) async throws -> User
+    ) {
+        self.init(makeClient: makeClient, names: names, chunkSize: 1) { client, names in
+            try await client.waitForRateLimit(1)
+            var lookups: [UserLookup] = []
+            for name in names {
+                do {
+                    lookups.append(UserLookup(name: name, result: .success(try await find(client, name))))
+                } catch let error as DirectoryError where Self.concernsOneName(error.kind) {
+                    lookups.append(UserLookup(name: name, result: .failure(error)))
+                }
+            }
+            return lookups
+        }
     }
 
     mutating func next() async throws -> [UserLookup]? {
-        let connection: GraphConnection
-        if let known = self.connection {
-            connection = known
+        let client: DirectoryClient
+        if let known = self.client {
+            client = known
         } else {
-            let made = try await connect()
+            let made = try await makeClient()
             // All waits of the lookup come from one budget.
-            connection = made.sharing(made.makeBudget())
-            self.connection = connection
+            client = made.sharing(made.makeBudget())
+            self.client = client
         }
-        while !hasEnded, pending.count < Self.maximumUnderWay {
-            guard let name = try await names.next() else {
-                hasEnded = true
-                break
+        while !hasEnded, pending.count < Self.maximumPending {
+            var chunk: [String] = []
+            while chunk.count < chunkSize {
+                guard let name = try await names.next() else {
+                    hasEnded = true
+                    break
+                }
+                chunk.append(name)
             }
-            let find = find
-            pending.append(
-                Fetch {
-                    let wait = connection.pace.take(1, now: connection.now())
-                    if wait > .zero { try await connection.sleep(wait) }
-                    do {
-                        return UserLookup(name: name, result: .success(try await find(connection, name)))
-                    } catch let error as DirectoryError where Self.concernsOne(error.kind) {
-                        return UserLookup(name: name, result: .failure(error))
-                    }
-                })
+            guard !chunk.isEmpty else { break }
+            pending.append(Fetch { [chunk, resolve] in try await resolve(client, chunk) })
         }
         guard !pending.isEmpty else { return nil }
-        return [try await pending.removeFirst().value()]
+        return try await pending.removeFirst().value()
     }
 
-    /// Whether a failure says something about this name only. What concerns all of them ends the lookup.
-    private static func concernsOne(_ kind: DirectoryError.Kind) -> Bool {
+    /// Whether an error concerns only this name. Any other error ends the lookup.
+    private static func concernsOneName(_ kind: DirectoryError.Kind) -> Bool {
         switch kind {
         case .emptySearch, .invalidQuery, .notFound, .ambiguous, .badRequest, .notPermitted: true
         default: false

@@ -1,10 +1,10 @@
 extension UserDetail.Part {
-    /// What became of a question: its value, that there is none, or why it is not known.
+    /// Loads a part.
     ///
-    /// - Throws: what is no ``DirectoryError``.
-    init(_ ask: () async throws -> Value) async throws {
+    /// - Throws: Errors other than ``DirectoryError``.
+    init(_ load: () async throws -> Value) async throws {
         do {
-            self = .value(try await ask())
+            self = .value(try await load())
         } catch let error as DirectoryError {
             self.init(error)
         }
@@ -20,15 +20,18 @@ extension UserDetail.Part {
 }
 
 extension UserDetail.Part where Value == [DirectoryObject] {
-    /// Those of all pages.
+    /// Creates a part from a list; an empty list is ``UserDetail/Part/none``.
+    init(_ objects: [DirectoryObject]) { self = objects.isEmpty ? .none : .value(objects) }
+
+    /// Loads the reports of all pages.
     static func reports(of pages: CursorPages) async throws -> Self {
         var pages = pages
-        var found: [DirectoryObject] = []
+        var objects: [DirectoryObject] = []
         do {
-            while let page = try await pages.next() { found += page.users.map { DirectoryObject(json: $0.json) } }
+            while let page = try await pages.next() { objects += page.users.map { DirectoryObject(json: $0.json) } }
         } catch let error as DirectoryError {
             return Self(error)
         }
-        return found.isEmpty ? .none : .value(found)
+        return Self(objects)
     }
 }

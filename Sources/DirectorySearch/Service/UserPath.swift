@@ -1,13 +1,13 @@
-/// Where one person is, below the base.
+/// The path of one user below the base.
 struct UserPath: Sendable {
     /// The path, percent-encoded.
     let text: String
     private let name: String
 
-    /// The path of an identifier or a sign-in name.
+    /// Creates the path of an identifier or a sign-in name.
     ///
-    /// A sign-in name that begins with `$`, and a word that is an operation of its own, stand as a key in parentheses; a
-    /// segment would be taken for something else.
+    /// The path contains a sign-in name that starts with `$`, or is the name of an operation, as a key in parentheses: Graph
+    /// reads it as a segment otherwise.
     init(_ identifierOrName: String) throws(DirectoryError) {
         try identifierOrName.checkIsName()
         name = identifierOrName
@@ -19,9 +19,9 @@ struct UserPath: Sendable {
         }
     }
 
-    /// The query for the people with this mail address; nil when it cannot be one.
+    /// Returns the query for the users with this mail address; `nil` if it cannot be one.
     func mailQuery(select: [String]) -> UserQuery? {
-        // Graph takes at most 120 characters in a default `eq`.
+        // Graph accepts at most 120 characters in a default `eq`.
         guard name.contains("@"), name.utf8.count <= 120 else { return nil }
         return UserQuery(.property(.mail, equals: name), select: select, limit: 2)
     }

@@ -47,7 +47,7 @@ final class BrowseAccounts {
 
     private func use(_ account: Account) {
         place = Place(
-            account: account, directory: store.directory(of: account, retry: .never),
+            account: account, directory: account.directory(in: store, retry: .never),
             copy: OfflineDirectory(account: account.id, in: context.storeDirectory))
     }
 

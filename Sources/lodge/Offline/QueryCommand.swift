@@ -52,7 +52,7 @@ struct QueryCommand {
         _ words: [String], _ limit: Int, _ account: Account, _ store: AccountStore, else offline: OfflineDirectory
     ) async throws -> [User] {
         // Completion is for somebody who is typing: it does not wait for a busy service.
-        let directory = store.directory(of: account, retry: .never)
+        let directory = account.directory(in: store, retry: .never)
         let query = UserQuery(.typed(words), pageSize: min(limit, 999), limit: limit)
         do {
             var users: [User] = []

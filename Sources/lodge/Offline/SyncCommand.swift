@@ -23,7 +23,7 @@ struct SyncCommand {
         let properties = try properties()
         let store = try await context.store(try context.settings())
         let account = try await context.account(store)
-        var retry = RetryPolicy()
+        var retry = HTTPRetryPolicy.directory
         if let timeout = invocation.duration("timeout") { retry.totalDelay = min(timeout, retry.totalDelay) }
         let sync = DirectorySync(
             of: GraphDirectory(account: account, in: store, retry: retry), account: account.id,
@@ -47,7 +47,7 @@ struct SyncCommand {
             line.show { seconds in
                 "\(OfflineCopies.count(progress.people)), \(Int(Double(progress.changed) / seconds)) a second"
             }
-        case .settling: line.show { _ in "\(OfflineCopies.count(progress.people)), putting the index in order" }
+        case .finishing: line.show { _ in "\(OfflineCopies.count(progress.people)), putting the index in order" }
         case .changes, .current: line.show { _ in "\(progress.changed) changed, \(progress.removed) removed" }
         }
     }
@@ -101,16 +101,6 @@ struct SyncCommand {
 }
 
 extension CommandError {
-    /// What a failure of the offline copy means to the person at the command line.
-    init(offline error: OfflineIndexError) {
-        let (status, hint): (ExitStatus, String) =
-            switch error.kind {
-            case .missing, .forgotten: (.failed, "lodge sync")
-            case .damaged, .laterVersion, .anotherAccount: (.store, "lodge sync --forget, then lodge sync")
-            }
-        self.init(status, error.summary, reason: error.place, hint: hint)
-    }
-
     /// What a failure of a file means.
     init(storage error: StorageError) {
         self.init(.store, "the offline copy cannot be used", reason: error.description, hint: error.hint)

@@ -8,10 +8,10 @@ extension CommandContext {
     /// The directory of the account that the command line is about, of the kind that its type names. All waits of the command come from one budget.
     func directory(_ settings: Settings? = nil) async throws -> any UserDirectory {
         let store = try await store(try settings ?? self.settings())
-        var retry = RetryPolicy()
+        var retry = HTTPRetryPolicy.directory
         // A wait that would outlast the command ends it at once, with what the directory said.
         if let timeout = invocation.duration("timeout") { retry.totalDelay = min(timeout, retry.totalDelay) }
-        return store.directory(of: try await account(store), retry: retry, budget: RetryBudget(retry.totalDelay))
+        return try await account(store).directory(in: store, retry: retry, budget: RetryBudget(retry.totalDelay))
     }
 
     /// Where people are looked for: the account's offline copy with `--offline`, else its directory.

@@ -78,7 +78,7 @@ struct SearchCommand {
 
     /// The search in the directory's words.
     private func description(_ query: UserQuery, _ type: AccountType?) throws -> String {
-        if let type, let words = try type.words(of: query) { return words }
+        if let type, let words = try type.filterText(of: query) { return words }
         let words = [try? query.filter?.odata(), invocation.string("search")].compactMap { $0 }
         return words.isEmpty ? "everyone" : words.joined(separator: " and ")
     }

@@ -9,13 +9,13 @@ import Testing
 private func directory(
     _ transport: ScriptedTransport, waits: Log<Duration>? = nil
 ) throws -> GoogleDirectory {
-    var connection = try DirectoryConnection(
+    var client = try DirectoryClient(
         directoryBase: try #require(URL(string: GoogleDirectory.base)), transport: transport,
         authorization: { _ in "token" })
-    connection.sleep = { waits?.append($0) }
-    connection.now = { testNow }
-    connection.random = { 0.5 }
-    return GoogleDirectory(connection: connection)
+    client.sleep = { waits?.append($0) }
+    client.now = { testNow }
+    client.random = { 0.5 }
+    return GoogleDirectory(client: client)
 }
 
 private func page(_ identifiers: [String], next: String? = nil) -> HTTPResponse {
@@ -47,7 +47,7 @@ private let translations: [(UserFilter, String)] = [
 
 @Test(arguments: translations)
 func `a filter is said in Google's words`(filter: UserFilter, words: String) throws {
-    #expect(try UserQuery(filter).googleRequest().words == words)
+    #expect(try UserQuery(filter).googleRequest().filter == words)
 }
 
 private let refusals: [(UserFilter, String)] = [
@@ -81,14 +81,15 @@ func `what Google cannot say is refused with a sentence`(filter: UserFilter, wor
     var query = UserQuery(.givenName(startsWith: "A&B"), pageSize: 999)
     query.orderBy = [.descending(.surname)]
     #expect(
-        try query.googleRequest(at: "a+b/=").target == "users?customer=my_customer&query=givenName%3A%27A%26B%27%2A"
+        try query.googleRequest().page(at: "a+b/=", option: "pageToken").target
+            == "users?customer=my_customer&query=givenName%3A%27A%26B%27%2A"
             + "&orderBy=familyName&sortOrder=DESCENDING&maxResults=500&pageToken=a%2Bb%2F%3D")
     query.countsTotal = true
     #expect(throws: DirectoryError.self) { try query.googleRequest() }
     query.countsTotal = false
     query.orderBy = [.ascending(.department)]
     #expect(throws: DirectoryError.self) { try query.googleRequest() }
-    #expect(try UserQuery(search: .displayName("Ada L")).googleRequest().words == "name:'Ada L'")
+    #expect(try UserQuery(search: .displayName("Ada L")).googleRequest().filter == "name:'Ada L'")
 }
 
 @Test func `a reader written apart reads Google's query`() throws {
@@ -96,7 +97,7 @@ func `what Google cannot say is refused with a sentence`(filter: UserFilter, wor
     for round in 0..<2000 {
         let (text, other) = (random.text(), random.text())
         let filter = UserFilter.all(of: [.givenName(startsWith: text), .property(.department, equals: other)])
-        let words = try #require(try UserQuery(filter).googleRequest().words)
+        let words = try #require(try UserQuery(filter).googleRequest().filter)
         guard case .and(.startsWith(_, let prefix), let whole)? = GoogleQuery.filter(words) else {
             Issue.record("round \(round): \(words)")
             continue

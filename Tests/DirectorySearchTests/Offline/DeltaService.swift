@@ -52,13 +52,13 @@ final class DeltaService: Sendable {
 
     var requests: [HTTPRequest] { state.withLock { $0.requests } }
 
-    func connection() throws -> GraphConnection {
-        var connection = try DirectorySearchTests.connection(Transport(service: self))
-        connection.retry = RetryPolicy(maximumRetries: 1)
-        return connection
+    func client() throws -> DirectoryClient {
+        var client = try DirectorySearchTests.client(Transport(service: self))
+        client.retry.maximumRetries = 1
+        return client
     }
 
-    var directory: GraphDirectory { get throws { GraphDirectory(connection: try connection()) } }
+    var directory: GraphDirectory { get throws { GraphDirectory(client: try client()) } }
 
     private struct Transport: HTTPTransport {
         let service: DeltaService

@@ -185,10 +185,10 @@ import Testing
         let (store, service) = (store, service)
         let once = Mutex(false)
         let gate = AsyncGate()
-        let slow = GraphDirectory(connecting: {
-            var connection = try service.connection()
-            let inner = connection.transport
-            connection.transport = Held(inner: inner) {
+        let slow = GraphDirectory(makeClient: {
+            var client = try service.client()
+            let inner = client.transport
+            client.transport = Held(inner: inner) {
                 guard
                     !once.withLock({ done in
                         defer { done = true }; return done
@@ -197,7 +197,7 @@ import Testing
                 try await other.run()
                 await gate.open()
             }
-            return connection
+            return client
         })
         let late = DirectorySync(of: slow, account: store.account, in: store.directory)
         _ = try await late.step()
@@ -210,12 +210,12 @@ import Testing
     @Test func `signing out while an answer is awaited leaves nothing behind`() async throws {
         fill(9)
         let (store, service) = (store, service)
-        let directory = GraphDirectory(connecting: {
-            var connection = try service.connection()
-            connection.transport = Held(inner: connection.transport) {
+        let directory = GraphDirectory(makeClient: {
+            var client = try service.client()
+            client.transport = Held(inner: client.transport) {
                 try await OfflineIndex.forget(account: store.account, in: store.directory)
             }
-            return connection
+            return client
         })
         let sync = DirectorySync(of: directory, account: store.account, in: store.directory)
         #expect(try await offlineFailure { try await sync.run() } == .forgotten)

@@ -40,7 +40,7 @@ private let enterprise = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:
         ),
     ] as [(UserFilter, String)])
 func `a filter is said in SCIM's words`(filter: UserFilter, words: String) throws {
-    #expect(try UserQuery(filter).scimRequest().words == words)
+    #expect(try UserQuery(filter).scimRequest().filter == words)
 }
 
 private let deep: UserFilter = (0..<40).reduce(UserFilter.givenName(startsWith: "a")) { filter, _ in .not(filter) }
@@ -62,7 +62,7 @@ private let many = UserFilter.any(of: (0...200).map { UserFilter.property(.mail,
     ] as [(UserFilter, String)])
 func `what SCIM cannot say is refused with a sentence`(filter: UserFilter, words: String) async throws {
     let transport = ScriptedTransport([])
-    let directory = SCIMDirectory(connection: try connection(transport))
+    let directory = SCIMDirectory(client: try client(transport))
     let error = try await failure { try await directory.users(matching: filter).collected() }
     guard case .invalidQuery(let reason)? = error?.kind else {
         Issue.record("\(String(describing: error))")
@@ -97,24 +97,25 @@ func `what SCIM cannot say is refused with a sentence`(filter: UserFilter, words
     var query = UserQuery(
         .givenName(startsWith: "A&B+"), select: ["id", "displayName", "mail", "manager.displayName"], pageSize: 50)
     query.orderBy = [.descending(.surname)]
-    let request = try query.scimRequest(at: "51")
+    let request = try query.scimRequest().page(at: "51", option: "startIndex")
     #expect(
         request.target == "Users?filter=name.givenName%20sw%20%22A%26B%2B%22"
             + "&attributes=id%2CdisplayName%2Cemails%2Curn%3Aietf%3Aparams%3Ascim%3Aschemas%3Aextension%3Aenterprise%3A2.0"
-            + "%3AUser%3Amanager%2Cname&sortBy=name.familyName&sortOrder=descending&startIndex=51&count=50")
+            + "%3AUser%3Amanager%2Cname&sortBy=name.familyName&sortOrder=descending&count=50&startIndex=51")
     let search = UserQuery(search: .displayName("ada  love"), select: ["id"])
     #expect(
-        try search.scimRequest().words
+        try search.scimRequest().filter
             == #"(displayName sw "ada" or (displayName co " ada")) and (displayName sw "love" or (displayName co " love"))"#
     )
 }
 
 @Test func `what is too long for an address is sent as a body`() throws {
     let filter = UserFilter.any(of: (0..<200).map { UserFilter.property(.mail, equals: "person\($0)@contoso.example") })
-    let request = try UserQuery(filter, select: ["id"], pageSize: 50).scimRequest(at: "51")
+    let request = try UserQuery(filter, select: ["id"], pageSize: 50).scimRequest()
+        .page(at: "51", option: "startIndex")
     #expect(request.target == "Users/.search")
     let body = try #require(request.body?.object)
-    #expect(body["filter"]?.string == request.words)
+    #expect(body["filter"]?.string == request.filter)
     #expect(body["startIndex"] == 51 && body["count"] == 50 && body["attributes"] == ["id"])
     let lines = request.description(base: "https://id.example/scim/v2").split(separator: "\n")
     #expect(lines.first == "POST https://id.example/scim/v2/Users/.search")
@@ -152,7 +153,7 @@ private func filter(_ random: inout Seeded, depth: Int) -> (UserFilter, ODataFil
     var random = Seeded(state: 2027)
     for round in 0..<2000 {
         let (filter, expected) = filter(&random, depth: 4)
-        let words = try #require(try UserQuery(filter, select: ["id"]).scimRequest().words)
+        let words = try #require(try UserQuery(filter, select: ["id"]).scimRequest().filter)
         let read = try SCIMFilterReader.filter(words)
         #expect(Array("\(read)".utf8) == Array("\(expected)".utf8), "round \(round): \(words)")
     }

@@ -3,13 +3,13 @@ import HTTPExchange
 import OAuth2Protocol
 import StrictJSON
 
-/// Reads answers that are failures. Decides by the status, then by known codes, never by the words of a message.
-enum GraphFailure {
-    /// The error for an answer of any status but 200.
+/// Reads error responses. The status decides, then known codes, never the text of a message.
+enum GraphErrorResponse {
+    /// Returns the error of a response of any status except 200.
     ///
     /// - Parameters:
-    ///   - clientRequestID: what was sent; used when the answer does not repeat it.
-    ///   - permissions: what the request needs, for a 403.
+    ///   - clientRequestID: The identifier in the request, for a response that does not repeat it.
+    ///   - permissions: The permissions that the request needs, for a 403.
     static func error(
         for response: HTTPResponse, clientRequestID: String, permissions: [String], now: Date
     ) -> DirectoryError {
@@ -26,7 +26,7 @@ enum GraphFailure {
         return error
     }
 
-    /// The error for an answer of status 200 that cannot be read.
+    /// Returns the error of an unreadable response of status 200.
     static func unreadable(_ response: HTTPResponse, _ reason: String, clientRequestID: String) -> DirectoryError {
         DirectoryError(
             .unreadable("\(reason) (\(contentType(of: response)), status \(response.status))"), status: response.status,
@@ -34,7 +34,7 @@ enum GraphFailure {
             date: response.fields["Date"].flatMap(HTTPDate.parse))
     }
 
-    /// The claims that a 401 demands of the next token.
+    /// Returns the claims that a 401 requests for the next token.
     static func claims(in response: HTTPResponse) -> String? {
         AuthenticationChallenge.challenges(in: response.fields).compactMap(\.claims).first
     }
@@ -44,7 +44,7 @@ enum GraphFailure {
         case 401:
             .signInNeeded(claims: claims(in: response))
         case 403:
-            // A tenant without the licence, or of a kind that has no such property: no permission mends that.
+            // A tenant without the license, or of a kind without this property: no permission helps.
             code == "Authentication_RequestFromNonPremiumTenantOrB2CTenant"
                 ? .notPermitted(permissions: []) : .notPermitted(permissions: permissions)
         case 404: .notFound
@@ -72,7 +72,7 @@ enum GraphFailure {
     }
 }
 
-/// The members of an error answer, in any of the shapes that Graph's services use. Anything may be missing.
+/// The members of an error response, in any form that Graph's services use. Each may be missing.
 struct GraphErrorBody: Equatable {
     var code: String?
     var message: String?

@@ -1,0 +1,246 @@
+public import Platform
+public import HTTPExchange
+
+/// A requirement for the access token of a request.
+public enum TokenRequirement: Sendable, Equatable {
+    /// A token that is valid now.
+    case current
+    /// A new token, because the service rejected this one although it seemed valid.
+    case refreshed(rejected: String)
+    /// A token with these claims, a JSON object that the service requested (OpenID Connect Core, section 5.5). If only a
+    /// sign-in can return one, the authorization throws ``DirectoryError/Kind/signInNeeded(claims:)`` with the claims.
+    case claims(String, rejected: String)
+
+    /// The requirement after a token was rejected.
+    init(claims: String?, rejected: String) {
+        self = claims.map { .claims($0, rejected: rejected) } ?? .refreshed(rejected: rejected)
+    }
+}
+
+extension TokenRequirement: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The requirement without the token.
+    public var description: String {
+        switch self {
+        case .current: "current"
+        case .refreshed: "refreshed"
+        case .claims: "with additional claims"
+        }
+    }
+    /// The same as ``description``.
+    public var debugDescription: String { description }
+    /// The same as ``description``.
+    public var customMirror: Mirror { Mirror(self, children: ["requirement": description]) }
+}
+
+extension HTTPRetryPolicy {
+    /// The default policy of directories, with the numbers of Microsoft's own libraries. All waits of one operation together
+    /// take at most a minute.
+    ///
+    /// A directory ignores ``methods``: each of its requests only reads. After connection errors it retries at most twice, after
+    /// at most a quarter of a second, so that a user without a network does not wait.
+    public static let directory = HTTPRetryPolicy(
+        methods: idempotentMethods.union([.post]), firstDelay: .seconds(3), maximumDelay: .seconds(180))
+
+    /// The policy after a connection error.
+    fileprivate var afterConnectionError: HTTPRetryPolicy {
+        var policy = self
+        policy.maximumRetries = min(maximumRetries, 2)
+        policy.firstDelay = min(firstDelay, .milliseconds(250))
+        return policy
+    }
+}
+
+/// The client of one directory: its URL, and how requests reach it.
+///
+/// The access token goes to the scheme, host and port of the URL given here and to no other server.
+public struct DirectoryClient: Sendable {
+    /// Returns the access token for a request, without the word `Bearer`. The caller gets its errors unchanged.
+    public typealias Authorization = @Sendable (TokenRequirement) async throws -> String
+
+    /// The URL above all resources, without a slash at the end, such as `https://graph.microsoft.com/v1.0`.
+    public let base: String
+    /// The transport that sends the requests.
+    public var transport: any HTTPTransport
+    /// The source of access tokens.
+    public var authorization: Authorization
+    /// The conditions under which a request is sent again.
+    public var retry: HTTPRetryPolicy
+    /// One budget for all waits; `nil` gives each operation its own of the policy's `totalDelay`.
+    public var budget: RetryBudget?
+    /// The limit on the rate of lookups, shared by all operations of the client.
+    public var rateLimiter = RateLimiter()
+    /// The maximum size of one response in bytes.
+    public var maximumResponseSize = 16 << 20
+    /// The time limit of one request, from the call to the last byte of the response.
+    public var timeout: Duration = .seconds(60)
+    /// Waits before a retry.
+    public var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    /// Returns the current time.
+    public var now: @Sendable () -> Date = { Date() }
+    /// Returns a random number from 0 to 1, to spread retries.
+    public var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
+    /// Returns a new identifier for each request.
+    public var makeRequestID: @Sendable () -> UUID = { UUID() }
+
+    let origin: Origin
+    /// The differences between the service and Graph.
+    var dialect = ServiceDialect.graph
+
+    /// Creates a client of the Graph at this URL.
+    ///
+    /// - Parameters:
+    ///   - graphAPI: The service's URL, with or without a slash at the end: `https://graph.microsoft.com/`. Plain http only for
+    ///     this machine.
+    ///   - apiVersion: The path below it, with or without slashes. It may be empty. The default is `v1.0`.
+    /// - Throws: ``DirectoryError`` of the kind `invalidAddress`.
+    public init(
+        graphAPI: URL, apiVersion: String = "v1.0", transport: any HTTPTransport, retry: HTTPRetryPolicy = .directory,
+        budget: RetryBudget? = nil, authorization: @escaping Authorization
+    ) throws(DirectoryError) {
+        let text = graphAPI.absoluteString
+        guard let origin = Origin(text) else {
+            throw DirectoryError(
+                .invalidAddress("it is not an absolute https address such as https://graph.microsoft.com/"))
+        }
+        guard origin.scheme == "https" || graphAPI.isLoopback else {
+            throw DirectoryError(.invalidAddress("plain http is only for this machine, not for \(origin.host)"))
+        }
+        guard !text.utf8.contains(UInt8(ascii: "?")), !text.utf8.contains(UInt8(ascii: "#")) else {
+            throw DirectoryError(.invalidAddress("it has a query or a fragment"))
+        }
+        let version = apiVersion.split(separator: "/").map { ODataEscaping.pathSegment(String($0)) }
+        guard !version.contains("."), !version.contains("..") else {
+            throw DirectoryError(.invalidAddress("the version is \"\(apiVersion.visible(limit: 60))\""))
+        }
+        var base = text
+        while base.hasSuffix("/") { base.removeLast() }
+        self.base = ([base] + version).joined(separator: "/")
+        self.origin = origin
+        self.transport = transport
+        self.authorization = authorization
+        self.retry = retry
+        self.budget = budget
+    }
+
+    /// Creates a client of another kind of directory than Graph.
+    ///
+    /// - Parameter directoryBase: The URL above all resources: `https://id.example/scim/v2`,
+    ///   `https://admin.googleapis.com/admin/directory/v1`. Plain http only for this machine.
+    /// - Throws: ``DirectoryError`` of the kind `invalidAddress`.
+    public init(
+        directoryBase: URL, transport: any HTTPTransport, retry: HTTPRetryPolicy = .directory,
+        budget: RetryBudget? = nil, authorization: @escaping Authorization
+    ) throws(DirectoryError) {
+        try self.init(
+            graphAPI: directoryBase, apiVersion: "", transport: transport, retry: retry, budget: budget,
+            authorization: authorization)
+    }
+
+    /// Returns the same client with all waits from this budget.
+    func sharing(_ budget: RetryBudget) -> DirectoryClient {
+        var client = self
+        client.budget = budget
+        return client
+    }
+
+    /// Returns the same client for a service with another dialect.
+    func speaking(_ dialect: ServiceDialect) -> DirectoryClient {
+        var client = self
+        client.dialect = dialect
+        return client
+    }
+
+    /// Returns the budget of an operation that starts now.
+    func makeBudget() -> RetryBudget { budget ?? RetryBudget(retry.totalDelay) }
+
+    /// Returns the URL if it belongs to this directory: below this check the token is added to it.
+    ///
+    /// - Throws: ``DirectoryError`` of the kind `foreignNextLink`.
+    @discardableResult
+    func checked(_ link: String) throws(DirectoryError) -> URL {
+        let text = ODataEscaping.address(link)
+        let origin = Origin(text)
+        guard let origin, origin == self.origin, let url = URL(string: text), url.absoluteString == text else {
+            throw DirectoryError(.foreignNextLink(host: origin?.description ?? "an unreadable address"))
+        }
+        return url
+    }
+
+    /// Sends a request, with one token refresh and the waits of the retry policy.
+    ///
+    /// - Parameter token: The token of the first attempt; `nil` for the current one.
+    /// - Throws: ``DirectoryError``; the errors of the transport and the authorization; `CancellationError`.
+    func response(to request: Request, budget: RetryBudget, token: String? = nil) async throws -> Response {
+        let url = try checked(request.url)
+        var token = if let token { token } else { try await authorization(.current) }
+        var hasRefreshed = false
+        var retries = 0
+        while true {
+            try Task.checkCancellation()
+            let identifier = makeRequestID().uuidString.lowercased()
+            let response: HTTPResponse
+            do {
+                response = try await transport.send(
+                    httpRequest(url, request, token: token, identifier: identifier, retries: retries))
+            } catch let error as HTTPTransportError where retry.failures.contains(error.kind) {
+                let policy = retry.afterConnectionError
+                let delay = policy.delay(before: retries, random: random())
+                guard policy.allows(retries, after: delay, budget) else { throw error }
+                try await sleep(delay)
+                retries += 1
+                continue
+            }
+            if response.status == 200 {
+                return Response(http: response, clientRequestID: identifier, token: token, wasRetried: retries > 0)
+            }
+            var error = GraphErrorResponse.error(
+                for: response, clientRequestID: identifier, permissions: request.permissions, now: now())
+            if !dialect.namesRequests { error.clientRequestID = nil }
+            dialect.explain(&error, response)
+
+            if case .signInNeeded(let claims) = error.kind, !hasRefreshed {
+                hasRefreshed = true
+                guard let refreshed = try await refreshedToken(claims: claims, rejected: token) else { throw error }
+                token = refreshed
+                continue
+            }
+            guard retry.statuses.contains(response.status) || error.kind == .throttled else { throw error }
+            let delay = retry.delay(before: retries, requested: error.retryAfter, random: random())
+            if error.retryAt == nil { error.retryAt = now().addingTimeInterval(delay.seconds) }
+            guard retry.allows(retries, after: delay, budget) else { throw error }
+            try await sleep(delay)
+            retries += 1
+            token = try await authorization(.current)
+        }
+    }
+
+    /// Returns another token than the rejected one; `nil` if there is none, because the service's own error explains more.
+    func refreshedToken(claims: String?, rejected: String) async throws -> String? {
+        do {
+            let token = try await authorization(TokenRequirement(claims: claims, rejected: rejected))
+            return token.utf8.elementsEqual(rejected.utf8) ? nil : token
+        } catch let error as DirectoryError where error.kind == .signInNeeded(claims: claims) {
+            return nil
+        }
+    }
+
+    private func httpRequest(
+        _ url: URL, _ request: Request, token: String, identifier: String, retries: Int
+    ) -> HTTPRequest {
+        var result = HTTPRequest(request.body == nil ? .get : .post, url)
+        if let body = request.body {
+            result.body = Data(body.serialized())
+            result.fields["Content-Type"] = request.contentType
+        }
+        result.fields["Accept"] = request.accept
+        // A transport that signs requests replaces this field.
+        result.fields["Authorization"] = "Bearer " + token
+        if dialect.namesRequests { result.fields["client-request-id"] = identifier }
+        if request.isAdvanced { result.fields["ConsistencyLevel"] = "eventual" }
+        if retries > 0, dialect.namesRequests { result.fields["Retry-Attempt"] = String(retries) }
+        result.timeout = timeout
+        result.maximumResponseSize = maximumResponseSize
+        result.redirects = .none
+        return result
+    }
+}
