@@ -41,7 +41,7 @@ enum ODataEscaping {
     /// An address that a server gave, byte for byte, except for bytes that no address may hold (RFC 3986 section 2): those
     /// are percent-encoded. Escapes already in it stay as they are.
     static func address(_ text: String) -> String {
-        text.percentEncoded { byte in
+        PercentEncoding.encode(text.utf8) { byte in
             switch byte {
             case 0...0x20, 0x7F...0xFF, UInt8(ascii: "\""), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\\"),
                 UInt8(ascii: "^"), UInt8(ascii: "`"), UInt8(ascii: "{"), UInt8(ascii: "|"), UInt8(ascii: "}"):
