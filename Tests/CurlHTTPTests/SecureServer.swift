@@ -38,6 +38,8 @@ final class CertificateFolder: Sendable {
         }
     }
 
+    deinit { remove() }
+
     private func remove() { try? FileManager.default.removeItem(at: folder) }
 
     func path(_ name: String) -> String { folder.appending(path: name).path(percentEncoded: false) }
