@@ -48,7 +48,8 @@ let package = Package(
         .target(name: "AccountKeys", dependencies: ["JOSE", "Platform", "SealedStorage", "StrictJSON"]),
         .target(
             name: "ProviderSettings",
-            dependencies: ["HTTPExchange", "JOSE", "OAuth2Protocol", "Platform", "StrictJSON"]),
+            dependencies: ["HTTPExchange", "JOSE", "OAuth2Protocol", "Platform", "StrictJSON"],
+            resources: [.embedInCode("Presets")]),
         .target(
             name: "OAuth2AccountStore",
             dependencies: [

@@ -34,24 +34,19 @@ public struct ProviderPreset: Sendable, Equatable {
     /// The keys of the type, with `{placeholder}` in their strings.
     let type: JSONObject
 
-    /// Every preset, in alphabetical order.
-    public static let all: [ProviderPreset] = texts.sorted { $0.key < $1.key }.compactMap { ProviderPreset($0.value) }
+    /// The presets in alphabetical order.
+    public static let all: [ProviderPreset] = names.compactMap { ProviderPreset(named: $0) }
 
-    /// The names of the presets, in alphabetical order.
-    public static var names: [String] { texts.keys.sorted() }
+    /// The names of the presets in alphabetical order.
+    public static var names: [String] { files.keys.sorted() }
 
-    /// The texts of the files in `Settings/providers`, by name.
-    static let texts: [String: String] = [microsoftTexts, serverTexts, serviceTexts].reduce(into: [:]) {
-        $0.merge($1) { first, _ in first }
-    }
-
-    /// The preset of this name.
+    /// Creates the preset with the given name, or returns `nil` if there is none.
     public init?(named name: String) {
-        guard let text = Self.texts[name] else { return nil }
-        self.init(text)
+        guard let file = Self.files[name] else { return nil }
+        self.init(file())
     }
 
-    init?(_ text: String) {
+    init?(_ text: [UInt8]) {
         guard let file = (try? JSONValue(parsing: text, options: .init(refusesDuplicates: true)))?.object,
             let name = file.text("name"), let type = file["type"]?.object
         else { return nil }

@@ -74,13 +74,15 @@ struct IDTokenSecretTests {
         var validation = IDTokenValidation(issuer: "i", clientID: "c")
         validation.algorithms = ["HS256"]
         #expect(throws: Never.self) { try validation.validate(token, keys: JWKSet(), clientSecret: secret, now: 0) }
-        #expect(throws: IDTokenError.weakKey) {
-            try validation.validate(token, keys: JWKSet(), clientSecret: Secret("short"), now: 0)
-        }
-        #expect(throws: IDTokenError.algorithmNotAllowed) {
-            try IDTokenValidation(issuer: "i", clientID: "c").validate(
-                token, keys: JWKSet(), clientSecret: secret, now: 0)
-        }
+        #expect(
+            rejectedKind {
+                try validation.validate(token, keys: JWKSet(), clientSecret: Secret("short"), now: 0)
+            } == .weakKey)
+        #expect(
+            rejectedKind {
+                try IDTokenValidation(issuer: "i", clientID: "c").validate(
+                    token, keys: JWKSet(), clientSecret: secret, now: 0)
+            } == .algorithmNotAllowed)
     }
 }
 

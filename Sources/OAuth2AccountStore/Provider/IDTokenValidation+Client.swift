@@ -31,6 +31,6 @@ extension IDTokenValidation {
 extension IDTokenError {
     /// Whether another clock could see it otherwise.
     fileprivate var isAboutTime: Bool {
-        [.expired, .issuedAtInFuture, .issuedAtTooOld, .notYetValid, .authenticationTimeTooOld].contains(self)
+        [.expired, .issuedAtInFuture, .notYetValid, .authenticationTimeTooOld].contains(kind)
     }
 }

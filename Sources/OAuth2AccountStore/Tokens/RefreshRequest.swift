@@ -106,12 +106,13 @@ struct RefreshRequest: Sendable {
         if let subject = record.subject, let found = token.unverifiedClaims["sub"]?.string,
             !found.utf8.elementsEqual(subject.utf8)
         {
-            throw OAuth2Error.idToken(.subjectMismatch)
+            throw OAuth2Error.idToken(
+                IDTokenError(.subjectMismatch, claim: "sub", expected: subject, received: found))
         }
         if let issuer = record.issuer, let found = token.unverifiedClaims["iss"]?.string,
             !AuthorizationResponse.isIssuer(found, of: issuer)
         {
-            throw OAuth2Error.idToken(.issuerMismatch)
+            throw OAuth2Error.idToken(IDTokenError(.issuerMismatch, claim: "iss", expected: issuer, received: found))
         }
         guard keys != nil || secret != nil else { return nil }
         var validation = client.idTokenValidation()

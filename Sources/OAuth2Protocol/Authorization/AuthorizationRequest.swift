@@ -39,12 +39,8 @@ public struct AuthorizationRequest: Sendable {
     /// What to keep until it comes back.
     public let pending: PendingAuthorization
 
-    /// Parameters that belong to the protocol; settings and callers cannot set them as extras.
-    public static let protocolParameters: Set<String> = [
-        "response_type", "client_id", "client_secret", "redirect_uri", "scope", "state", "nonce", "code_challenge",
-        "code_challenge_method", "code", "code_verifier", "grant_type", "refresh_token", "request", "request_uri",
-        "client_assertion", "client_assertion_type", "response_mode",
-    ]
+    /// The parameters of the protocol, which settings and callers cannot set.
+    public static let protocolParameters = RequestParameters.reserved
 
     /// Builds the request.
     ///

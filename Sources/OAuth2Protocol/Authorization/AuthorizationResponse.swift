@@ -1,6 +1,7 @@
 import Platform
 import HTTPExchange
 import JOSE
+import StrictJSON
 
 /// The redirect that ends the person's part of a sign-in.
 ///
@@ -17,10 +18,12 @@ public struct AuthorizationResponse: Sendable {
     ///
     /// - Throws: ``OAuth2Error/redirect(_:)`` when it is too large or its percent-encoding is broken.
     public init(redirect address: String) throws(OAuth2Error) {
-        guard address.utf8.count <= Self.maximumSize else { throw .redirect(.tooLarge) }
+        guard address.utf8.count <= Self.maximumSize else {
+            throw Self.rejected(.tooLarge, "size", "at most \(Self.maximumSize) bytes", "\(address.utf8.count) bytes")
+        }
         let beforeFragment = address.prefix { $0 != "#" }
         let query = beforeFragment.firstIndex(of: "?").map { beforeFragment[beforeFragment.index(after: $0)...] } ?? ""
-        guard let parameters = FormEncoding.decode(query) else { throw .redirect(.malformed) }
+        guard let parameters = FormEncoding.decode(query) else { throw Self.rejected(.malformed, "query") }
         self.address = String(beforeFragment)
         self.parameters = parameters
     }
@@ -40,29 +43,40 @@ public struct AuthorizationResponse: Sendable {
     /// - Throws: ``OAuth2Error/redirect(_:)`` when it is not, in which case the sign-in keeps waiting;
     ///   ``OAuth2Error/provider(_:)`` when the provider refused, which ends the sign-in.
     public func code(for pending: PendingAuthorization) throws(OAuth2Error) -> Secret {
-        guard pending.redirectURI.matches(address) else { throw .redirect(.redirectURIMismatch) }
-        for name in ["state", "code", "iss", "error"] where parameters.filter({ $0.name == name }).count > 1 {
-            throw .redirect(.duplicateParameter)
+        guard pending.redirectURI.matches(address) else {
+            throw Self.rejected(
+                .redirectURIMismatch, "redirect_uri", quoted(pending.redirectURI.text), quoted(description))
         }
-        guard let state = value("state") else { throw .redirect(.stateMissing) }
+        for name in ["state", "code", "iss", "error"] where parameters.filter({ $0.name == name }).count > 1 {
+            throw Self.rejected(.duplicateParameter, name)
+        }
+        guard let state = value("state") else { throw Self.rejected(.stateMissing, "state") }
         guard equalInConstantTime(Array(state.utf8), Array(pending.state.utf8)) else { throw .redirect(.stateMismatch) }
         if let issuer = value("iss") {
             // Compared as strings, byte by byte: no normalisation of host, port or slash (RFC 9207 section 2.4).
             guard let expected = pending.issuer, Self.isIssuer(issuer, of: expected) else {
-                throw .redirect(.issuerMismatch)
+                throw Self.rejected(
+                    .issuerMismatch, "iss", Evidence.visible(pending.issuer.map(JSONValue.string)), quoted(issuer))
             }
         } else if pending.expectsIssuer {
-            throw .redirect(.issuerMissing)
+            throw Self.rejected(
+                .issuerMissing, "iss", Evidence.visible(pending.issuer.map(JSONValue.string)), "nothing")
         }
         if let error = value("error") {
             throw .provider(
                 ProviderError(
                     code: ErrorCode(rawValue: error), explanation: value("error_description"), uri: value("error_uri")))
         }
-        guard value("id_token") == nil else { throw .redirect(.unexpectedParameter) }
-        guard let code = value("code") else { throw .redirect(.codeMissing) }
-        guard code.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else { throw .redirect(.malformed) }
+        guard value("id_token") == nil else { throw Self.rejected(.unexpectedParameter, "id_token") }
+        guard let code = value("code") else { throw Self.rejected(.codeMissing, "code") }
+        guard code.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else { throw Self.rejected(.malformed, "code") }
         return Secret(code)
+    }
+
+    private static func rejected(
+        _ kind: RedirectError.Kind, _ name: String, _ expected: String? = nil, _ received: String? = nil
+    ) -> OAuth2Error {
+        .redirect(RedirectError(kind, Evidence(name, expected: expected, received: received)))
     }
 
     /// Whether an issuer is the one expected, byte by byte.

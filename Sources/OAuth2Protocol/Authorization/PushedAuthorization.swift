@@ -37,7 +37,7 @@ public struct PushedAuthorizationRequest: Sendable {
                 pairs, signedWith: key, server: server, client: client, now: now, random: random)
             pairs = [("request", object)]
         }
-        var request = try TokenRequest.authenticated(pairs, endpoint: endpoint, client: client)
+        var request = try client.request(pairs, endpoint: endpoint)
         // The request must name the client in its form even when a header authenticates it (section 2.1).
         if !client.authentication.namesClientInForm {
             request.body?.append(contentsOf: ("&" + FormEncoding.encode([("client_id", client.id)])).utf8)
@@ -59,7 +59,7 @@ public struct PushedAuthorizationResponse: Sendable, Equatable {
     ///
     /// - Throws: ``OAuth2Error``
     public static func read(_ response: HTTPResponse) throws(OAuth2Error) -> PushedAuthorizationResponse {
-        guard response.status == 201 || response.status == 200 else { throw TokenResponse.failure(response) }
+        guard response.status == 201 || response.status == 200 else { throw EndpointResponse.failure(response) }
         let object = try JSONBody.object(response, what: "the answer")
         try JSONBody.refuseDuplicates(object, of: ["request_uri", "expires_in"], what: "the answer")
         guard let uri = try JSONBody.token("request_uri", object) else {
@@ -70,6 +70,6 @@ public struct PushedAuthorizationResponse: Sendable, Equatable {
                 member: "expires_in", reason: "the answer's expires_in is not a positive number of seconds")
         }
         return PushedAuthorizationResponse(
-            requestURI: uri.value, expiresIn: Int(min(seconds, Double(TokenResponse.maximumLifetime))))
+            requestURI: uri.value, expiresIn: Int(min(seconds, Double(EndpointResponse.maximumLifetime))))
     }
 }

@@ -41,7 +41,7 @@ public struct ProtectedResource: Sendable, Equatable {
         let object = try JSONBody.object(response, what: "the resource's metadata")
         try JSONBody.refuseDuplicates(
             object, of: ["resource", "authorization_servers", "scopes_supported"], what: "the resource's metadata")
-        guard let found = object.text("resource"), identical(found, resource) else {
+        guard let found = object.text("resource"), bytesEqual(found, resource) else {
             throw .invalidResponse(
                 member: "resource", reason: "the metadata belongs to another resource than \(quoted(resource))"
             )

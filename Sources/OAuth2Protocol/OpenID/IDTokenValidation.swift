@@ -75,7 +75,8 @@ public struct IDTokenValidation: Sendable {
             return try JWT(parsing: token.value).verified(
                 with: keys, secret: clientSecret.map { Array($0.value.utf8) }, algorithms: allowed)
         } catch {
-            throw IDTokenError(error)
+            guard case .algorithmNotAllowed = error else { throw IDTokenError(error) }
+            throw algorithmError((try? JWT(parsing: token.value))?.header["alg"])
         }
     }
 
@@ -86,18 +87,33 @@ public struct IDTokenValidation: Sendable {
     public func check(header: JSONObject, claims: JSONObject, now: Double) throws(IDTokenError) -> IDToken {
         try check(header: header)
         let repeated = claims.duplicatedNames
-        guard repeated.isEmpty || Set(repeated).isDisjoint(with: Self.securityClaims) else { throw .claims }
-        guard claims["events"] == nil else { throw .typeMismatch }
+        guard repeated.isEmpty || Set(repeated).isDisjoint(with: Self.securityClaims) else {
+            throw IDTokenError(
+                .claims,
+                Evidence(
+                    "claims", expected: "each claim once",
+                    received: repeated.map(quoted).joined(separator: ", ") + " twice"))
+        }
+        guard claims["events"] == nil else {
+            throw IDTokenError(
+                .typeMismatch, Evidence("events", expected: "no event token", received: "an event token"))
+        }
         let issuer = try checkIssuer(claims)
         let subject = try checkSubject(claims)
         try checkAudience(claims)
         try checkTimes(claims, now: now)
         try checkNonce(claims)
         try checkAuthenticationTime(claims, now: now)
-        if let methods = claims["amr"], methods.array?.allSatisfy({ $0.string != nil }) != true { throw .methodsType }
+        if let methods = claims["amr"], methods.array?.allSatisfy({ $0.string != nil }) != true {
+            throw IDTokenError(.methodsType, Evidence("amr", expected: "an array of strings", received: methods))
+        }
         if !requiredContextClasses.isEmpty {
             guard let found = claims["acr"]?.string, requiredContextClasses.contains(found) else {
-                throw .contextClassMismatch
+                throw IDTokenError(
+                    .contextClassMismatch,
+                    Evidence(
+                        "acr", expected: "one of " + requiredContextClasses.map(quoted).joined(separator: ", "),
+                        received: claims["acr"]))
             }
         }
         let algorithm = header["alg"]?.string ?? ""
@@ -118,67 +134,106 @@ public struct IDTokenValidation: Sendable {
     private func check(header: JSONObject) throws(IDTokenError) {
         guard let algorithm = header["alg"]?.string, algorithms.contains(algorithm), algorithm.lowercased() != "none"
         else {
-            throw .algorithmNotAllowed
+            throw algorithmError(header["alg"])
         }
-        guard header["crit"] == nil else { throw .criticalUnsupported }
-        if let type = header["typ"]?.string, type.lowercased() != "jwt" { throw .typeMismatch }
-        guard header["cty"] == nil else { throw .contentTypeUnsupported }
+        if let critical = header["crit"] {
+            throw IDTokenError(.criticalUnsupported, Evidence("crit", expected: "nothing", received: critical))
+        }
+        if let type = header["typ"]?.string, type.lowercased() != "jwt" {
+            throw IDTokenError(.typeMismatch, claim: "typ", expected: "JWT", received: type)
+        }
+        if let content = header["cty"] {
+            throw IDTokenError(.contentTypeUnsupported, Evidence("cty", expected: "nothing", received: content))
+        }
+    }
+
+    private func algorithmError(_ received: JSONValue?) -> IDTokenError {
+        let expected = "one of " + algorithms.sorted().map(quoted).joined(separator: ", ")
+        return IDTokenError(.algorithmNotAllowed, Evidence("alg", expected: expected, received: received))
     }
 
     private func checkIssuer(_ claims: JSONObject) throws(IDTokenError) -> String {
-        guard let found = claims["iss"]?.string else { throw .issuerMissing }
+        guard let found = claims["iss"]?.string else {
+            throw IDTokenError(.issuerMissing, Evidence("iss", expected: quoted(issuer), received: claims["iss"]))
+        }
         var expected = issuer
         if issuer.contains("{tenantid}") {
             // Entra's shared tenants: the tenant is named by the token's own `tid`.
-            guard let tenant = claims["tid"]?.string, !tenant.isEmpty else { throw .issuerMismatch }
+            guard let tenant = claims["tid"]?.string, !tenant.isEmpty else {
+                throw IDTokenError(
+                    .issuerMismatch, Evidence("tid", expected: "the tenant of the issuer", received: claims["tid"]))
+            }
             expected = issuer.replacing("{tenantid}", with: tenant)
         }
-        guard identical(found, expected) else { throw .issuerMismatch }
+        guard bytesEqual(found, expected) else {
+            throw IDTokenError(.issuerMismatch, claim: "iss", expected: expected, received: found)
+        }
         return found
     }
 
     private func checkSubject(_ claims: JSONObject) throws(IDTokenError) -> String {
-        guard let value = claims["sub"], !value.isNull else { throw .subjectMissing }
-        guard let subject = value.string else { throw .subjectType }
+        guard let value = claims["sub"], !value.isNull else {
+            throw IDTokenError(.subjectMissing, Evidence("sub", expected: "a string", received: claims["sub"]))
+        }
+        guard let subject = value.string else {
+            throw IDTokenError(.subjectType, Evidence("sub", expected: "a string", received: value))
+        }
         // The specification's limit is 255 characters; longer ones are seen and do no harm.
         guard !subject.isEmpty, subject.utf8.count <= 1024, subject.utf8.allSatisfy({ $0 < 0x80 }) else {
-            throw .subjectInvalid
+            throw IDTokenError(
+                .subjectInvalid, Evidence("sub", expected: "1 to 1024 ASCII characters", received: value))
         }
-        if let expected = expectedSubject ?? original?.subject, !identical(subject, expected) { throw .subjectMismatch }
+        if let expected = expectedSubject ?? original?.subject, !bytesEqual(subject, expected) {
+            throw IDTokenError(.subjectMismatch, claim: "sub", expected: expected, received: subject)
+        }
         return subject
     }
 
     private func checkAudience(_ claims: JSONObject) throws(IDTokenError) {
+        func rejected(_ kind: IDTokenError.Kind, _ claim: String = "aud") -> IDTokenError {
+            IDTokenError(kind, Evidence(claim, expected: quoted(clientID), received: claims[claim]))
+        }
         let audience: [String]
         switch claims["aud"] {
-        case nil, .null: throw .audienceMissing
+        case nil, .null: throw rejected(.audienceMissing)
         case .string(let one): audience = [one]
         case .array(let elements):
             audience = elements.compactMap(\.string)
-            guard audience.count == elements.count else { throw .audienceType }
-        default: throw .audienceType
+            guard audience.count == elements.count else { throw rejected(.audienceType) }
+        default: throw rejected(.audienceType)
         }
-        guard audience.contains(where: { identical($0, clientID) }) else { throw .audienceMismatch }
+        guard audience.contains(where: { bytesEqual($0, clientID) }) else {
+            throw rejected(.audienceMismatch)
+        }
         if let party = claims["azp"], !party.isNull {
-            guard let name = party.string, identical(name, clientID) else { throw .authorizedPartyMismatch }
+            guard let name = party.string, bytesEqual(name, clientID) else {
+                throw rejected(.authorizedPartyMismatch, "azp")
+            }
             return
         }
         let isTrusted = audience.allSatisfy { one in
-            identical(one, clientID) || trustedAudiences.contains { identical($0, one) }
+            bytesEqual(one, clientID) || trustedAudiences.contains { bytesEqual($0, one) }
         }
-        guard isTrusted else { throw .audienceUntrusted }
+        guard isTrusted else { throw rejected(.audienceUntrusted) }
     }
 
     private func checkTimes(_ claims: JSONObject, now: Double) throws(IDTokenError) {
-        guard let expiryValue = claims["exp"] else { throw .expiryMissing }
-        guard let expiry = expiryValue.number?.double else { throw .expiryType }
-        guard now < expiry + clockSkew else { throw .expired }
-        guard let issuedValue = claims["iat"] else { throw .issuedAtMissing }
-        guard let issued = issuedValue.number?.double else { throw .issuedAtType }
-        guard issued <= now + clockSkew, issued <= expiry + clockSkew else { throw .issuedAtInFuture }
+        let latest = now + clockSkew
+        let time = Int64(exactly: now.rounded()) ?? 0
+        func rejected(_ kind: IDTokenError.Kind, _ claim: String, _ expected: String) -> IDTokenError {
+            IDTokenError(kind, Evidence(claim, expected: expected, received: claims[claim]))
+        }
+        let number = "a number of seconds"
+        guard let expiryValue = claims["exp"] else { throw rejected(.expiryMissing, "exp", number) }
+        guard let expiry = expiryValue.number?.double else { throw rejected(.expiryType, "exp", number) }
+        guard now < expiry + clockSkew else { throw rejected(.expired, "exp", "a time after \(time)") }
+        guard let issuedValue = claims["iat"] else { throw rejected(.issuedAtMissing, "iat", number) }
+        guard let issued = issuedValue.number?.double else { throw rejected(.issuedAtType, "iat", number) }
+        guard issued <= latest else { throw rejected(.issuedAtInFuture, "iat", "a time before \(time)") }
+        guard issued <= expiry + clockSkew else { throw rejected(.issuedAtInFuture, "iat", "a time before exp") }
         if let value = claims["nbf"] {
-            guard let earliest = value.number?.double else { throw .notBeforeType }
-            guard earliest <= now + clockSkew else { throw .notYetValid }
+            guard let earliest = value.number?.double else { throw rejected(.notBeforeType, "nbf", number) }
+            guard earliest <= latest else { throw rejected(.notYetValid, "nbf", "a time before \(time)") }
         }
     }
 
@@ -186,44 +241,69 @@ public struct IDTokenValidation: Sendable {
     private func check(
         _ claims: JSONObject, issuer: String, against original: IDToken
     ) throws(IDTokenError) {
-        guard identical(issuer, original.issuer) else { throw .issuerMismatch }
-        guard claims.text("azp") == original.claims.text("azp") else { throw .authorizedPartyMismatch }
+        guard bytesEqual(issuer, original.issuer) else {
+            throw IDTokenError(.issuerMismatch, claim: "iss", expected: original.issuer, received: issuer)
+        }
+        guard claims.text("azp") == original.claims.text("azp") else {
+            throw IDTokenError(
+                .authorizedPartyMismatch,
+                Evidence("azp", expected: Evidence.visible(original.claims["azp"]), received: claims["azp"]))
+        }
         guard !allowsChangedAuthenticationTime else { return }
         let before = original.claims["auth_time"]?.number?.double
-        if let now = claims["auth_time"]?.number?.double, let before, now != before { throw .authenticationTimeChanged }
+        if let now = claims["auth_time"]?.number?.double, let before, now != before {
+            throw IDTokenError(
+                .authenticationTimeChanged,
+                Evidence(
+                    "auth_time", expected: Evidence.visible(original.claims["auth_time"]), received: claims["auth_time"]
+                ))
+        }
     }
 
     private func checkNonce(_ claims: JSONObject) throws(IDTokenError) {
         let found = claims["nonce"]
         guard let nonce else {
             guard let found, !found.isNull, !allowsUnaskedNonce else { return }
-            guard let original else { throw .nonceUnexpected }
-            guard found.string == original.claims.text("nonce") else { throw .nonceMismatch }
+            guard let original else { throw IDTokenError(.nonceUnexpected, Evidence("nonce")) }
+            guard found.string == original.claims.text("nonce") else {
+                throw IDTokenError(.nonceMismatch, Evidence("nonce"))
+            }
             return
         }
-        guard let found, !found.isNull else { throw .nonceMissing }
+        guard let found, !found.isNull else { throw IDTokenError(.nonceMissing, Evidence("nonce")) }
         guard let text = found.string, equalInConstantTime(Array(text.utf8), Array(nonce.utf8)) else {
-            throw .nonceMismatch
+            throw IDTokenError(.nonceMismatch, Evidence("nonce"))
         }
     }
 
     private func checkAuthenticationTime(_ claims: JSONObject, now: Double) throws(IDTokenError) {
         guard let value = claims["auth_time"], !value.isNull else {
-            if maximumAge != nil { throw .authenticationTimeMissing }
+            if maximumAge != nil {
+                throw IDTokenError(
+                    .authenticationTimeMissing,
+                    Evidence("auth_time", expected: "a number of seconds", received: claims["auth_time"]))
+            }
             return
         }
-        guard let time = value.number?.double, time >= 0 else { throw .authenticationTimeType }
-        if let maximumAge, time + Double(maximumAge) + clockSkew < now { throw .authenticationTimeTooOld }
+        guard let time = value.number?.double, time >= 0 else {
+            throw IDTokenError(
+                .authenticationTimeType, Evidence("auth_time", expected: "a number of seconds", received: value))
+        }
+        if let maximumAge, time + Double(maximumAge) + clockSkew < now {
+            throw IDTokenError(
+                .authenticationTimeTooOld,
+                Evidence("auth_time", expected: "a time at most \(maximumAge) seconds ago", received: value))
+        }
     }
 
     /// The left half of the digest of what came with the token (sections 3.1.3.6 and 3.3.2.11).
     private func checkHash(
         _ name: String, of secret: Secret?, _ claims: JSONObject, _ algorithm: String, isRequired: Bool,
-        missing: IDTokenError, mismatch: IDTokenError
+        missing: IDTokenError.Kind, mismatch: IDTokenError.Kind
     ) throws(IDTokenError) {
         guard let secret else { return }
         guard let value = claims[name], !value.isNull else {
-            if isRequired { throw missing }
+            if isRequired { throw IDTokenError(missing, Evidence(name)) }
             return
         }
         let bytes = Array(secret.value.utf8)
@@ -233,6 +313,8 @@ public struct IDTokenValidation: Sendable {
         case "384": digest = SHA2.sha384.digest(bytes)
         default: digest = SHA2.sha512.digest(bytes)
         }
-        guard value.string == Base64URL.encode(Array(digest.prefix(digest.count / 2))) else { throw mismatch }
+        guard value.string == Base64URL.encode(Array(digest.prefix(digest.count / 2))) else {
+            throw IDTokenError(mismatch, Evidence(name))
+        }
     }
 }

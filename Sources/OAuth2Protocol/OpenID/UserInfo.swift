@@ -25,7 +25,7 @@ public enum UserInfo {
     /// - Throws: ``OAuth2Error``
     public static func read(_ response: HTTPResponse, subject: String?) throws(OAuth2Error) -> JSONObject {
         try checkStatus(response)
-        guard TokenResponse.mediaType(response) != "application/jwt" else {
+        guard EndpointResponse.mediaType(response) != "application/jwt" else {
             throw .invalidResponse(
                 member: "content_type", reason: "the userinfo answer is a JWT, expected application/json")
         }
@@ -46,7 +46,7 @@ public enum UserInfo {
         clientSecret: Secret? = nil
     ) throws(OAuth2Error) -> JSONObject {
         try checkStatus(response)
-        guard TokenResponse.mediaType(response) == "application/jwt",
+        guard EndpointResponse.mediaType(response) == "application/jwt",
             let token = String(validating: response.body, as: UTF8.self)
         else {
             throw .invalidResponse(
@@ -67,7 +67,7 @@ public enum UserInfo {
             if let error = challenges.lazy.compactMap({ $0.error(status: response.status) }).first {
                 throw .provider(error)
             }
-            throw TokenResponse.failure(response)
+            throw EndpointResponse.failure(response)
         }
     }
 

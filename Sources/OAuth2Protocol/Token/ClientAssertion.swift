@@ -7,7 +7,7 @@ import StrictJSON
 /// [RFC 7523 section 3](https://www.rfc-editor.org/rfc/rfc7523#section-3), OpenID Connect Core 1.0 section 9
 public enum ClientAssertion {
     /// The value of `client_assertion_type`.
-    public static let type = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+    public static let type = ClientAuthentication.assertionType
     /// How long an assertion can be used, in seconds.
     public static let lifetime: Int64 = 60
 

@@ -25,7 +25,7 @@ public struct DeviceAuthorizationRequest: Sendable {
         var pairs: [FormEncoding.Pair] = scope.isEmpty ? [] : [("scope", scope.text)]
         pairs += try RequestParameters.resources(resources)
         pairs += try RequestParameters.extra(parameters, besides: Set(pairs.map(\.name)))
-        var request = try TokenRequest.authenticated(pairs, endpoint: endpoint, client: client, headers: headers)
+        var request = try client.request(pairs, endpoint: endpoint, headers: headers)
         // Section 3.1 wants the client named in the form; with HTTP Basic too, many servers insist on it.
         if !client.authentication.namesClientInForm {
             let separator = pairs.isEmpty ? "" : "&"
@@ -64,9 +64,9 @@ public struct DeviceAuthorization: Sendable, Equatable {
     public static func read(
         _ response: HTTPResponse, tolerance: TokenResponse.ResponseQuirks = .providers, allowsLoopbackHTTP: Bool = false
     ) throws(OAuth2Error) -> DeviceAuthorization {
-        guard response.status == 200 else { throw TokenResponse.failure(response) }
+        guard response.status == 200 else { throw EndpointResponse.failure(response) }
         let object = try JSONBody.object(response, what: "the answer")
-        if let error = TokenResponse.providerError(object, response) { throw .provider(error) }
+        if let error = EndpointResponse.providerError(object, response) { throw .provider(error) }
         try JSONBody.refuseDuplicates(object, of: knownMembers, what: "the answer")
         guard let code = try JSONBody.token("device_code", object) else {
             throw .invalidResponse(member: "device_code", reason: "the answer has no device_code")
@@ -92,7 +92,7 @@ public struct DeviceAuthorization: Sendable, Equatable {
         let interval = object["interval"]?.number?.double ?? 0
         return DeviceAuthorization(
             deviceCode: code, userCode: userCode, verificationURI: uri, verificationURIComplete: complete,
-            expiresIn: Int(min(lifetime, Double(TokenResponse.maximumLifetime))),
+            expiresIn: Int(min(lifetime, Double(EndpointResponse.maximumLifetime))),
             // Missing, null, zero and negative mean the default: never a busy loop.
             interval: interval > 0 ? Int(min(interval, 86_400).rounded(.up)) : 5)
     }

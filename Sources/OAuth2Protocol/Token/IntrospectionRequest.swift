@@ -21,7 +21,7 @@ public struct IntrospectionRequest: Sendable {
         }
         var pairs: [FormEncoding.Pair] = [("token", token.value)]
         if let hint { pairs.append(("token_type_hint", hint.rawValue)) }
-        request = try TokenRequest.authenticated(pairs, endpoint: endpoint, client: client)
+        request = try client.request(pairs, endpoint: endpoint)
     }
 }
 
@@ -45,7 +45,7 @@ public struct Introspection: Sendable, Equatable {
     /// - Parameter now: seconds since 1970; a token that is past its expiry is inactive whatever the provider says.
     /// - Throws: ``OAuth2Error``
     public static func read(_ response: HTTPResponse, now: Double) throws(OAuth2Error) -> Introspection {
-        guard response.status == 200 else { throw TokenResponse.failure(response) }
+        guard response.status == 200 else { throw EndpointResponse.failure(response) }
         let object = try JSONBody.object(response, what: "the answer")
         try JSONBody.refuseDuplicates(object, of: ["active", "scope", "aud", "exp", "sub", "iss"], what: "the answer")
         guard let active = object["active"]?.bool else {

@@ -23,8 +23,8 @@ public struct RevocationRequest: Sendable {
         _ token: Secret, hint: Hint, server: AuthorizationServer, client: Client, bearer: Secret? = nil
     ) throws(OAuth2Error) {
         guard let endpoint = server.revocationEndpoint else { return nil }
-        var request = try TokenRequest.authenticated(
-            [("token", token.value), ("token_type_hint", hint.rawValue)], endpoint: endpoint, client: client)
+        var request = try client.request(
+            [("token", token.value), ("token_type_hint", hint.rawValue)], endpoint: endpoint)
         if let bearer, request.fields["Authorization"] == nil {
             request.fields["Authorization"] = "Bearer " + bearer.value
         }
@@ -34,6 +34,6 @@ public struct RevocationRequest: Sendable {
     /// Reads the answer: it returns when the token is gone, and throws why it is not known to be.
     public static func read(_ response: HTTPResponse) throws(OAuth2Error) {
         guard !(200...299).contains(response.status) else { return }
-        throw TokenResponse.failure(response)
+        throw EndpointResponse.failure(response)
     }
 }

@@ -42,46 +42,6 @@ public struct TokenRequest: Sendable {
         pairs += try RequestParameters.resources(resources)
         pairs += try RequestParameters.authorizationDetails(authorizationDetails)
         pairs += try RequestParameters.extra(parameters, besides: grant.ownParameters.union(pairs.map(\.name)))
-        request = try Self.authenticated(pairs, endpoint: endpoint, client: client, method: method, headers: headers)
-    }
-
-    /// A form request in the client's name.
-    static func authenticated(
-        _ pairs: [FormEncoding.Pair], endpoint: URL, client: Client, method: Method = .post,
-        headers: [String: String] = [:]
-    ) throws(OAuth2Error) -> HTTPRequest {
-        var pairs = pairs
-        var fields: HTTPFields = ["Accept": "application/json"]
-        for (name, value) in headers.sorted(by: { $0.key < $1.key }) { fields[name] = value }
-        func basic(_ id: String, _ secret: String) {
-            fields["Authorization"] = "Basic " + Data("\(id):\(secret)".utf8).base64EncodedString()
-        }
-        switch client.authentication {
-        case .none, .tlsCertificate: pairs.append(("client_id", client.id))
-        case .secretBasic(let secret):
-            basic(FormEncoding.encodeWithPlus(client.id), FormEncoding.encodeWithPlus(secret.value))
-        case .secretBasicRaw(let secret): basic(client.id, secret.value)
-        case .secretPost(let secret): pairs += [("client_id", client.id), ("client_secret", secret.value)]
-        case .assertion(let assertion):
-            pairs += [
-                ("client_id", client.id), ("client_assertion_type", ClientAssertion.type),
-                ("client_assertion", assertion.value),
-            ]
-        case .secretJWT, .privateKeyJWT:
-            throw .configuration("the client assertion is missing; prepare the client for each request")
-        }
-        let form = FormEncoding.encode(pairs)
-        switch method {
-        case .post:
-            fields["Content-Type"] = "application/x-www-form-urlencoded"
-            return HTTPRequest(.post, endpoint, fields: fields, body: Data(form.utf8))
-        case .get:
-            let text = endpoint.absoluteString
-            let separator = text.contains("?") ? "&" : "?"
-            guard let url = URL(string: text + separator + form, encodingInvalidCharacters: false) else {
-                throw .configuration("the token endpoint is no valid address")
-            }
-            return HTTPRequest(.get, url, fields: fields)
-        }
+        request = try client.request(pairs, endpoint: endpoint, method: method == .get ? .get : .post, headers: headers)
     }
 }

@@ -7,7 +7,7 @@ import StrictJSON
 /// [RFC 6749 section 5](https://www.rfc-editor.org/rfc/rfc6749#section-5)
 public struct TokenResponse: Sendable, Equatable {
     /// The longest lifetime that is believed, in seconds: about 68 years.
-    public static let maximumLifetime = 2_147_483_647
+    public static let maximumLifetime = EndpointResponse.maximumLifetime
 
     /// The access token.
     public var accessToken: Secret

@@ -14,36 +14,23 @@ extension TokenResponse {
     public static func read(
         _ response: HTTPResponse, expecting expectation: Expectation = .init(), tolerance: ResponseQuirks = .providers
     ) throws(OAuth2Error) -> TokenResponse {
-        guard response.status == 200 else { throw failure(response) }
+        guard response.status == 200 else { throw EndpointResponse.failure(response) }
         let object = try body(response, tolerance)
-        if let error = providerError(object, response) { throw .provider(error) }
+        if let error = EndpointResponse.providerError(object, response) { throw .provider(error) }
         return try TokenResponse(tolerated(object, tolerance), expectation, tolerance)
     }
 
     private static func body(_ response: HTTPResponse, _ tolerance: ResponseQuirks) throws(OAuth2Error) -> JSONObject {
-        let type = mediaType(response)
+        let type = EndpointResponse.mediaType(response)
         let isJSON = type == nil || type == "application/json" || type?.hasSuffix("+json") == true
         if isJSON { return try JSONBody.object(response, what: "it") }
         if tolerance.contains(.otherFormats), type != "application/jwt" {
             if let object = (try? JSONValue(parsing: response.body))?.object { return object }
-            if let object = form(response) { return object }
+            if let object = EndpointResponse.form(response) { return object }
         }
         throw .invalidResponse(
             member: "content_type",
             reason: "its content type is \(quoted(type ?? "")), expected application/json")
-    }
-
-    private static func form(_ response: HTTPResponse) -> JSONObject? {
-        guard let text = String(validating: response.body, as: UTF8.self), let pairs = FormEncoding.decode(text),
-            pairs.contains(where: { $0.name == "access_token" || $0.name == "error" })
-        else { return nil }
-        return JSONObject(pairs.map { JSONObject.Member(name: $0.name, value: .string($0.value)) })
-    }
-
-    static func mediaType(_ response: HTTPResponse) -> String? {
-        guard let field = response.fields["Content-Type"] else { return nil }
-        let type = field.prefix { $0 != ";" }.lowercased()
-        return type.filter { $0 != " " && $0 != "\t" }
     }
 
     /// The answer with the names that the specification gives its members.
@@ -149,27 +136,5 @@ extension TokenResponse {
         case let value?:
             throw .invalidResponse(member: "scope", reason: "its scope is \(value.kind), expected a string")
         }
-    }
-
-    /// What an answer without tokens means.
-    static func failure(_ response: HTTPResponse) -> OAuth2Error {
-        // Some providers answer errors as a form, even to those who accept JSON only.
-        let isForm = mediaType(response) == "application/x-www-form-urlencoded"
-        let object = isForm ? form(response) : (try? JSONValue(parsing: response.body))?.object
-        if let object, let error = providerError(object, response) { return .provider(error) }
-        return .http(status: response.status, retryAfter: response.retryAfterSeconds)
-    }
-
-    static func providerError(_ object: JSONObject, _ response: HTTPResponse) -> ProviderError? {
-        guard let code = object.text("error") else { return nil }
-        var error = ProviderError(
-            code: ErrorCode(rawValue: code), explanation: object["error_description"]?.string,
-            uri: object["error_uri"]?.string, status: response.status,
-            correlationID: object["correlation_id"]?.string ?? object["trace_id"]?.string)
-        error.subcode = object["suberror"]?.string
-        error.claims = object["claims"]?.string
-        error.interval = object["interval"]?.number?.double.flatMap { Int(exactly: $0.rounded(.up)) }
-        error.retryAfter = response.retryAfterSeconds
-        return error
     }
 }

@@ -1,4 +1,5 @@
 import Platform
+import HTTPExchange
 
 /// How the client proves who it is at the token endpoint.
 ///
@@ -23,6 +24,9 @@ public enum ClientAuthentication: Sendable, Equatable {
 }
 
 extension ClientAuthentication {
+    /// The value of `client_assertion_type`.
+    static let assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+
     /// The method of this registered name, as settings and metadata spell it. HTTP Basic and the form without a secret
     /// are a public client.
     ///
@@ -83,5 +87,48 @@ public struct Client: Sendable, Equatable {
     public init(id: String, authentication: ClientAuthentication = .none) {
         self.id = id
         self.authentication = authentication
+    }
+}
+
+extension Client {
+    /// Returns a form request to an endpoint that authenticates this client.
+    ///
+    /// - Parameter method: GET puts the form into the query.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if a client assertion is not prepared or the endpoint is not a URL.
+    func request(
+        _ pairs: [FormEncoding.Pair], endpoint: URL, method: HTTPMethod = .post,
+        headers: [String: String] = [:]
+    ) throws(OAuth2Error) -> HTTPRequest {
+        var pairs = pairs
+        var fields: HTTPFields = ["Accept": "application/json"]
+        for (name, value) in headers.sorted(by: { $0.key < $1.key }) { fields[name] = value }
+        func basic(_ name: String, _ secret: String) {
+            fields["Authorization"] = "Basic " + Data("\(name):\(secret)".utf8).base64EncodedString()
+        }
+        switch authentication {
+        case .none, .tlsCertificate: pairs.append(("client_id", id))
+        case .secretBasic(let secret):
+            basic(FormEncoding.encodeWithPlus(id), FormEncoding.encodeWithPlus(secret.value))
+        case .secretBasicRaw(let secret): basic(id, secret.value)
+        case .secretPost(let secret): pairs += [("client_id", id), ("client_secret", secret.value)]
+        case .assertion(let assertion):
+            pairs += [
+                ("client_id", id), ("client_assertion_type", ClientAuthentication.assertionType),
+                ("client_assertion", assertion.value),
+            ]
+        case .secretJWT, .privateKeyJWT:
+            throw .configuration("the client assertion is missing; prepare the client for each request")
+        }
+        let form = FormEncoding.encode(pairs)
+        guard method == .get else {
+            fields["Content-Type"] = "application/x-www-form-urlencoded"
+            return HTTPRequest(method, endpoint, fields: fields, body: Data(form.utf8))
+        }
+        let text = endpoint.absoluteString
+        let separator = text.contains("?") ? "&" : "?"
+        guard let url = URL(string: text + separator + form, encodingInvalidCharacters: false) else {
+            throw .configuration("the token endpoint is no valid address")
+        }
+        return HTTPRequest(.get, url, fields: fields)
     }
 }

@@ -154,49 +154,6 @@ extension OAuth2Error {
     }
 }
 
-/// Why a redirect was not taken.
-public enum RedirectError: String, Error, Sendable, Equatable {
-    /// Another address than the redirect URI of the sign-in.
-    case redirectURIMismatch = "redirect_uri_mismatch"
-    /// A broken percent-encoding, or characters that no code has.
-    case malformed
-    /// Larger than 64 KiB.
-    case tooLarge = "too_large"
-    /// A parameter stands twice.
-    case duplicateParameter = "duplicate_parameter"
-    /// No state.
-    case stateMissing = "state_missing"
-    /// The state of no pending sign-in.
-    case stateMismatch = "state_mismatch"
-    /// The issuer is another one (RFC 9207).
-    case issuerMismatch = "iss_mismatch"
-    /// The provider promises its issuer and did not send it (RFC 9207).
-    case issuerMissing = "iss_missing"
-    /// Neither a code nor an error.
-    case codeMissing = "code_missing"
-    /// A token where only a code may stand.
-    case unexpectedParameter = "unexpected_parameter"
-    /// The sign-in is finished, cancelled or too old.
-    case noPendingRequest = "no_pending_request"
-
-    /// What is wrong, in a sentence.
-    public var explanation: String {
-        switch self {
-        case .redirectURIMismatch: "the address is not the redirect URI of this sign-in"
-        case .malformed: "the address is not well-formed"
-        case .tooLarge: "the address is too long"
-        case .duplicateParameter: "a parameter stands twice"
-        case .stateMissing: "the state is missing"
-        case .stateMismatch: "the state belongs to no sign-in that is waiting"
-        case .issuerMismatch: "it comes from another issuer than the one asked"
-        case .issuerMissing: "the issuer is missing although this provider promises it"
-        case .codeMissing: "there is neither a code nor an error"
-        case .unexpectedParameter: "there is a token, which was not asked for"
-        case .noPendingRequest: "no sign-in is waiting for it"
-        }
-    }
-}
-
 extension OAuth2Error: CustomStringConvertible {
     /// What happened, in a line; without secrets, without the provider's free text.
     public var description: String {

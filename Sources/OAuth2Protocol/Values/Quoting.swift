@@ -12,4 +12,4 @@ func quoted(_ text: String) -> String {
 }
 
 /// Whether two texts are the same bytes. Swift's `==` also equates different spellings of one character.
-func identical(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }
+func bytesEqual(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }

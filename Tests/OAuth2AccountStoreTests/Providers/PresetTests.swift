@@ -18,8 +18,7 @@ enum PresetFiles {
         var texts: [String: String] = [:]
         for file in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
         where file.pathExtension == "json" {
-            let text = try String(contentsOf: file, encoding: .utf8)
-            texts[file.deletingPathExtension().lastPathComponent] = text.trimmingCharacters(in: .newlines)
+            texts[file.deletingPathExtension().lastPathComponent] = try String(contentsOf: file, encoding: .utf8)
         }
         return texts
     }
@@ -37,15 +36,11 @@ enum PresetFiles {
         JSONObject(filling.members.filter { preset.requiredKeys.contains($0.name) })
     }
 
-    /// With `LODGE_UPDATE_PRESETS=1` in the environment it writes the sources anew, so that changing a file is enough.
-    @Test func `the built-in presets are the files`() throws {
+    @Test func `the build embeds every file of Settings/providers`() throws {
         let files = try PresetFiles.texts()
-        if ProcessInfo.processInfo.environment["LODGE_UPDATE_PRESETS"] == "1" {
-            try PresetSources.write(files)
-            return
-        }
         #expect(files.count == 29)
-        #expect(ProviderPreset.texts == files, "change the file, then run this test with LODGE_UPDATE_PRESETS=1")
+        #expect(ProviderPreset.names == files.keys.sorted(), "add the file to ProviderPreset.files")
+        for (name, file) in ProviderPreset.files { #expect(String(decoding: file(), as: UTF8.self) == files[name]) }
         #expect(ProviderPreset.all.map(\.name) == files.keys.sorted(), "a file is no JSON, or lacks a name or a type")
     }
 
@@ -176,45 +171,5 @@ enum PresetFiles {
         let error = #expect(throws: SettingsError.self) { try settings(text) }
         #expect(error?.key == key, "\(String(describing: error))")
         #expect(hint.isEmpty || error?.hint?.contains(hint) == true, "\(String(describing: error?.hint))")
-    }
-}
-
-/// Writes the sources that hold the presets.
-enum PresetSources {
-    private static let groups: [(name: String, file: String, what: String, presets: @Sendable (String) -> Bool)] = [
-        ("microsoftTexts", "PresetsTextsMicrosoft", "of Microsoft", { $0.hasPrefix("entra") || $0 == "azure-b2c" }),
-        (
-            "serverTexts", "PresetsTextsServers", "of servers that organisations run or rent",
-            { servers.contains($0) }
-        ),
-        ("serviceTexts", "PresetsTextsServices", "of public services", { _ in true }),
-    ]
-    private static let servers: Set<String> = [
-        "openid", "okta", "auth0", "keycloak", "cognito", "gitlab", "glewlwyd", "local", "salesforce", "atlassian",
-    ]
-
-    static func write(_ files: [String: String]) throws {
-        var rest = files
-        for group in groups {
-            var text = """
-                // Made from Settings/providers by the test `the built-in presets are the files`. Change the files.
-
-                extension ProviderPreset {
-                    /// The presets \(group.what).
-                    static let \(group.name): [String: String] = [
-
-                """
-            for name in rest.keys.sorted() where group.presets(name) {
-                text += "        \"\(name)\": #\"\"\"\n"
-                for line in (rest[name] ?? "").split(separator: "\n", omittingEmptySubsequences: false) {
-                    text += "            " + line + "\n"
-                }
-                text += "            \"\"\"#,\n"
-                rest[name] = nil
-            }
-            text += "    ]\n}\n"
-            let file = PresetFiles.root.appending(path: "Sources/OAuth2AccountStore/Settings/\(group.file).swift")
-            try text.write(to: file, atomically: true, encoding: .utf8)
-        }
     }
 }

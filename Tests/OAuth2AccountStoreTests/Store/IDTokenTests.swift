@@ -15,19 +15,19 @@ import Platform
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct IDTokenTests {
     @Test(arguments: [
-        ("nonce", JSONValue.string("another"), IDTokenError.nonceMismatch), ("nonce", .null, .nonceMissing),
+        ("nonce", JSONValue.string("another"), IDTokenError.Kind.nonceMismatch), ("nonce", .null, .nonceMissing),
         ("iss", "https://evil.example.com", .issuerMismatch), ("aud", "another", .audienceMismatch),
         ("exp", 1_000_000_000, .expired), ("sub", .null, .subjectMissing), ("azp", "another", .authorizedPartyMismatch),
         ("at_hash", "AAAA", .accessTokenHashMismatch),
     ])
     func `an ID token with a wrong claim is refused and nothing is saved`(
-        name: String, value: JSONValue, rejection: IDTokenError
+        name: String, value: JSONValue, kind: IDTokenError.Kind
     ) async throws {
         let test = try await TestStore()
         test.provider.change { $0.claims = JSONObject([.init(name: name, value: value)]) }
         let error = try await failure { try await test.signIn() }
         #expect(error?.kind == .invalidAnswer)
-        #expect(error?.reason == OAuth2Error.idToken(rejection).description)
+        #expect(error?.reason.hasPrefix(OAuth2Error.idToken(IDTokenError(kind)).description + " (\(name)") == true)
         #expect(try await test.store.accounts().isEmpty)
     }
 
@@ -108,7 +108,7 @@ struct IDTokenTests {
         let ada = try await test.signIn()
         test.provider.change { $0.claims = ["sub": "eve"] }
         let error = try await failure { try await test.store.accessToken(for: ada.id, rejected: Secret("AT-2")) }
-        #expect(error?.reason == OAuth2Error.idToken(.subjectMismatch).description)
+        #expect(error?.reason.hasSuffix(#"(sub: expected "ada", received "eve")"#) == true)
         #expect(try await test.savedTokens(ada.id)?.accessToken == Secret("AT-2"))
         #expect(try await test.savedTokens(ada.id)?.refreshToken == Secret("RT-2"))
     }
@@ -133,6 +133,6 @@ struct IDTokenTests {
         test.provider.change { $0.claims = ["iss": "https://evil.example.com"] }
         let foreign = try TokenResponse.read(.json(.object(try test.provider.issue("eve", nonce: nil))))
         let error = try await failure { try await test.store.add(foreign, toType: "graph") }
-        #expect(error?.reason == OAuth2Error.idToken(.issuerMismatch).description)
+        #expect(error?.reason.contains(#"received "https://evil.example.com""#) == true)
     }
 }

@@ -21,9 +21,9 @@ enum Outcome: Equatable {
         case .http(let status, _): self = .httpError(status)
         case .invalidResponse(let member, _): self = .invalidResponse(member)
         case .unsupportedTokenType(let type): self = .unsupportedTokenType(type)
-        case .redirect(let rejection): self = .redirect(rejection.rawValue)
+        case .redirect(let rejection): self = .redirect(rejection.kind.rawValue)
         case .configuration: self = .configuration
-        case .idToken(let rejection): self = .invalidResponse(rejection.rawValue)
+        case .idToken(let rejection): self = .invalidResponse(rejection.kind.rawValue)
         case nil: self = .other("\(error)")
         }
     }

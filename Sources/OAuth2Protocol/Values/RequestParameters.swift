@@ -4,14 +4,20 @@ import StrictJSON
 
 /// Parameters that several requests have, checked.
 enum RequestParameters {
-    /// Parameters that settings or callers add, in a stable order.
+    /// The parameters that the protocol sets.
+    static let reserved: Set<String> = [
+        "response_type", "client_id", "client_secret", "redirect_uri", "scope", "state", "nonce", "code_challenge",
+        "code_challenge_method", "code", "code_verifier", "grant_type", "refresh_token", "request", "request_uri",
+        "client_assertion", "client_assertion_type", "response_mode",
+    ]
+
+    /// Returns the parameters that settings or callers add, in a stable order.
     ///
     /// - Throws: ``OAuth2Error/configuration(_:)`` for one that the protocol sets itself.
     static func extra(
         _ parameters: [String: String], besides used: Set<String>
     ) throws(OAuth2Error) -> [FormEncoding.Pair] {
-        for name in parameters.keys where used.contains(name) || AuthorizationRequest.protocolParameters.contains(name)
-        {
+        for name in parameters.keys where used.contains(name) || reserved.contains(name) {
             throw .configuration("the parameter \(quoted(name)) is set by the protocol and cannot be added")
         }
         return parameters.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }

@@ -73,7 +73,7 @@ public struct ClientManagementRequest: Sendable {
     public static func readDeletion(_ response: HTTPResponse) throws(OAuth2Error) {
         // The specification says 204; 200 is seen too.
         guard response.status != 204, response.status != 200 else { return }
-        throw TokenResponse.failure(response)
+        throw EndpointResponse.failure(response)
     }
 
     /// Whether the answer to a deletion says that there is nothing to delete (any more): 401 is what a provider must answer

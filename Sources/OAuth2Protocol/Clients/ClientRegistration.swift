@@ -83,7 +83,7 @@ public struct ClientRegistration: Sendable, Equatable {
     public static func read(
         _ response: HTTPResponse, allowsLoopbackHTTP: Bool = false
     ) throws(OAuth2Error) -> ClientRegistration {
-        guard response.status == 201 || response.status == 200 else { throw TokenResponse.failure(response) }
+        guard response.status == 201 || response.status == 200 else { throw EndpointResponse.failure(response) }
         let object = try JSONBody.object(response, what: "the answer")
         try JSONBody.refuseDuplicates(
             object,

@@ -1,0 +1,159 @@
+import JOSE
+import StrictJSON
+
+/// The reason why an ID token is rejected.
+public struct IDTokenError: Error, Sendable, Equatable {
+    /// The check that failed.
+    public let kind: Kind
+    /// The rejected value, if the check compares one.
+    public let evidence: Evidence?
+
+    /// Creates an error for a failed check.
+    package init(_ kind: Kind, _ evidence: Evidence? = nil) {
+        self.kind = kind
+        self.evidence = evidence
+    }
+
+    /// Creates an error for a claim that differs from the expected one.
+    package init(_ kind: Kind, claim: String, expected: String, received: String?) {
+        self.init(
+            kind,
+            Evidence(claim, expected: quoted(expected), received: Evidence.visible(received.map(JSONValue.string))))
+    }
+
+    /// The token is not a JWT.
+    public static let malformed = IDTokenError(.malformed)
+    /// The provider sent no ID token although the scopes contain `openid`.
+    public static let missing = IDTokenError(.missing)
+    /// No key of the provider verifies the token.
+    public static let keyNotFound = IDTokenError(.keyNotFound)
+    /// The signature is wrong.
+    public static let signature = IDTokenError(.signature)
+
+    /// The checks of an ID token.
+    public enum Kind: String, Sendable {
+        /// Not a JWT.
+        case malformed
+        /// None came although `openid` was asked for.
+        case missing = "id_token_missing"
+        /// Signed with an algorithm that is not allowed here.
+        case algorithmNotAllowed = "alg_not_allowed"
+        /// A critical header that this client does not know.
+        case criticalUnsupported = "crit_unsupported"
+        /// A token of another kind.
+        case typeMismatch = "typ_mismatch"
+        /// An encrypted or nested token.
+        case contentTypeUnsupported = "cty_unsupported"
+        /// The header is no JSON object, or breaks a rule.
+        case header
+        /// The claims are no JSON object, or one that matters stands twice.
+        case claims
+        /// No issuer.
+        case issuerMissing = "iss_missing"
+        /// Another issuer.
+        case issuerMismatch = "iss_mismatch"
+        /// No subject.
+        case subjectMissing = "sub_missing"
+        /// The subject is not a string.
+        case subjectType = "sub_type"
+        /// The subject is empty, longer than 255 characters or not ASCII.
+        case subjectInvalid = "sub_invalid"
+        /// Another subject than before the refresh.
+        case subjectMismatch = "refresh_sub_mismatch"
+        /// No audience.
+        case audienceMissing = "aud_missing"
+        /// The audience is neither a string nor strings.
+        case audienceType = "aud_type"
+        /// Issued for another client.
+        case audienceMismatch = "aud_mismatch"
+        /// Issued for others too, who are not trusted.
+        case audienceUntrusted = "aud_untrusted"
+        /// Authorized for another client.
+        case authorizedPartyMismatch = "azp_mismatch"
+        /// No expiry.
+        case expiryMissing = "exp_missing"
+        /// The expiry is no number.
+        case expiryType = "exp_type"
+        /// Expired.
+        case expired
+        /// No time of issue.
+        case issuedAtMissing = "iat_missing"
+        /// The time of issue is no number.
+        case issuedAtType = "iat_type"
+        /// Issued in the future.
+        case issuedAtInFuture = "iat_in_future"
+        /// The earliest time is no number.
+        case notBeforeType = "nbf_type"
+        /// Not valid yet.
+        case notYetValid = "not_yet_valid"
+        /// No nonce although one was sent.
+        case nonceMissing = "nonce_missing"
+        /// Another nonce.
+        case nonceMismatch = "nonce_mismatch"
+        /// A nonce although none was sent.
+        case nonceUnexpected = "nonce_unexpected"
+        /// No time of log-in although a greatest age was asked for.
+        case authenticationTimeMissing = "auth_time_missing"
+        /// The time of log-in is no number.
+        case authenticationTimeType = "auth_time_type"
+        /// The log-in is older than asked for.
+        case authenticationTimeTooOld = "auth_time_too_old"
+        /// Another time of log-in than before the refresh.
+        case authenticationTimeChanged = "refresh_auth_time_mismatch"
+        /// None of the authentication context classes that were required.
+        case contextClassMismatch = "acr_mismatch"
+        /// The methods of log-in are not strings.
+        case methodsType = "amr_type"
+        /// Issued for another access token.
+        case accessTokenHashMismatch = "at_hash_mismatch"
+        /// No hash of the access token although it came beside it.
+        case accessTokenHashMissing = "at_hash_missing"
+        /// Issued for another code.
+        case codeHashMismatch = "c_hash_mismatch"
+        /// No hash of the code although it came beside it.
+        case codeHashMissing = "c_hash_missing"
+        /// No key of the provider verifies it.
+        case keyNotFound = "key_not_found"
+        /// The signature is wrong.
+        case signature
+        /// The client secret is too short for the algorithm, or the key too weak.
+        case weakKey = "weak_key"
+    }
+
+    /// Whether the provider may have new keys: fetch its key set again, once, and validate once more.
+    public var suggestsNewKeys: Bool { kind == .keyNotFound || kind == .signature }
+
+    /// The reason, with the expected and the received value.
+    public var explanation: String { evidence.map { "\(reason) (\($0))" } ?? reason }
+
+    private var reason: String {
+        switch kind {
+        case .expired: "it has expired; if it is fresh, this machine's clock is wrong"
+        case .issuedAtInFuture, .notYetValid: "it is from the future; if it is not, this machine's clock is wrong"
+        case .issuerMismatch: "it comes from another issuer"
+        case .audienceMismatch: "it was issued for another client"
+        case .nonceMismatch, .nonceMissing: "it does not belong to this sign-in"
+        case .missing: "the provider sent none although openid was asked for"
+        case .signature, .keyNotFound: "no key of the provider verifies its signature"
+        case .weakKey: "the client secret is too short to verify its signature"
+        default: "it fails the check \(kind.rawValue)"
+        }
+    }
+}
+
+extension IDTokenError {
+    init(_ error: JOSEError) {
+        let kind: Kind =
+            switch error {
+            case .malformed: .malformed
+            case .header: .header
+            case .claims: .claims
+            case .algorithmNotAllowed: .algorithmNotAllowed
+            case .criticalUnsupported: .criticalUnsupported
+            case .weakKey: .weakKey
+            case .keyNotFound, .unfitKey, .invalidKey, .keySet: .keyNotFound
+            default: .signature
+            }
+        self.init(kind)
+    }
+}

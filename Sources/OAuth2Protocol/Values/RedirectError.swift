@@ -1,0 +1,63 @@
+/// The reason why a redirect is rejected.
+public struct RedirectError: Error, Sendable, Equatable {
+    /// The check that failed.
+    public let kind: Kind
+    /// The rejected value, if the check compares one. A state or a code is never part of it.
+    public let evidence: Evidence?
+
+    /// Creates an error for a failed check.
+    package init(_ kind: Kind, _ evidence: Evidence? = nil) {
+        self.kind = kind
+        self.evidence = evidence
+    }
+
+    /// The state belongs to no pending sign-in.
+    public static let stateMismatch = RedirectError(.stateMismatch, Evidence("state"))
+    /// The sign-in is finished, cancelled or expired.
+    public static let noPendingRequest = RedirectError(.noPendingRequest)
+
+    /// The checks of a redirect.
+    public enum Kind: String, Sendable {
+        /// Another address than the redirect URI of the sign-in.
+        case redirectURIMismatch = "redirect_uri_mismatch"
+        /// A broken percent-encoding, or characters that no code has.
+        case malformed
+        /// Larger than 64 KiB.
+        case tooLarge = "too_large"
+        /// A parameter appears twice.
+        case duplicateParameter = "duplicate_parameter"
+        /// No state.
+        case stateMissing = "state_missing"
+        /// The state of no pending sign-in.
+        case stateMismatch = "state_mismatch"
+        /// The issuer is another one (RFC 9207).
+        case issuerMismatch = "iss_mismatch"
+        /// The provider promises its issuer and did not send it (RFC 9207).
+        case issuerMissing = "iss_missing"
+        /// Neither a code nor an error.
+        case codeMissing = "code_missing"
+        /// A token where only a code may stand.
+        case unexpectedParameter = "unexpected_parameter"
+        /// The sign-in is finished, cancelled or too old.
+        case noPendingRequest = "no_pending_request"
+    }
+
+    /// The reason, with the expected and the received value.
+    public var explanation: String { evidence.map { "\(reason) (\($0))" } ?? reason }
+
+    private var reason: String {
+        switch kind {
+        case .redirectURIMismatch: "the address is not the redirect URI of this sign-in"
+        case .malformed: "the address is not well-formed"
+        case .tooLarge: "the address is too long"
+        case .duplicateParameter: "a parameter appears twice"
+        case .stateMissing: "the state is missing"
+        case .stateMismatch: "the state belongs to no sign-in that is waiting"
+        case .issuerMismatch: "it comes from a different issuer"
+        case .issuerMissing: "the issuer is missing although this provider promises it"
+        case .codeMissing: "there is neither a code nor an error"
+        case .unexpectedParameter: "it contains a token, which was not requested"
+        case .noPendingRequest: "no sign-in is waiting for it"
+        }
+    }
+}
