@@ -6,13 +6,25 @@ import OAuth2AccountStore
 /// `completion`, and the question that its scripts ask.
 @MainActor
 struct CompletionCommand {
+    /// The arguments and options.
+    enum Input {
+        static let shell = Argument.required(
+            "SHELL", "bash, zsh or fish", completion: .words(CompletionScript.allCases.map(\.rawValue)))
+    }
+
+    nonisolated static let command = Command(
+        "completion", "Print the script that completes the words in a shell.",
+        examples: ["source <(lodge completion bash)", "lodge completion fish | source"], arguments: [Input.shell],
+        formats: OutputFormat.ofSentences
+    ) { try CompletionCommand($0.world).run($0.invocation) }
+
     private let world: CommandEnvironment
 
     init(_ world: CommandEnvironment) { self.world = world }
 
     /// Prints the script of a shell.
     func run(_ invocation: Invocation) throws -> ExitStatus {
-        let name = invocation.argument("SHELL") ?? ""
+        let name = invocation[Input.shell]
         guard let script = CompletionScript(rawValue: name) else {
             let names = CompletionScript.allCases.map(\.rawValue)
             throw CommandError(

@@ -3,7 +3,7 @@ import CommandLineKit
 extension ProgramReference {
     /// The version, the pages of help, the variables and the files of lodge.
     static let lodge = ProgramReference(
-        version: Lodge.version,
+        version: Program.version,
         pages: [
             HelpPage(name: "options", summary: "The options that every command takes.") { $0.options },
             HelpPage(name: "environment", summary: "What is read from the environment.") { $0.environment },

@@ -5,13 +5,10 @@ import Dispatch
 /// The program: words in, an answer and an exit status out.
 @main
 enum Lodge {
-    /// The version of everything in this package.
-    static let version = "0.1.0"
-
     @MainActor
     static func main() async {
         let environment = ProcessInfo.processInfo.environment
-        let console = Console.process("lodge", environment: environment)
+        let console = Console.process(Program.name, environment: environment)
         // A limit on the size of files is an error that a write reports, not a reason to die.
         signal(SIGXFSZ, SIG_IGN)
         forbidCoreFiles()
@@ -65,11 +62,15 @@ enum Lodge {
         var status = ExitStatus.done
         do {
             switch invocation.action {
-            case .version: try console.writeLine("lodge \(version)")
+            case .version: try console.writeLine("\(Program.name) \(Program.version)")
             case .help(let topic): try console.writeLine(HelpText(syntax: commandSyntax).text(topic))
             case .run:
                 console.options = ConsoleOptions(invocation)
-                status = try await perform(invocation, world)
+                let context = CommandContext(invocation: invocation, world: world)
+                guard let command = Command.at(invocation.path, in: Command.all) else {
+                    throw CommandError(.usage, "no command", hint: "lodge help")
+                }
+                status = try await command(context)
                 await world.stores.finishPendingRefreshes()
             }
             try console.flush()
@@ -119,76 +120,9 @@ enum Lodge {
         try? console.flush()
         let isRun = invocation.action == .run
         let failure = CommandError(
-            reporting: error, type: isRun ? invocation.string("type") : nil,
+            reporting: error, type: isRun ? invocation[GlobalOptions.type] : nil,
             places: isRun ? invocation.typedPlaces : TypedPlaces())
         console.report(failure)
         return failure.status
-    }
-
-    /// A format never changes by itself: one that the command does not have is refused, not passed over. A command that only says
-    /// sentences lets one from the environment be, which is for others.
-    private static func checkFormat(_ invocation: Invocation) throws(CommandError) {
-        // Its --output names a file.
-        guard invocation.path != ["request"] else { return }
-        let format = OutputFormat(invocation)
-        let formats = commandSyntax.chain(to: invocation.path)?.last?.formats ?? []
-        let isTyped = invocation.source(of: "output") == .option
-        guard !formats.contains(format), isTyped || formats != OutputFormat.ofSentences else { return }
-        let name = invocation.path.joined(separator: " ")
-        if format == .vCard {
-            throw CommandError(
-                .usage, "vCards are for people", reason: "\(name) shows none",
-                hint: "lodge search ada --output vcard")
-        }
-        throw CommandError(
-            .usage, "\(name) has no format \(format.rawValue)",
-            reason: "it has \(OptionSpec.list(formats.map(\.rawValue)))", hint: "lodge help formats")
-    }
-
-    @MainActor
-    private static func perform(_ invocation: Invocation, _ world: CommandEnvironment) async throws -> ExitStatus {
-        let context = CommandContext(invocation: invocation, world: world)
-        try checkFormat(invocation)
-        switch invocation.path {
-        case ["sign-in"]: return try await SignInCommand(context).run()
-        case ["sign-out"]: return try await SignOutCommand(context).run()
-        case ["accounts", "list"]: return try await AccountsCommand(context).list()
-        case ["accounts", "show"]: return try await AccountsCommand(context).show()
-        case ["accounts", "use"]: return try await AccountsCommand(context).use()
-        case ["accounts", "rename"]: return try await AccountsTransfer(context).rename()
-        case ["accounts", "import"]: return try await AccountsTransfer(context).importFile()
-        case ["accounts", "export"]: return try await AccountsTransfer(context).export()
-        case ["accounts", "salvage"]: return try await SalvageCommand(context).run()
-        case ["accounts", "remove"]: return try await AccountsCommand(context).remove()
-        case ["status"]: return try await StatusCommand(context).run()
-        case ["doctor"]: return try await DoctorCommand(context).run()
-        case ["token"]: return try await TokenCommand(context).run()
-        case ["header"]: return try await ExecCommand(context).header()
-        case ["exec"]: return try await ExecCommand(context).exec()
-        case ["git-credential", "get"]: return try await GitCredentialCommand(context).get()
-        case ["git-credential", "store"]: return try GitCredentialCommand(context).store()
-        case ["git-credential", "erase"]: return try await GitCredentialCommand(context).erase()
-        case ["request"]: return try await RequestCommand(context).run()
-        case ["completion"]: return try CompletionCommand(world).run(invocation)
-        case ["me"]: return try await PeopleCommand(context).me()
-        case ["search"]: return try await SearchCommand(context).run()
-        case ["lookup"]: return try await LookupCommand(context).run()
-        case ["show"]: return try await PeopleCommand(context).show()
-        case ["sync"]: return try await SyncCommand(context).run()
-        case ["query"]: return try await QueryCommand(context).run()
-        case ["browse"]: return try await BrowseCommand(context).run()
-        case ["providers", "list"]: return try ProvidersCommand(context).list()
-        case ["providers", "show"]: return try ProvidersCommand(context).show()
-        case ["providers", "check"]: return try await ProvidersCommand(context).check()
-        case ["providers", "add"]: return try await ProviderAddition(context).run()
-        case ["providers", "remove"]: return try await ProviderRemoval(context).run()
-        case ["config", "list"]: return try await ConfigCommand(context).list()
-        case ["config", "get"]: return try await ConfigCommand(context).get()
-        case ["config", "set"]: return try await ConfigCommand(context).set()
-        case ["config", "path"]: return try ConfigCommand(context).path()
-        case ["serve"]: return try await ServeCommand(context).run()
-        case ["demo"]: return try await DemoCommand(context).run()
-        default: throw CommandError(.usage, "no command", hint: "lodge help")
-        }
     }
 }

@@ -14,7 +14,7 @@ import Testing
         #expect(invocation.action == .run)
         #expect(invocation.path == ["search"])
         #expect(invocation.string("output") == "json")
-        #expect(invocation.choice("output", as: OutputFormat.self) == .json)
+        #expect(invocation[StandardOptions(program: "lodge").output] == .json)
         #expect(invocation.arguments("TEXT") == ["ada"])
     }
 
@@ -62,6 +62,15 @@ import Testing
         #expect(!invocation.flag("any"))
         #expect(try parsed("show ada").argument("USER") == "ada")
         #expect(try parsed("sign-in").argument("TYPE") == nil)
+    }
+
+    @Test func `of two options that cannot be combined, a typed one applies over a variable`() throws {
+        let (all, limit) = (Option.flag("all", ""), Option.integer("limit", "N", "", in: 1...9))
+        #expect(try parsed("search --all").prefers(all, over: limit))
+        #expect(try parsed("search --all", ["LODGE_LIMIT": "3"]).prefers(all, over: limit))
+        #expect(try !parsed("search --limit 3", ["LODGE_ALL": "1"]).prefers(all, over: limit))
+        #expect(try !parsed("search").prefers(all, over: limit))
+        #expect(throws: CommandError.self) { try parsed("search --all --limit 3").prefers(all, over: limit) }
     }
 
     @Test func `a command may replace a global option`() throws {

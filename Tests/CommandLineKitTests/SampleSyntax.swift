@@ -121,3 +121,15 @@ func usageError(_ line: String, _ environment: [String: String] = [:]) -> UsageE
         return error
     }
 }
+
+/// Reads values by name, each with an option or argument of its type.
+extension Invocation {
+    func flag(_ name: String) -> Bool { self[.flag(name, "")] }
+    func string(_ name: String) -> String? { self[.text(name, "", "")] }
+    func strings(_ name: String) -> [String] { self[.texts(name, "", "")] }
+    func integer(_ name: String) -> Int? { self[.integer(name, "", "", in: 0...1)] }
+    func duration(_ name: String) -> Duration? { self[.seconds(name, "", "", in: 0...1)] }
+    func source(of name: String) -> Source? { source(of: Option.flag(name, "")) }
+    func argument(_ name: String) -> String? { self[Argument.optional(name, "")] }
+    func arguments(_ name: String) -> [String] { self[Argument.words(name, "")] }
+}

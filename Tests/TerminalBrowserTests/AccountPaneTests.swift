@@ -11,17 +11,17 @@ import Testing
         #expect(browser.shows("Enter signs in."))
         browser.type("ada")
         browser.wait(.seconds(1))
-        #expect(browser.wanted.isEmpty)
+        #expect(browser.effects.isEmpty)
         browser.press(.enter)
-        #expect(browser.wanted == [.signIn(1, nil)])
+        #expect(browser.effects == [.signIn(1, nil)])
         browser.send(.signIn(1, .browser(address: "https://login.example/authorize?x=1")))
         #expect(browser.shows("Your browser shows the sign-in page."))
         #expect(browser.shows("https://login.example/authorize?x=1"))
         browser.press(.character("c"))
-        #expect(browser.wanted.last == .copy("https://login.example/authorize?x=1"))
+        #expect(browser.effects.last == .copy("https://login.example/authorize?x=1"))
         browser.send(.signIn(1, .done(label: "ada@contoso.com")))
         browser.send(.accounts([.ada], current: BrowseAccount.ada.id))
-        #expect(browser.wanted.last == .search(2, "ada"))
+        #expect(browser.effects.last == .search(2, "ada"))
         #expect(browser.shows("Signed in as ada@contoso.com."))
     }
 
@@ -40,11 +40,11 @@ import Testing
         #expect(browser.shows("The sign-in was refused."))
         #expect(browser.shows("What helps: ask for access"))
         browser.press(.enter)
-        #expect(browser.wanted == [.signIn(1, nil), .signIn(2, nil)])
+        #expect(browser.effects == [.signIn(1, nil), .signIn(2, nil)])
         browser.send(.signIn(1, .done(label: "late")))
         #expect(!browser.shows("Signed in"))
         browser.press(.escape)
-        #expect(browser.wanted.last == .cancel(2))
+        #expect(browser.effects.last == .cancel(2))
         #expect(browser.shows("Nobody is signed in yet."))
     }
 
@@ -60,13 +60,13 @@ import Testing
         #expect(browser.shows("eve@fabrikam.com  other"))
         #expect(browser.shows("Sign in to another account"))
         browser.press(.down, .enter)
-        #expect(browser.wanted == [.use("a2"), .search(3, "ad")])
+        #expect(browser.effects == [.use("a2"), .search(3, "ad")])
         #expect(browser.names.isEmpty)
         #expect(browser.shows("Now searching as eve@fabrikam.com. Nobody is marked any more."))
         #expect(!browser.shows("1 marked"))
         #expect(browser.lines[0].hasSuffix("eve@fabrikam.com"))
         browser.send(.accounts([.ada, .eve], current: BrowseAccount.eve.id))
-        #expect(browser.wanted.count == 2, "the session's confirmation changes nothing")
+        #expect(browser.effects.count == 2, "the session's confirmation changes nothing")
         browser.press(.character("["))
         #expect(browser.names.isEmpty)
     }
@@ -74,7 +74,7 @@ import Testing
     @Test func `the menu's last row signs in to another account`() {
         var browser = DrivenModel(accounts: [.ada])
         browser.press(.tab, .character("a"), .character("G"), .enter)
-        #expect(browser.wanted == [.signIn(1, nil)])
+        #expect(browser.effects == [.signIn(1, nil)])
     }
 
     @Test func `an account that needs a sign-in says so, and Enter begins it`() {
@@ -84,7 +84,7 @@ import Testing
         browser.press(.tab, .character("a"))
         #expect(browser.shows("needs a sign-in"))
         browser.press(.down, .enter)
-        #expect(browser.wanted == [.signIn(1, "a2")])
+        #expect(browser.effects == [.signIn(1, "a2")])
     }
 
     @Test func `s signs in anew, and what was not permitted is asked again`() {
@@ -95,10 +95,10 @@ import Testing
         }
         browser.forget()
         browser.press(.character("a"), .character("s"))
-        #expect(browser.wanted == [.signIn(3, "a1")])
+        #expect(browser.effects == [.signIn(3, "a1")])
         browser.send(.signIn(3, .done(label: "ada@contoso.com")))
         browser.wait(.milliseconds(150))
-        #expect(browser.wanted == [.signIn(3, "a1"), .detail(4, "ada")])
+        #expect(browser.effects == [.signIn(3, "a1"), .detail(4, "ada")])
     }
 
     @Test func `a search that needs a sign-in says so with the key, and goes on after it`() {
@@ -109,16 +109,16 @@ import Testing
         #expect(browser.shows("Enter signs in."))
         browser.forget()
         browser.press(.enter)
-        #expect(browser.wanted == [.signIn(2, "a1")])
+        #expect(browser.effects == [.signIn(2, "a1")])
         browser.send(.signIn(2, .done(label: "ada@contoso.com")))
-        #expect(browser.wanted.last == .search(3, "ada"))
+        #expect(browser.effects.last == .search(3, "ada"))
     }
 
     @Test func `an account that another program removed or added is known at once`() {
         var browser = DrivenModel(accounts: [.ada, .eve])
         browser.list([.ada])
         browser.send(.accounts([.eve], current: BrowseAccount.eve.id))
-        #expect(browser.wanted.last == .search(2, "ad"))
+        #expect(browser.effects.last == .search(2, "ad"))
         browser.send(.accounts([], current: nil))
         #expect(browser.shows("Nobody is signed in yet."))
         #expect(browser.names.isEmpty)
@@ -129,7 +129,7 @@ import Testing
         browser.send(.accounts([.ada, .eve], current: nil))
         #expect(browser.shows("No account is chosen."))
         browser.press(.enter, .down, .enter)
-        #expect(browser.wanted == [.use("a2"), .search(1, "ada")])
+        #expect(browser.effects == [.use("a2"), .search(1, "ada")])
     }
 
     @Test func `an account that another program removed is said to be, and Enter signs in from where one was`() {
@@ -143,7 +143,7 @@ import Testing
             #expect(browser.shows("The account was removed by another program. Nobody is marked any more."))
             #expect(browser.shows("Nobody is signed in yet.") && browser.shows("Enter sign in"))
             browser.press(.enter)
-            #expect(browser.wanted == [.signIn(browser.lastNumber, nil)])
+            #expect(browser.effects == [.signIn(browser.lastNumber, nil)])
         }
         var browser = DrivenModel(accounts: [.ada, .eve])
         browser.list([.ada])
@@ -184,7 +184,7 @@ import Testing
         #expect(!browser.shows("needs a sign-in"))
         browser.forget()
         browser.press(.enter)
-        #expect(browser.wanted.isEmpty)
+        #expect(browser.effects.isEmpty)
         var ada = BrowseAccount.ada
         ada.needsSignIn = true
         browser.send(.accounts([ada], current: ada.id))
@@ -200,28 +200,28 @@ import Testing
         #expect(browser.shows("Sign in to another account: graph"))
         #expect(browser.shows("Sign in to another account: other"))
         browser.press(.character("G"), .enter)
-        #expect(browser.wanted == [.signIn(1, nil)] && browser.signInType == "other")
+        #expect(browser.effects == [.signIn(1, nil)] && browser.signInType == "other")
         browser.send(.signIn(1, .failed(BrowseFailure(summary: "no"))))
         browser.press(.enter)
-        #expect(browser.wanted.last == .signIn(2, nil) && browser.signInType == "other")
+        #expect(browser.effects.last == .signIn(2, nil) && browser.signInType == "other")
         browser.press(.escape, .character("a"), .down, .character("s"))
-        #expect(browser.wanted.last == .signIn(3, nil) && browser.signInType == "graph")
+        #expect(browser.effects.last == .signIn(3, nil) && browser.signInType == "graph")
         var single = DrivenModel(accounts: [.ada], types: ["graph"])
         single.press(.tab, .character("a"), .down, .down)
         #expect(single.shows(">  Sign in to another account") && !single.shows("account: "))
         single.press(.enter)
-        #expect(single.wanted == [.signIn(1, nil)] && single.signInType == nil)
+        #expect(single.effects == [.signIn(1, nil)] && single.signInType == nil)
     }
 
     @Test func `accounts of the same name are told apart by their types, others are not`() throws {
         func account(_ id: String, _ label: String, _ type: String) -> BrowseAccount {
             BrowseAccount(id: .init(rawValue: id), label: label, type: type, needsSignIn: false)
         }
-        let told = BrowseAccount.toldApart([
+        let told = BrowseAccount.disambiguated([
             account("1", "ada@x", "graph"), account("2", "ada@x", "other"), account("3", "eve@x", "other"),
         ])
         #expect(told.map(\.label) == ["ada@x (graph)", "ada@x (other)", "eve@x"])
-        let long = BrowseAccount.toldApart([
+        let long = BrowseAccount.disambiguated([
             account("1", "ada.lovelace@contoso.com", "graph"), account("2", "ada.lovelace@contoso.com", "other"),
         ])
         for columns in [40, 60, 120] {

@@ -8,7 +8,7 @@ import Testing
         var browser = DrivenModel()
         browser.list([.ada])
         browser.press(.character("c"))
-        #expect(browser.wanted == [.copy("ada@contoso.com")])
+        #expect(browser.effects == [.copy("ada@contoso.com")])
         browser.send(.copied("ada@contoso.com", by: "wl-copy"))
         #expect(browser.shows("Copied ada@contoso.com by wl-copy."))
         browser.send(.copyFailed("no clipboard is there"))
@@ -19,7 +19,7 @@ import Testing
         var browser = DrivenModel()
         browser.list([.person("x", "Xavier", mail: nil)])
         browser.press(.character("c"))
-        #expect(browser.wanted.isEmpty)
+        #expect(browser.effects.isEmpty)
         #expect(browser.shows("Xavier has no mail address; y lists what can be copied."))
     }
 
@@ -37,12 +37,12 @@ import Testing
         ]
         for label in labels { #expect(browser.shows(label)) }
         browser.press(.down, .enter)
-        #expect(browser.wanted == [.copy("Ada Lovelace")])
-        #expect(browser.model.cover == nil)
+        #expect(browser.effects == [.copy("Ada Lovelace")])
+        #expect(browser.model.overlay == nil)
         browser.press(.character("y"), .character("4"))
-        #expect(browser.wanted.last == .copy("+1 425 555 0100"))
+        #expect(browser.effects.last == .copy("+1 425 555 0100"))
         browser.press(.character("y"), .character("G"), .enter)
-        guard case .copy(let card) = browser.wanted.last else { Issue.record("nothing is copied"); return }
+        guard case .copy(let card) = browser.effects.last else { Issue.record("nothing is copied"); return }
         #expect(card.hasPrefix("BEGIN:VCARD\r\nVERSION:4.0\r\nFN:Ada Lovelace\r\n"))
         browser.send(.copied(card, by: "OSC 52"))
         #expect(browser.shows("Copied the vCard of Ada Lovelace by OSC 52."))
@@ -52,15 +52,15 @@ import Testing
         var browser = DrivenModel()
         browser.list([.person("x", "Xavier\nrm -rf ~\r\u{1B}[A")])
         browser.press(.character("y"), .character("2"))
-        #expect(browser.wanted == [.copy("Xavier rm -rf ~  [A")])
+        #expect(browser.effects == [.copy("Xavier rm -rf ~  [A")])
     }
 
     @Test func `Esc leaves the menu without copying`() {
         var browser = DrivenModel()
         browser.list([.ada])
         browser.press(.character("y"), .escape)
-        #expect(browser.model.cover == nil)
-        #expect(browser.wanted.isEmpty)
+        #expect(browser.model.overlay == nil)
+        #expect(browser.effects.isEmpty)
         #expect(browser.model.focus == .list)
     }
 }

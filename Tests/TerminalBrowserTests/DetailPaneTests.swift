@@ -19,10 +19,10 @@ import Testing
         browser.wait(.milliseconds(149))
         browser.press(.down)
         browser.wait(.milliseconds(149))
-        #expect(browser.wanted.isEmpty)
+        #expect(browser.effects.isEmpty)
         #expect(browser.shows("adele@contoso.com"), "what the list knows is shown at once")
         browser.wait(.milliseconds(1))
-        #expect(browser.wanted == [.detail(2, "adele")])
+        #expect(browser.effects == [.detail(2, "adele")])
     }
 
     @Test func `what was read is kept, and what is not looked at any more is cancelled`() {
@@ -34,10 +34,10 @@ import Testing
         browser.wait(.milliseconds(150))
         browser.forget()
         browser.press(.up)
-        #expect(browser.wanted == [.cancel(3)])
+        #expect(browser.effects == [.cancel(3)])
         #expect(browser.shows("Room 7"))
         browser.wait(.seconds(1))
-        #expect(browser.wanted == [.cancel(3)])
+        #expect(browser.effects == [.cancel(3)])
         browser.send(.detail(3, UserDetail(user: .adam)))
         #expect(browser.model.details["adam"] == nil)
     }
@@ -62,10 +62,10 @@ import Testing
         browser.type("a")
         browser.wait(.milliseconds(150))
         browser.wait(.seconds(3))
-        #expect(browser.wanted == [.search(2, "ada")])
+        #expect(browser.effects == [.search(2, "ada")])
         browser.answer([.ada])
         browser.wait(.milliseconds(150))
-        #expect(browser.wanted == [.search(2, "ada"), .detail(3, "ada")])
+        #expect(browser.effects == [.search(2, "ada"), .detail(3, "ada")])
     }
 
     @Test func `what is around a person is told in the words that fit`() {
@@ -89,9 +89,9 @@ import Testing
         #expect(browser.shows("The network does not answer. R tries again."))
         browser.forget()
         browser.wait(.seconds(5))
-        #expect(browser.wanted.isEmpty)
+        #expect(browser.effects.isEmpty)
         browser.press(.character("R"))
-        #expect(browser.wanted == [.detail(3, "ada")])
+        #expect(browser.effects == [.detail(3, "ada")])
         browser.answerDetail()
         #expect(!browser.shows("does not answer"))
     }
@@ -103,16 +103,16 @@ import Testing
         browser.send(.failed(2, BrowseFailure(summary: "x", retryAfter: .seconds(2))))
         browser.forget()
         browser.wait(.milliseconds(1999))
-        #expect(browser.wanted.isEmpty)
+        #expect(browser.effects.isEmpty)
         browser.wait(.milliseconds(1))
-        #expect(browser.wanted == [.detail(3, "ada")])
+        #expect(browser.effects == [.detail(3, "ada")])
     }
 
     @Test func `Enter goes to the detail without waiting, keys scroll it, Esc goes back`() {
         var browser = DrivenModel(columns: 40, rows: 10)
         browser.list([.ada])
         browser.press(.enter)
-        #expect(browser.wanted == [.detail(2, "ada")])
+        #expect(browser.effects == [.detail(2, "ada")])
         #expect(browser.model.focus == .detail)
         let before = browser.text
         browser.press(.character("j"))
@@ -149,7 +149,7 @@ import Testing
         browser.answerDetail()
         browser.forget()
         browser.press(.character("M"))
-        #expect(browser.wanted == [.groups(3, "ada")])
+        #expect(browser.effects == [.groups(3, "ada")])
         #expect(browser.shows("Asking for the groups…"))
         var answer = UserDetail(user: User())
         answer.groups = .value([
@@ -166,7 +166,7 @@ import Testing
         #expect(browser.shows("ada@contoso.com"))
         browser.press(.character("M"))
         #expect(browser.shows("Admins"))
-        #expect(browser.wanted == [.groups(3, "ada")])
+        #expect(browser.effects == [.groups(3, "ada")])
     }
 
     @Test func `groups that may not be seen are said so in the detail`() {
@@ -194,7 +194,7 @@ import Testing
         #expect(browser.shows("Photo       48×48  p"))
         browser.forget()
         browser.press(.character("p"))
-        #expect(browser.wanted == [.photo(3, "ada")])
+        #expect(browser.effects == [.photo(3, "ada")])
         #expect(browser.model.screen().picture == nil)
         browser.send(.photo(3, UserPhoto(bytes: Data([1, 2, 3]), mediaType: "image/jpeg")))
         let picture = try #require(browser.model.screen().picture)
@@ -207,18 +207,18 @@ import Testing
         #expect(browser.model.screen().picture == nil)
         browser.press(.character("p"))
         #expect(browser.model.screen().picture != nil)
-        #expect(browser.wanted == [.photo(3, "ada")])
+        #expect(browser.effects == [.photo(3, "ada")])
     }
 
     @Test func `a terminal that shows pictures gets photos by itself, where there are some`() {
         var browser = DrivenModel(showsPictures: true)
         browser.list([.ada, .adam])
         browser.answerDetail { $0.photo = .value(Self.photo) }
-        #expect(browser.wanted == [.detail(2, "ada"), .photo(3, "ada")])
+        #expect(browser.effects == [.detail(2, "ada"), .photo(3, "ada")])
         browser.forget()
         browser.press(.down)
         browser.answerDetail { $0.photo = .none }
-        #expect(browser.wanted == [.cancel(3), .detail(4, "adam")])
+        #expect(browser.effects == [.cancel(3), .detail(4, "adam")])
     }
 
     @Test func `it is said that there is no photo`() {
@@ -234,7 +234,7 @@ import Testing
         for number in 0..<30 { photos.keep(UserPhoto(bytes: Data(count: 100)), for: "\(number)") }
         #expect(photos["9"] == nil)
         #expect(photos["10"] != nil)
-        photos.keep(UserPhoto(bytes: Data(count: RecentPhotos.mostBytes + 1)), for: "large")
+        photos.keep(UserPhoto(bytes: Data(count: RecentPhotos.maximumBytes + 1)), for: "large")
         #expect(photos["29"] == nil)
         #expect(photos["large"] != nil)
     }

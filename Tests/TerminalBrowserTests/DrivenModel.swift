@@ -9,16 +9,16 @@ import Testing
 struct DrivenModel {
     var model: BrowseModel
     var now: Duration = .zero
-    /// What was wanted since the last ``forget()``, without ticks.
-    var wanted: [Wish] = []
+    /// The effects since the last ``forget()``, without ticks.
+    var effects: [Effect] = []
     private(set) var wake: Duration?
-    /// The type that the last sign-in to another account was wanted for.
+    /// The type that the last sign-in to another account is for.
     private(set) var signInType: String?
-    /// The last look into the copy on this machine that was wanted.
-    private(set) var glance: (number: Int, text: String)?
+    /// The last look into the copy on this machine.
+    private(set) var localPreview: (number: Int, text: String)?
 
     /// An effect in a form that can be compared.
-    enum Wish: Hashable {
+    enum Effect: Hashable {
         case search(Int, String)
         case cancelSearch
         case nextPage(Int)
@@ -49,28 +49,28 @@ struct DrivenModel {
         for effect in model.handle(event, at: now) {
             switch effect {
             case .wake(let time): wake = time
-            case .search(let number, let text): wanted.append(.search(number, text))
-            case .glance(let number, let text): glance = (number, text)
-            case .cancelSearch: wanted.append(.cancelSearch)
-            case .nextPage(let number): wanted.append(.nextPage(number))
-            case .detail(let number, let id): wanted.append(.detail(number, id))
-            case .reports(let number, let id): wanted.append(.reports(number, id))
-            case .groups(let number, let id): wanted.append(.groups(number, id))
-            case .photo(let number, let id): wanted.append(.photo(number, id))
-            case .cancel(let number): wanted.append(.cancel(number))
-            case .use(let id): wanted.append(.use(id.rawValue))
+            case .search(let number, let text): effects.append(.search(number, text))
+            case .localPreview(let number, let text): localPreview = (number, text)
+            case .cancelSearch: effects.append(.cancelSearch)
+            case .nextPage(let number): effects.append(.nextPage(number))
+            case .detail(let number, let id): effects.append(.detail(number, id))
+            case .reports(let number, let id): effects.append(.reports(number, id))
+            case .groups(let number, let id): effects.append(.groups(number, id))
+            case .photo(let number, let id): effects.append(.photo(number, id))
+            case .cancel(let number): effects.append(.cancel(number))
+            case .use(let id): effects.append(.use(id.rawValue))
             case .signIn(let number, let whom):
                 switch whom {
-                case .account(let id): wanted.append(.signIn(number, id.rawValue))
+                case .account(let id): effects.append(.signIn(number, id.rawValue))
                 case .another(let type):
-                    wanted.append(.signIn(number, nil))
+                    effects.append(.signIn(number, nil))
                     signInType = type
                 }
-            case .copy(let text): wanted.append(.copy(text))
-            case .export(let users): wanted.append(.export(users.map { $0.id ?? "" }))
-            case .redraw: wanted.append(.redraw)
-            case .suspend: wanted.append(.suspend)
-            case .quit: wanted.append(.quit)
+            case .copy(let text): effects.append(.copy(text))
+            case .export(let users): effects.append(.export(users.map { $0.id ?? "" }))
+            case .redraw: effects.append(.redraw)
+            case .suspend: effects.append(.suspend)
+            case .quit: effects.append(.quit)
             }
         }
     }
@@ -91,11 +91,11 @@ struct DrivenModel {
         now = end
     }
 
-    mutating func forget() { wanted = [] }
+    mutating func forget() { effects = [] }
 
     /// The number of the search that was sent last.
     var searchNumber: Int {
-        for case .search(let number, _) in wanted.reversed() { return number }
+        for case .search(let number, _) in effects.reversed() { return number }
         return model.search.live ?? -1
     }
 

@@ -33,7 +33,7 @@ import Testing
                     let before = browser.model.screen()
                     browser.press(key)
                     #expect(
-                        browser.model.screen() != before || !browser.wanted.isEmpty,
+                        browser.model.screen() != before || !browser.effects.isEmpty,
                         "\(entry.shown) in \(section.title) does nothing")
                     #expect(!browser.shows("does nothing here"), "\(entry.shown) is no key")
                 }
@@ -60,22 +60,22 @@ import Testing
         var browser = busy(nil)
         browser.press(.character("x"))
         #expect(browser.shows("x does nothing here: / goes to the search line, ? shows the keys."))
-        #expect(browser.wanted.isEmpty)
+        #expect(browser.effects.isEmpty)
     }
 
     @Test func `q ends from list and detail and is a letter in the search line; ctrl-c ends from everywhere`() {
         var browser = busy(nil)
         browser.press(.character("/"), .character("q"))
-        #expect(!browser.wanted.contains(.quit))
+        #expect(!browser.effects.contains(.quit))
         browser.press(.down, .character("q"))
-        #expect(browser.wanted.last == .quit)
+        #expect(browser.effects.last == .quit)
         for key in ["?", "L", "a", "y"] {
             var browser = busy(nil)
             browser.press(.character(Character(key)), .character("q"))
-            #expect(!browser.wanted.contains(.quit), "q closes what \(key) opened")
-            #expect(browser.model.cover == nil)
+            #expect(!browser.effects.contains(.quit), "q closes what \(key) opened")
+            #expect(browser.model.overlay == nil)
             browser.press(.character(Character(key)), .control("c"))
-            #expect(browser.wanted.last == .quit)
+            #expect(browser.effects.last == .quit)
         }
     }
 
@@ -84,13 +84,13 @@ import Testing
         browser.press(.control("z"))
         browser.send(.resumed)
         browser.press(.control("l"))
-        #expect(browser.wanted == [.suspend, .redraw, .redraw])
+        #expect(browser.effects == [.suspend, .redraw, .redraw])
     }
 
     @Test func `the request log is shown, scrolled and bounded`() {
         var browser = busy(nil)
         for number in 0..<700 { browser.send(.logged("GET /v1.0/users?n=\(number) 200 1 ms\u{1B}[2J")) }
-        #expect(browser.model.log.count == BrowseModel.mostLogLines)
+        #expect(browser.model.log.count == BrowseModel.maximumLogLines)
         browser.press(.character("L"))
         #expect(browser.shows(#"n=699 200 1 ms\u{1B}[2J"#))
         browser.press(.up)

@@ -55,16 +55,16 @@ import Testing
         browser.list(User.many(100), hasMore: true)
         #expect(browser.shows("1 of 100+"))
         for _ in 0..<80 { browser.press(.down) }
-        #expect(browser.wanted.filter { $0 == .nextPage(1) }.isEmpty)
+        #expect(browser.effects.filter { $0 == .nextPage(1) }.isEmpty)
         for _ in 0..<19 { browser.press(.down) }
-        #expect(browser.wanted.filter { $0 == .nextPage(1) }.count == 1)
+        #expect(browser.effects.filter { $0 == .nextPage(1) }.count == 1)
         let page = BrowsePage(
             people: User.many(100, from: 100), hasMore: false, source: .directory, isContinuation: true)
         browser.send(.people(1, page))
         #expect(browser.shows("100 of 200"))
         #expect(browser.selected == "Person 99")
         browser.press(.character("G"))
-        #expect(browser.wanted.filter { $0 == .nextPage(1) }.count == 1)
+        #expect(browser.effects.filter { $0 == .nextPage(1) }.count == 1)
     }
 
     @Test func `a page that does not come is told and asked for again by a key`() {
@@ -75,9 +75,9 @@ import Testing
         #expect(browser.shows("More could not be read: The network does not answer."))
         browser.forget()
         browser.press(.up)
-        #expect(!browser.wanted.contains(.nextPage(1)))
+        #expect(!browser.effects.contains(.nextPage(1)))
         browser.press(.character("R"))
-        #expect(browser.wanted.contains(.nextPage(1)))
+        #expect(browser.effects.contains(.nextPage(1)))
     }
 
     @Test func `a page that waits for a pause comes by itself`() {
@@ -87,9 +87,9 @@ import Testing
         browser.forget()
         browser.send(.failed(1, BrowseFailure(summary: "x", retryAfter: .seconds(3))))
         browser.wait(.milliseconds(2900))
-        #expect(!browser.wanted.contains(.nextPage(1)))
+        #expect(!browser.effects.contains(.nextPage(1)))
         browser.wait(.milliseconds(100))
-        #expect(browser.wanted.contains(.nextPage(1)))
+        #expect(browser.effects.contains(.nextPage(1)))
     }
 
     @Test func `not more people are read than anybody walks through`() {
@@ -97,14 +97,14 @@ import Testing
         browser.list(User.many(ResultList.mostRows + 5), hasMore: true)
         browser.press(.character("G"))
         #expect(browser.model.list.rows.count == ResultList.mostRows)
-        #expect(!browser.wanted.contains(.nextPage(1)))
+        #expect(!browser.effects.contains(.nextPage(1)))
     }
 
     @Test func `a page that comes while something else is shown is there when one goes back`() {
         var browser = DrivenModel()
         browser.list(User.many(100), hasMore: true)
         browser.press(.character("G"))
-        #expect(browser.wanted.contains(.nextPage(1)))
+        #expect(browser.effects.contains(.nextPage(1)))
         browser.press(.character("r"))
         var answer = UserDetail(user: .ada)
         answer.reports = .value([DirectoryObject(json: User.grace.json)])
@@ -136,7 +136,7 @@ import Testing
         browser.press(.character("/"), .control("u"))
         browser.list([.grace], for: "gr")
         browser.press(.character(" "), .control("s"))
-        #expect(browser.wanted.contains(.export(["ada", "adam", "grace"])))
+        #expect(browser.effects.contains(.export(["ada", "adam", "grace"])))
         browser.send(.exported(count: 3, file: "people.vcf"))
         #expect(browser.shows("3 people written to people.vcf."))
         browser.send(.exportFailed("the disk is full"))
@@ -149,7 +149,7 @@ import Testing
         browser.list([nobody, nobody])
         browser.press(.down, .character("m"), .character(" "), .character("c"), .character("M"), .character("p"))
         browser.wait(.seconds(1))
-        #expect(browser.wanted.isEmpty)
+        #expect(browser.effects.isEmpty)
         nobody.displayName = "Somebody"
         browser.press(.character("y"))
         #expect(browser.shows("nothing to copy"))

@@ -20,9 +20,9 @@ import Testing
         browser.type("ele")
         #expect(browser.shows("Search adele"))
         browser.wait(.milliseconds(9499))
-        #expect(browser.wanted.isEmpty)
+        #expect(browser.effects.isEmpty)
         browser.wait(.milliseconds(1))
-        #expect(browser.wanted == [.search(2, "adele")])
+        #expect(browser.effects == [.search(2, "adele")])
         #expect(!browser.shows("pause"))
     }
 
@@ -52,9 +52,9 @@ import Testing
         other.wait(.milliseconds(150))
         other.send(.failed(1, BrowseFailure(summary: "x", retryAfter: .zero)))
         other.wait(.milliseconds(999))
-        #expect(other.wanted.count == 1)
+        #expect(other.effects.count == 1)
         other.wait(.milliseconds(1))
-        #expect(other.wanted == [.search(1, "ad"), .search(2, "ad")])
+        #expect(other.effects == [.search(1, "ad"), .search(2, "ad")])
     }
 
     @Test
@@ -73,7 +73,7 @@ import Testing
         #expect(browser.names == ["Ada Lovelace"])
         browser.forget()
         browser.press(.enter)
-        #expect(browser.wanted == [.search(3, "ade")])
+        #expect(browser.effects == [.search(3, "ade")])
         browser.send(.failed(3, BrowseFailure(summary: "the network does not answer", isNetwork: true)))
         browser.press(.down)
         #expect(browser.shows("R tries again."))
@@ -83,7 +83,7 @@ import Testing
         browser.press(.character("/"))
         browser.type("l")
         browser.wait(.milliseconds(150))
-        #expect(browser.wanted.last == .search(5, "adel"))
+        #expect(browser.effects.last == .search(5, "adel"))
         #expect(!browser.shows("does not answer"))
     }
 

@@ -123,7 +123,8 @@ private struct SeededNumbers: RandomNumberGenerator {
             if !model.isTooSmall, model.layout.listRows > 1 {
                 try #require((list.top..<(list.top + model.layout.listRows)).contains(list.selected), "step \(step)")
             }
-            try #require(model.past.count <= BrowseModel.mostPlaces && model.details.count <= RecentDetails.most)
+            try #require(
+                model.past.count <= BrowseModel.maximumHistoryEntries && model.details.count <= RecentDetails.most)
         }
     }
 }

@@ -27,7 +27,7 @@ import Testing
         var browser = DrivenModel()
         browser.list([.ada])
         browser.press(.character("m"))
-        #expect(browser.wanted == [.detail(2, "ada")])
+        #expect(browser.effects == [.detail(2, "ada")])
         #expect(browser.shows("Asking for the manager of Ada Lovelace…"))
         browser.answerDetail { $0.manager = .value(.grace) }
         #expect(browser.names == ["Grace Hopper"])
@@ -37,7 +37,7 @@ import Testing
         var browser = DrivenModel()
         browser.list([.ada, .adam])
         browser.press(.character("m"), .down)
-        #expect(browser.wanted == [.detail(2, "ada"), .cancel(2)])
+        #expect(browser.effects == [.detail(2, "ada"), .cancel(2)])
         var answer = UserDetail(user: .ada)
         answer.manager = .value(.grace)
         browser.send(.detail(2, answer))
@@ -65,7 +65,7 @@ import Testing
         var browser = DrivenModel()
         browser.list([.grace], for: "gr")
         browser.press(.character("r"))
-        #expect(browser.wanted == [.reports(2, "grace")])
+        #expect(browser.effects == [.reports(2, "grace")])
         var answer = UserDetail(user: User())
         answer.reports = .value([User.ada, .adam].map { DirectoryObject(json: $0.json) })
         browser.send(.detail(2, answer))
@@ -77,7 +77,7 @@ import Testing
         browser.forget()
         browser.press(.character("r"))
         #expect(browser.names == ["Ada Lovelace", "Adam Smith"])
-        #expect(!browser.wanted.contains(.reports(3, "grace")), "what is known is not asked again")
+        #expect(!browser.effects.contains(.reports(3, "grace")), "what is known is not asked again")
     }
 
     @Test func `R reads reports anew, with the cursor on the same person, and [ still goes back`() {
@@ -94,7 +94,7 @@ import Testing
         browser.answerDetail()
         browser.forget()
         browser.press(.character("R"))
-        #expect(browser.wanted == [.reports(browser.lastNumber, "grace")])
+        #expect(browser.effects == [.reports(browser.lastNumber, "grace")])
         #expect(browser.names == ["Ada Lovelace", "Adam Smith"])
         browser.send(.detail(browser.lastNumber, reports([.adele, .ada, .adam])))
         #expect(browser.names == ["Adele Vance", "Ada Lovelace", "Adam Smith"] && browser.selected == "Adam Smith")
@@ -117,7 +117,7 @@ import Testing
         browser.answerDetail()
         browser.forget()
         browser.press(.character("R"))
-        #expect(browser.wanted == [.detail(browser.lastNumber, "ada")])
+        #expect(browser.effects == [.detail(browser.lastNumber, "ada")])
         var answer = UserDetail(user: .ada)
         answer.manager = .value(.adele)
         browser.send(.detail(browser.lastNumber, answer))
@@ -126,7 +126,7 @@ import Testing
         browser.type("x")
         browser.forget()
         browser.press(.control("r"))
-        #expect(browser.wanted == [.search(browser.lastNumber, "adx")])
+        #expect(browser.effects == [.search(browser.lastNumber, "adx")])
     }
 
     @Test func `nobody reports, or it is not permitted: the list stays`() {
@@ -169,7 +169,7 @@ import Testing
         browser.list([.ada])
         browser.answerDetail { $0.manager = .value(.ada) }
         for _ in 0..<200 { browser.press(.character("m")) }
-        #expect(browser.model.past.count == BrowseModel.mostPlaces)
+        #expect(browser.model.past.count == BrowseModel.maximumHistoryEntries)
         var heavy = DrivenModel()
         for number in 0..<6 {
             heavy.list(User.many(15_000), for: "ad\(number)")
@@ -187,7 +187,7 @@ import Testing
         #expect(browser.shows("Type at least 2 letters"))
         browser.press(.escape)
         #expect(browser.shows("ctrl-c ends the program"))
-        #expect(!browser.wanted.contains(.quit))
+        #expect(!browser.effects.contains(.quit))
         browser.press(.down, .character("["))
         #expect(browser.names == ["Ada Lovelace"])
         #expect(browser.shows("Search ad"))

@@ -16,7 +16,7 @@ import Testing
         glanced.type("grace")
         glanced.press(.enter, .character("c"))
         let page = BrowsePage(people: [.grace], hasMore: false, source: .offline, isContinuation: false)
-        glanced.send(.glance(glanced.glance?.number ?? 0, page))
+        glanced.send(.localPreview(glanced.localPreview?.number ?? 0, page))
         #expect(!glanced.shows("Still searching") && glanced.shows("Grace Hopper"))
         var failed = DrivenModel()
         failed.type("grace")
@@ -40,7 +40,7 @@ import Testing
         browser.forget()
         browser.press(.enter, .character(key))
         #expect(browser.shows("Still searching for adx."))
-        #expect(browser.wanted.isEmpty && browser.model.marked.isEmpty && browser.model.cover == nil)
+        #expect(browser.effects.isEmpty && browser.model.marked.isEmpty && browser.model.overlay == nil)
         #expect(browser.names == ["Ada Lovelace"])
         let before = browser.text
         browser.answer([.adam])
@@ -52,7 +52,7 @@ import Testing
         var browser = DrivenModel()
         browser.list([.ada])
         browser.press(.character("R"), .character("c"))
-        #expect(browser.wanted.last == .copy("ada@contoso.com"))
+        #expect(browser.effects.last == .copy("ada@contoso.com"))
         browser.answer([.ada])
         browser.press(.character("/"))
         browser.type("x")
@@ -60,6 +60,6 @@ import Testing
         browser.send(.failed(browser.searchNumber, BrowseFailure(summary: "the network does not answer")))
         browser.forget()
         browser.press(.down, .character("c"), .character(" "))
-        #expect(browser.wanted.first == .copy("ada@contoso.com") && browser.model.marked.count == 1)
+        #expect(browser.effects.first == .copy("ada@contoso.com") && browser.model.marked.count == 1)
     }
 }

@@ -9,23 +9,23 @@ import Testing
         for letter in ["a", "d", "a"] {
             browser.type(letter)
             browser.wait(.milliseconds(149))
-            #expect(browser.wanted.isEmpty)
+            #expect(browser.effects.isEmpty)
         }
         browser.wait(.milliseconds(1))
-        #expect(browser.wanted == [.search(1, "ada")])
+        #expect(browser.effects == [.search(1, "ada")])
         browser.wait(.seconds(60))
-        #expect(browser.wanted.count == 1)
+        #expect(browser.effects.count == 1)
     }
 
     @Test func `nothing is sent for less than two letters, and the list goes`() {
         var browser = DrivenModel()
         browser.type(" a ")
         browser.wait(.seconds(1))
-        #expect(browser.wanted.isEmpty)
+        #expect(browser.effects.isEmpty)
         #expect(browser.shows("Type at least 2 letters"))
         browser.type("d")
         browser.wait(.seconds(1))
-        #expect(browser.wanted == [.search(1, "a d")])
+        #expect(browser.effects == [.search(1, "a d")])
         browser.answer([.ada])
         #expect(browser.names == ["Ada Lovelace"])
         browser.press(.backspace, .backspace)
@@ -37,10 +37,10 @@ import Testing
         browser.type("e\u{301}")
         browser.press(.character("\u{302}"))
         browser.wait(.seconds(1))
-        #expect(browser.wanted.isEmpty)
+        #expect(browser.effects.isEmpty)
         browser.type("李")
         browser.wait(.seconds(1))
-        #expect(browser.wanted == [.search(1, "e\u{301}\u{302}李")])
+        #expect(browser.effects == [.search(1, "e\u{301}\u{302}李")])
     }
 
     @Test func `a key cancels the search that runs, and its late answer is dropped`() {
@@ -49,7 +49,7 @@ import Testing
         browser.wait(.milliseconds(150))
         let old = browser.searchNumber
         browser.type("e")
-        #expect(browser.wanted == [.search(1, "ad"), .cancelSearch])
+        #expect(browser.effects == [.search(1, "ad"), .cancelSearch])
         browser.send(
             .people(old, BrowsePage(people: [.ada], hasMore: false, source: .directory, isContinuation: false)))
         #expect(browser.names.isEmpty)
@@ -85,7 +85,7 @@ import Testing
         browser.type("x")
         browser.press(.backspace)
         browser.wait(.milliseconds(100))
-        #expect(browser.wanted.isEmpty)
+        #expect(browser.effects.isEmpty)
         #expect(!browser.model.isOutdated)
     }
 
@@ -95,14 +95,14 @@ import Testing
         browser.wait(.milliseconds(150))
         browser.type("  ")
         browser.wait(.seconds(1))
-        #expect(browser.wanted == [.search(1, "ad")])
+        #expect(browser.effects == [.search(1, "ad")])
     }
 
     @Test func `the text of the command line is searched for at once`() {
         var browser = DrivenModel("ada", accounts: nil)
-        #expect(browser.wanted.isEmpty)
+        #expect(browser.effects.isEmpty)
         browser.send(.accounts([.ada], current: BrowseAccount.ada.id))
-        #expect(browser.wanted == [.search(1, "ada")])
+        #expect(browser.effects == [.search(1, "ada")])
     }
 
     @Test func `the copy on this machine answers first and the directory corrects it`() {
@@ -125,20 +125,20 @@ import Testing
     {
         var browser = DrivenModel()
         browser.type("a")
-        #expect(browser.glance == nil)
+        #expect(browser.localPreview == nil)
         browser.type("d")
-        let first = try #require(browser.glance)
+        let first = try #require(browser.localPreview)
         #expect(first.text == "ad")
         browser.type("a")
-        let second = try #require(browser.glance)
-        browser.send(.glance(first.number, .kept([.grace])))
+        let second = try #require(browser.localPreview)
+        browser.send(.localPreview(first.number, .kept([.grace])))
         #expect(browser.names.isEmpty, "what was looked up for another text is late")
-        browser.send(.glance(second.number, .kept([.ada])))
-        #expect(browser.names == ["Ada Lovelace"] && !browser.model.isOutdated && browser.wanted.isEmpty)
+        browser.send(.localPreview(second.number, .kept([.ada])))
+        #expect(browser.names == ["Ada Lovelace"] && !browser.model.isOutdated && browser.effects.isEmpty)
         browser.wait(.milliseconds(150))
-        #expect(browser.wanted == [.search(1, "ada")] && browser.names == ["Ada Lovelace"])
+        #expect(browser.effects == [.search(1, "ada")] && browser.names == ["Ada Lovelace"])
         browser.answer([.ada, .grace])
-        browser.send(.glance(second.number, .kept([.grace])))
+        browser.send(.localPreview(second.number, .kept([.grace])))
         #expect(browser.names == ["Ada Lovelace", "Grace Hopper"], "the directory has spoken")
     }
 
@@ -168,25 +168,25 @@ import Testing
         browser.press(.down, .end)
         #expect(browser.shows("2 of 2+") && browser.shows("There are more: type more letters of the name."))
         browser.wait(.seconds(1))
-        #expect(!browser.wanted.contains { if case .nextPage = $0 { true } else { false } })
+        #expect(!browser.effects.contains { if case .nextPage = $0 { true } else { false } })
     }
 
     @Test func `one ideograph is enough, and a paste that is cut is told`() {
         var browser = DrivenModel()
         browser.type("李")
         browser.wait(.milliseconds(150))
-        #expect(browser.wanted == [.search(1, "李")])
+        #expect(browser.effects == [.search(1, "李")])
         browser.press(.paste(String(repeating: "an ", count: 500)))
         #expect(browser.shows("Only the beginning of what was pasted"))
     }
 
     @Test func `the end of the room for what is typed is told`() {
         var browser = DrivenModel()
-        browser.press(.paste(String(repeating: "a", count: QueryText.mostBytes)))
+        browser.press(.paste(String(repeating: "a", count: QueryText.maximumBytes)))
         #expect(!browser.shows("Only the beginning"))
         browser.type("b")
         #expect(browser.shows("Longer than this no text is searched for."))
-        #expect(browser.model.query.text.utf8.count == QueryText.mostBytes)
+        #expect(browser.model.query.text.utf8.count == QueryText.maximumBytes)
         browser.press(.backspace)
         browser.type("b")
         #expect(!browser.shows("Longer than this"))
@@ -220,15 +220,15 @@ import Testing
         var browser = DrivenModel()
         browser.press(.paste("Ada\nLove\u{1B}[2Jlace\t"))
         browser.wait(.milliseconds(150))
-        #expect(browser.wanted == [.search(1, "Ada Love[2Jlace")])
+        #expect(browser.effects == [.search(1, "Ada Love[2Jlace")])
     }
 
     @Test func `a huge paste is cut, and nothing is parted`() {
         var browser = DrivenModel()
         browser.press(.paste(String(repeating: "👩‍👩‍👧李", count: 100_000)))
-        #expect(browser.model.query.text.utf8.count <= QueryText.mostBytes)
+        #expect(browser.model.query.text.utf8.count <= QueryText.maximumBytes)
         browser.wait(.milliseconds(150))
-        #expect(browser.wanted.count == 1)
+        #expect(browser.effects.count == 1)
     }
 
     @Test func `an empty result says what was searched and what to try`() {

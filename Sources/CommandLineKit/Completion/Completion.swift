@@ -3,7 +3,6 @@ package struct Candidate: Sendable, Equatable {
     package var word: String
     package var help = ""
 
-    /// Creates a value from its parts.
     package init(
         word: String, help: String = ""
     ) {
@@ -16,7 +15,6 @@ package struct Candidate: Sendable, Equatable {
 package struct Completion: Sendable, Equatable {
     /// Where the words come from.
     package enum Source: Sendable, Equatable {
-        /// These words.
         case words([Candidate])
         /// Whatever the kind names: files, or what only the store or the settings know.
         case kind(CompletionKind)
@@ -26,7 +24,6 @@ package struct Completion: Sendable, Equatable {
     package var prefix = ""
     package var source: Source
 
-    /// Nothing to offer.
     package static let nothing = Completion(source: .words([]))
 
     /// What may stand where `current` is typed, after these words.

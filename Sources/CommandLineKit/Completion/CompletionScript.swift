@@ -9,7 +9,6 @@ package enum CompletionScript: String, CaseIterable, Sendable {
     /// Says instead of words: names of folders.
     package static let folders = ":folders"
 
-    /// Returns the script of a program.
     package func text(program: String) -> String {
         let text =
             switch self {

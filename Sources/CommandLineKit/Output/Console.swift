@@ -6,7 +6,6 @@ package struct ConsoleOptions: Sendable, Equatable {
     package enum Verbosity: Int, Sendable, Comparable {
         /// Nothing (`--quiet`).
         case quiet
-        /// What happened.
         case normal
         /// What is done (`--verbose`).
         case verbose
@@ -28,18 +27,18 @@ package struct ConsoleOptions: Sendable, Equatable {
     /// Whether a pager is refused (`--no-pager`).
     var refusesPager = false
 
-    /// The usual.
     package init() {}
 
     /// What the command line says. `--debug` says more than `--verbose`, which says more than `--quiet`.
     package init(_ invocation: Invocation) {
-        if invocation.flag("quiet") { verbosity = .quiet }
-        if invocation.flag("verbose") { verbosity = .verbose }
-        if invocation.flag("debug") { verbosity = .debug }
-        refusesColour = invocation.flag("no-color")
-        refusesInput = invocation.flag("no-input")
-        refusesPager = invocation.flag("no-pager")
-        reportsJSON = invocation.string("output") == OutputFormat.json.rawValue
+        let options = StandardOptions(program: invocation.program)
+        if invocation[options.quiet] { verbosity = .quiet }
+        if invocation[options.verbose] { verbosity = .verbose }
+        if invocation[options.debug] { verbosity = .debug }
+        refusesColour = invocation[options.noColor]
+        refusesInput = invocation[options.noInput]
+        refusesPager = invocation[options.noPager]
+        reportsJSON = OutputFormat(invocation) == .json
     }
 }
 

@@ -24,13 +24,11 @@
         self.console = console
     }
 
-    /// Writes the record's cells as a row.
     package func write(_ record: some OutputRecord) throws(OutputError) {
         try begin()
         try write(record.cells)
     }
 
-    /// Shows the rows so far.
     package func flush() throws(OutputError) { try console.flush() }
 
     /// Ends the rows. Without any, the headings alone are written.

@@ -14,7 +14,6 @@ package struct Detail: Sendable, Equatable {
     /// What is shown, in order.
     package private(set) var entries: [Entry] = []
 
-    /// Nothing yet.
     package init() {}
 
     /// Adds a value. Nothing is added for a value that is absent or empty.

@@ -4,7 +4,6 @@ import StrictJSON
 @MainActor package final class JSONLinesWriter: RecordWriter {
     private let console: Console
 
-    /// Lines on this console.
     package init(on console: Console) { self.console = console }
 
     /// Writes the record on a line of its own.
@@ -15,9 +14,7 @@ import StrictJSON
         }
     }
 
-    /// Shows the lines so far.
     package func flush() throws(OutputError) { try console.flush() }
 
-    /// Shows what is left.
     package func finish() throws(OutputError) { try console.flush() }
 }

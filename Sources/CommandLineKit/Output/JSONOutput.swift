@@ -6,13 +6,10 @@ import StrictJSON
     private var isEmpty = true
     private var hasEnded = false
 
-    /// An array on this console.
     package init(on console: Console) { self.console = console }
 
-    /// Writes the record as an element.
     package func write(_ record: some OutputRecord) throws(OutputError) { try write(record.json) }
 
-    /// Writes an element.
     package func write(_ element: JSONValue) throws(OutputError) {
         assert(!hasEnded, "an element after the end of its array")
         var bytes = Array((isEmpty ? "[\n  " : ",\n  ").utf8)
@@ -21,7 +18,6 @@ import StrictJSON
         try console.write(bytes: bytes)
     }
 
-    /// Shows the elements so far.
     package func flush() throws(OutputError) { try console.flush() }
 
     /// Ends the array. Called also when the elements end early with an error, so that what was written can be read.

@@ -19,7 +19,6 @@ extension OutputRecord {
     package var cells: [String] { [] }
     /// No labels, for a thing that is only shown in lists.
     package var detail: Detail { Detail() }
-    /// None.
     package var vCard: VCard? { nil }
     /// The JSON, written.
     package func writeLine(to output: inout [UInt8]) { json.write(to: &output) }

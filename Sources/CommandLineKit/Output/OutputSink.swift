@@ -29,16 +29,13 @@ package enum OutputError: Error, Sendable, Equatable {
     /// The error that writing ends with, once set.
     package var failure: OutputError?
 
-    /// Nothing written yet.
     package init() {}
 
-    /// Keeps the bytes.
     package func write(_ bytes: [UInt8]) throws(OutputError) {
         if let failure { throw failure }
         self.bytes += bytes
     }
 
-    /// What was written, as text.
     package var text: String { String(decoding: bytes, as: UTF8.self) }
 }
 

@@ -10,7 +10,6 @@
     private let begun: ContinuousClock.Instant
     private var shown: ContinuousClock.Instant?
 
-    /// A line that counts from now.
     package init(_ console: Console, now: @escaping () -> ContinuousClock.Instant = { .now }) {
         self.console = console
         self.now = now

@@ -1,11 +1,9 @@
-/// One column of a table.
 package struct TableColumn: Sendable, Equatable {
     /// The heading: `MAIL`.
     package var heading: String
     /// Whether the column is cut last: what people copy, a mail address or an identifier, is of no use without its end.
     var isKeptWhole: Bool
 
-    /// A column.
     package init(_ heading: String, keptWhole: Bool = false) {
         self.heading = heading
         isKeptWhole = keptWhole

@@ -25,7 +25,6 @@
         self.mayPage = mayPage
     }
 
-    /// Writes the record's cells as a row.
     package func write(_ record: some OutputRecord) throws(OutputError) { try write(record.cells) }
 
     /// Writes a row. Missing cells are empty; those without a column are dropped.
@@ -47,7 +46,6 @@
         try console.flush()
     }
 
-    /// Ends the table.
     package func finish() throws(OutputError) {
         if !console.terminal.outputIsTerminal { try begin() }
         try flush()

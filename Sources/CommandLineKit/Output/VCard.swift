@@ -4,11 +4,8 @@
 package struct VCard: Sendable, Equatable {
     /// The name that is shown.
     package var name: String
-    /// The family name.
     package var familyName: String?
-    /// The given name.
     package var givenName: String?
-    /// The company and the unit in it.
     package var organization: (company: String?, unit: String?) {
         get { (company, unit) }
         set { (company, unit) = newValue }
@@ -77,7 +74,6 @@ package struct VCard: Sendable, Equatable {
 @MainActor package final class VCardWriter: RecordWriter {
     private let console: Console
 
-    /// Cards on this console.
     package init(on console: Console) { self.console = console }
 
     /// Writes the record's card. A record without one is passed over: the command refuses the format for it.
@@ -88,9 +84,7 @@ package struct VCard: Sendable, Equatable {
         for line in text.split(separator: "\r\n") { try console.writeLine(TerminalText.visible(String(line))) }
     }
 
-    /// Shows the cards so far.
     package func flush() throws(OutputError) { try console.flush() }
 
-    /// Shows what is left.
     package func finish() throws(OutputError) { try console.flush() }
 }

@@ -1,6 +1,6 @@
 /// One argument of a command that is known by its place.
 package struct ArgumentSpec: Sendable, Equatable {
-    /// What it is called in help and in ``Invocation/argument(_:)``: `USER`.
+    /// What it is called in help: `USER`.
     package var name: String
     /// What it is for: a phrase without a full stop.
     package var help: String
@@ -53,7 +53,6 @@ package struct CommandSpec: Sendable, Equatable {
     /// The name of the subcommand that runs when none is named.
     package var defaultSubcommand: String?
 
-    /// A command.
     package init(
         _ name: String, aliases: [String] = [], _ summary: String, discussion: String = "", examples: [String] = [],
         arguments: [ArgumentSpec] = [], options: [OptionSpec] = [], formats: [OutputFormat] = OutputFormat.ofThings,

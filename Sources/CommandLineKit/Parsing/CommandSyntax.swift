@@ -16,7 +16,6 @@ package struct CommandSyntax: Sendable {
         self.reference = reference
     }
 
-    /// The name of the program.
     package var program: String { root.name }
 
     /// Returns the environment variable that stands in for an option, or `nil` if there is none.

@@ -7,7 +7,6 @@ package struct HelpPage: Sendable {
     /// Returns the lines below the summary.
     package var body: @Sendable (HelpText) -> [String]
 
-    /// Creates a value from its parts.
     package init(
         name: String, summary: String, body: @escaping @Sendable (HelpText) -> [String]
     ) {
@@ -27,7 +26,6 @@ package struct HelpPage: Sendable {
 package struct ProgramReference: Sendable {
     /// The version of the program.
     package var version = ""
-    /// The pages of help.
     package var pages: [HelpPage] = []
     /// The line below the help of a command that points to the global options.
     package var optionsNote = ""
@@ -38,7 +36,6 @@ package struct ProgramReference: Sendable {
     /// The files that the program reads and writes, with their meanings.
     package var files: [(name: String, meaning: String)] = []
 
-    /// Creates a value from its parts.
     package init(
         version: String = "", pages: [HelpPage] = [], optionsNote: String = "", helpExamples: [String] = [],
         variables: [(name: String, meaning: String)] = [], files: [(name: String, meaning: String)] = []

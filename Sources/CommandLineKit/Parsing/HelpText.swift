@@ -5,7 +5,6 @@ package struct HelpText {
     /// The number of columns that a line may take.
     package var width = 80
 
-    /// Creates a value from its parts.
     package init(
         syntax: CommandSyntax, width: Int = 80
     ) {
@@ -56,7 +55,6 @@ package struct HelpText {
         return lines
     }
 
-    /// Returns the lines of a page.
     package func lines(_ page: HelpPage) -> [String] { [page.summary] + page.body(self) }
 
     /// An empty line and the text, broken into lines.

@@ -2,11 +2,9 @@
 package struct Invocation: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
     /// What was asked for.
     package enum Action: Sendable, Equatable {
-        /// Run the command.
         case run
         /// Show help on the topic.
         case help(HelpTopic)
-        /// Show the version.
         case version
     }
 
@@ -25,7 +23,6 @@ package struct Invocation: Sendable, Equatable, CustomStringConvertible, CustomR
         /// Where they came from.
         package var source: Source
 
-        /// The source alone.
         package var description: String { "a value of \(source)" }
         /// The description, also for `dump`.
         package var customMirror: Mirror { Mirror(self, children: ["source": source]) }
@@ -46,50 +43,32 @@ package struct Invocation: Sendable, Equatable, CustomStringConvertible, CustomR
     /// The names of the arguments that this command has, to find slips in the program.
     var declaredArguments: Set<String> = []
 
-    /// Whether the flag is set.
-    package func flag(_ name: String) -> Bool { value(name) != nil }
+    /// The value of an option.
+    package subscript<Value>(option: Option<Value>) -> Value { option.value(given(option)?.texts) }
 
-    /// The value of an option; nil when it was not given.
-    package func string(_ name: String) -> String? { value(name)?.texts.last }
-
-    /// The values of an option that may be repeated.
-    package func strings(_ name: String) -> [String] { value(name)?.texts ?? [] }
-
-    /// The value of an option declared as an integer; nil when it was not given.
-    package func integer(_ name: String) -> Int? { string(name).flatMap { Int($0) } }
-
-    /// The value of an option declared as seconds; nil when it was not given.
-    package func duration(_ name: String) -> Duration? { string(name).flatMap { Double($0) }.map { .seconds($0) } }
-
-    /// The value of an option declared as a choice; nil when it was not given.
-    package func choice<Choice: RawRepresentable<String>>(_ name: String, as type: Choice.Type = Choice.self) -> Choice?
-    {
-        string(name).flatMap { Choice(rawValue: $0) }
-    }
-
-    /// Which of two options that exclude each other holds; what is typed wins over what the environment says. Nil when neither is given.
-    ///
-    /// - Throws: ``CommandError`` when both are typed, or both are in the environment.
-    package func chosen(_ first: String, or second: String) throws(CommandError) -> String? {
-        guard let one = source(of: first) else { return flag(second) ? second : nil }
-        guard let other = source(of: second), (one == .option) == (other == .option) else {
-            return one == .option || !flag(second) ? first : second
-        }
-        throw CommandError(
-            .usage, "--\(first) and --\(second) exclude each other",
-            hint: ([program, "help"] + path).joined(separator: " "))
-    }
-
-    /// Where the value of an option came from; nil when it was not given.
-    package func source(of name: String) -> Source? { value(name)?.source }
-
-    /// The argument of this name; nil when it was left out.
-    package func argument(_ name: String) -> String? { arguments(name).first }
-
-    /// The words of the variadic argument of this name.
-    package func arguments(_ name: String) -> [String] {
+    /// The value of an argument.
+    package subscript<Value>(argument: Argument<Value>) -> Value {
+        let name = argument.spec.name
         assert(action != .run || declaredArguments.contains(name), "\(path) declares no argument \(name)")
-        return named[name] ?? []
+        return argument.value(named[name] ?? [])
+    }
+
+    /// Returns where the value of an option came from, or `nil` if the option is not given.
+    package func source(of option: any DeclaredOption) -> Source? { given(option)?.source }
+
+    /// Returns whether the first of two options that cannot be combined is given and applies. A typed option applies over a
+    /// variable.
+    ///
+    /// - Throws: ``CommandError`` if both are typed, or if both are variables.
+    package func prefers(
+        _ first: any DeclaredOption, over second: any DeclaredOption
+    ) throws(CommandError) -> Bool {
+        guard let one = source(of: first) else { return false }
+        guard let other = source(of: second) else { return true }
+        guard (one == .option) == (other == .option) else { return one == .option }
+        throw CommandError(
+            .usage, "--\(first.spec.name) and --\(second.spec.name) exclude each other",
+            hint: ([program, "help"] + path).joined(separator: " "))
     }
 
     // The values may be secrets (a body to send, a parameter), so that only names are printed.
@@ -102,7 +81,8 @@ package struct Invocation: Sendable, Equatable, CustomStringConvertible, CustomR
     /// The description, also for `dump`.
     package var customMirror: Mirror { Mirror(self, children: ["command": description]) }
 
-    private func value(_ name: String) -> Given? {
+    private func given(_ option: any DeclaredOption) -> Given? {
+        let name = option.spec.name
         assert(action != .run || declaredOptions.contains(name), "\(path) declares no option \(name)")
         return given[name]
     }
@@ -118,5 +98,7 @@ package enum HelpTopic: Sendable, Equatable {
 
 extension OutputFormat {
     /// Creates the format that the command line asks for, or the default.
-    package init(_ invocation: Invocation) { self = invocation.choice("output") ?? .table }
+    package init(_ invocation: Invocation) {
+        self = invocation[StandardOptions(program: invocation.program).output] ?? .table
+    }
 }

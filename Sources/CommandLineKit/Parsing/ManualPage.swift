@@ -18,7 +18,6 @@ package struct ManualPage {
     package var title: String { chain.map(\.name).joined(separator: "-") }
     private var name: String { chain.map(\.name).joined(separator: " ") }
 
-    /// The page.
     package var text: String {
         var lines = [
             ".TH \(Self.quoted(title.uppercased())) 1 \"\" \(Self.quoted("\(syntax.program) \(syntax.reference.version)"))"

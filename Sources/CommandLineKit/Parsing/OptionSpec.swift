@@ -1,14 +1,11 @@
 /// What a shell may offer in the place of a value.
 package enum CompletionKind: Sendable, Equatable {
-    /// Nothing.
     case none
-    /// Names of files.
     case file
     /// A text, or `@` and the name of a file.
     case content
     /// The same after a name and `=`.
     case part
-    /// Names of folders.
     case folder
     /// Names of output formats.
     case format
@@ -16,7 +13,6 @@ package enum CompletionKind: Sendable, Equatable {
     case names(String)
     /// The same in a list with commas.
     case list(String)
-    /// These words.
     case words([String])
 }
 
@@ -26,7 +22,6 @@ package struct OptionSpec: Sendable, Equatable {
     package enum Value: Sendable, Equatable {
         /// Nothing: the option is there or not.
         case flag
-        /// Any text.
         case text
         /// A whole number within a range.
         case integer(ClosedRange<Int>)
@@ -52,7 +47,6 @@ package struct OptionSpec: Sendable, Equatable {
     package var short: Character?
     /// What the value is called in help: `FILE`. Nil for a flag.
     var valueName: String?
-    /// What it takes.
     package var value: Value
     /// What it is for: a phrase without a full stop.
     package var help: String

@@ -18,7 +18,6 @@ package struct ReferencePage {
     /// `lodge search`
     private var name: String { chain.map(\.name).joined(separator: " ") }
 
-    /// The page.
     package var text: String {
         var lines = ["# \(name)", ""]
         if isProgram { lines += ["@Metadata {", "    @TechnologyRoot", "}", ""] }

@@ -17,7 +17,6 @@ package struct CommandError: Error, Sendable, Equatable {
     /// The provider's name for the request, for its support.
     package var requestID: String?
 
-    /// An error.
     package init(
         _ status: ExitStatus, _ message: String, reason: String? = nil, hint: String? = nil, code: String? = nil,
         requestID: String? = nil

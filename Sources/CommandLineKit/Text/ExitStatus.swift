@@ -1,12 +1,10 @@
 /// How the program ends. Scripts rely on these numbers.
 package enum ExitStatus: Int32, Sendable, CaseIterable {
-    /// Done.
     case done = 0
     /// An error that has no number of its own.
     case failed = 1
     /// The command line was not understood.
     case usage = 2
-    /// Nothing was found.
     case notFound = 3
     /// Someone has to sign in.
     case signInNeeded = 4
@@ -14,7 +12,6 @@ package enum ExitStatus: Int32, Sendable, CaseIterable {
     case notPermitted = 5
     /// The provider asks to come back later.
     case unavailable = 6
-    /// The network failed.
     case network = 7
     /// The settings are wrong.
     case settings = 8

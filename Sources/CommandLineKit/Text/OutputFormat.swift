@@ -14,7 +14,7 @@ package enum OutputFormat: String, Sendable, CaseIterable {
     case vCard = "vcard"
 
     /// The formats of any list or thing.
-    static let ofThings: [OutputFormat] = [.table, .json, .jsonLines, .csv, .tsv]
+    package static let ofThings: [OutputFormat] = [.table, .json, .jsonLines, .csv, .tsv]
     /// The formats of a command that prints sentences: with JSON, errors are objects.
     package static let ofSentences: [OutputFormat] = [.table, .json]
     /// The names of all formats.

@@ -28,7 +28,7 @@ extension BrowseDrawing {
 
     private var said: (String, ScreenStyle) {
         if let notice = model.notice { return (notice.text, notice.style) }
-        guard model.cover == nil else { return ("", .plain) }
+        guard model.overlay == nil else { return ("", .plain) }
         if let failure = model.search.failure, !model.list.rows.isEmpty {
             let way =
                 failure.needsSignIn ? "\(model.focus == .query ? "Enter" : "a") signs in." : "\(retryKey) tries again."
@@ -67,7 +67,7 @@ extension BrowseDrawing {
     }
 
     private var barKeys: [(key: String, words: String)] {
-        switch model.cover {
+        switch model.overlay {
         case .copyMenu: return [("j k", "choose"), ("Enter", "copy"), ("Esc", "back")]
         case .accounts: return [("j k", "choose"), ("s", "sign in anew"), ("Enter", "use"), ("Esc", "back")]
         case .signIn(let underWay):

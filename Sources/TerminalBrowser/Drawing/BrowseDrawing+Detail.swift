@@ -5,7 +5,7 @@ import DirectorySearch
 
 extension BrowseDrawing {
     /// How many lines of somebody's groups are shown.
-    private static let mostGroups = 500
+    private static let maximumGroups = 500
     private static let picture = ScreenSize(columns: 16, rows: 8)
 
     func detailHeading(_ columns: Int) -> ScreenLine {
@@ -16,7 +16,7 @@ extension BrowseDrawing {
         let quiet =
             model.detail.running != nil
             ? "reading…" : isLong ? "\(min(last, model.detail.scroll + model.layout.detailRows)) of \(last) lines" : ""
-        return heading(title, quiet, columns, isActive: model.focus == .detail && model.cover == nil)
+        return heading(title, quiet, columns, isActive: model.focus == .detail && model.overlay == nil)
     }
 
     var visibleDetailLines: [ScreenLine] {
@@ -120,15 +120,15 @@ extension BrowseDrawing {
         case .notPermitted(let error): return line("Groups: \(BrowseModel.words(error)). a signs in anew.", .warning)
         case .failed(let error): return line("Groups: \(BrowseModel.words(error)). M twice tries again.", .failure)
         case .value(let groups):
-            var lines = groups.prefix(Self.mostGroups).map { group in
+            var lines = groups.prefix(Self.maximumGroups).map { group in
                 var line = ScreenLine(columns: columns)
                 line.add(TerminalText.visible(group.displayName ?? group.id ?? "?"))
                 if let kind = group.kind, kind != "group" { line.add("  " + TerminalText.visible(kind), .dimmed) }
                 if let words = group.objectDescription { line.add("  " + TerminalText.visible(words), .dimmed) }
                 return line
             }
-            if groups.count > Self.mostGroups {
-                lines += line("and \(BrowseModel.grouped(groups.count - Self.mostGroups)) more", .dimmed)
+            if groups.count > Self.maximumGroups {
+                lines += line("and \(BrowseModel.grouped(groups.count - Self.maximumGroups)) more", .dimmed)
             }
             return lines
         }
@@ -146,7 +146,7 @@ extension BrowseDrawing {
 
     /// The photo and its place: at the right end of the detail's first lines.
     var picture: ScreenPicture? {
-        guard pictureReservation != nil, model.cover == nil, !model.detail.showsGroups, model.detail.scroll == 0,
+        guard pictureReservation != nil, model.overlay == nil, !model.detail.showsGroups, model.detail.scroll == 0,
             !model.list.rows.isEmpty,
             let id = model.detail.target, case .some(.some(let photo)) = model.photos[id]
         else { return nil }

@@ -38,7 +38,7 @@ extension BrowseDrawing {
             case .reports(let name, _): "Reports of \(name)"
             case .manager(let name, _): "Manager of \(name)"
             }
-        return heading(title, listCount, columns, isActive: model.focus == .list && model.cover == nil)
+        return heading(title, listCount, columns, isActive: model.focus == .list && model.overlay == nil)
     }
 
     /// How many there are, and what else is to be known of them, in few words.
@@ -88,7 +88,7 @@ extension BrowseDrawing {
         let isMarked = model.markedIDs.contains(row.id)
         let style: ScreenStyle =
             isSelected
-            ? (model.focus == .list && model.cover == nil ? .selected : .selectedElsewhere)
+            ? (model.focus == .list && model.overlay == nil ? .selected : .selectedElsewhere)
             : model.isOutdated ? .dimmed : isMarked ? .marked : .plain
         var line = ScreenLine(columns: columns)
         line.add((isSelected ? ">" : " ") + (isMarked ? "*" : " "), style)
@@ -155,7 +155,7 @@ extension BrowseDrawing {
                         text: failure.needsSignIn ? "\(signInKey) signs in." : "\(retryKey) tries again.", style: .key)
                 ]
         }
-        let text = TerminalText.visible(model.query.wanted)
+        let text = TerminalText.visible(model.query.searchText)
         if model.isWaiting {
             return [
                 quiet(model.pauseUntil == nil ? "Searching for \(text)…" : "\(text) is searched for after the pause.")
@@ -164,7 +164,7 @@ extension BrowseDrawing {
         guard model.isLongEnough else {
             return [
                 plain(
-                    "Type at least \(BrowseModel.fewestLetters) letters of a name, a mail address or a sign-in name."),
+                    "Type at least \(BrowseModel.minimumLetters) letters of a name, a mail address or a sign-in name."),
                 quiet("People appear while you type. Down or Enter goes to the list, ? shows all keys."),
             ]
         }

@@ -8,7 +8,7 @@ extension BrowseDrawing {
         let title: String
         let selected: Int
         let choices: [ScreenLine]
-        switch model.cover {
+        switch model.overlay {
         case .copyMenu(let all, let place):
             title = "Copy"
             selected = place

@@ -6,7 +6,6 @@ import CommandLineKit
 struct BrowseDrawing {
     let model: BrowseModel
 
-    /// Creates the drawing of a model.
     init(_ model: BrowseModel) { self.model = model }
 
     /// Returns the screen to show.
@@ -27,7 +26,7 @@ struct BrowseDrawing {
         for (place, notice) in noticeLines.reversed().enumerated() { rows[rows.count - 1 - place] = notice }
         rows.append(bar)
         screen.rows = rows.map(\.pieces)
-        if model.focus == .query, model.cover == nil { screen.cursor = (cursor, 0) }
+        if model.focus == .query, model.overlay == nil { screen.cursor = (cursor, 0) }
         screen.picture = picture
         return screen
     }
@@ -35,7 +34,7 @@ struct BrowseDrawing {
     /// The rows between the query line and the line of keys.
     private var body: [ScreenLine] {
         var lines: [ScreenLine]
-        switch model.cover {
+        switch model.overlay {
         case .help(let down): lines = [heading("Keys", "Esc closes", model.size.columns)] + helpLines(from: down)
         case .log(let up): lines = [heading("Requests", "Esc closes", model.size.columns)] + logLines(up: up)
         case .signIn(let underWay):
@@ -104,7 +103,7 @@ struct BrowseDrawing {
 
     private var queryLine: (line: ScreenLine, cursor: Int) {
         var line = ScreenLine(columns: model.size.columns)
-        line.add("Search ", model.focus == .query && model.cover == nil ? .heading : .label)
+        line.add("Search ", model.focus == .query && model.overlay == nil ? .heading : .label)
         let start = line.width
         let account = accountName
         let accountRoom = account.isEmpty ? 0 : min(TerminalText.width(account), model.size.columns / 3) + 2

@@ -4,7 +4,6 @@ import CommandLineKit
 struct MatchHighlighter: Sendable {
     private let words: [[String]]
 
-    /// The words of a search text.
     init(_ text: String) {
         words = text.split(separator: " ").map { TerminalText.visible(String($0)).map(Self.folded) }
     }

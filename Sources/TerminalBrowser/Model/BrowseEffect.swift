@@ -3,7 +3,6 @@ import OAuth2AccountStore
 
 /// Whom a sign-in is for.
 package enum SignInTarget: Hashable, Sendable {
-    /// This account, anew.
     case account(Account.ID)
     /// Another account, of this type; without one of the type that the command line or the settings name.
     case another(type: String?)
@@ -16,9 +15,9 @@ package enum BrowseEffect: Sendable {
     /// People for what was typed: from the copy on this machine at once, where there is one, then from the directory, each as
     /// ``BrowseEvent/people(_:_:)``. Whatever search ran before is cancelled.
     case search(Int, text: String)
-    /// What the copy on this machine has for a text, at once, as ``BrowseEvent/glance(_:_:)``; no event where it has nothing. These are
+    /// What the copy on this machine has for a text, at once, as ``BrowseEvent/localPreview(_:_:)``; no event where it has nothing. These are
     /// counted by themselves. A later wish replaces it.
-    case glance(Int, text: String)
+    case localPreview(Int, text: String)
     /// The search that runs is not wanted any more.
     case cancelSearch
     /// The next page of the search of this number.
@@ -29,22 +28,18 @@ package enum BrowseEffect: Sendable {
     case reports(Int, id: String)
     /// The groups that a person is in.
     case groups(Int, id: String)
-    /// A person's photo.
     case photo(Int, id: String)
     /// What was asked for with this number is not wanted any more.
     case cancel(Int)
     /// This account from now on.
     case use(Account.ID)
-    /// Sign in.
     case signIn(Int, SignInTarget)
     /// Put this text where it can be pasted.
     case copy(String)
     /// Write these people to a file.
     case export([User])
-    /// Draw everything anew.
     case redraw
     /// Stop, as ctrl-z does.
     case suspend
-    /// The end.
     case quit
 }

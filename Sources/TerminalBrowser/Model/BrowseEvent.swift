@@ -17,7 +17,7 @@ package enum BrowseEvent: Sendable {
     /// Some people, the first page or a further one.
     case people(Int, BrowsePage)
     /// Those whom the copy on this machine has for a text that is still being typed.
-    case glance(Int, BrowsePage)
+    case localPreview(Int, BrowsePage)
     /// One person and what is around them, as far as it was asked for: also the answer for reports and for groups.
     case detail(Int, UserDetail)
     /// A person's photo; nil when there is none.
@@ -48,7 +48,6 @@ package struct BrowseAccount: Hashable, Sendable {
     /// Whether it has to be signed in to again.
     package var needsSignIn: Bool
 
-    /// Creates a value from its parts.
     package init(
         id: Account.ID, label: String, type: String, needsSignIn: Bool
     ) {
@@ -59,7 +58,7 @@ package struct BrowseAccount: Hashable, Sendable {
     }
 
     /// The accounts with labels that tell them apart: where two types have one of the same name, each says its type.
-    package static func toldApart(_ accounts: [BrowseAccount]) -> [BrowseAccount] {
+    package static func disambiguated(_ accounts: [BrowseAccount]) -> [BrowseAccount] {
         let counts = Dictionary(accounts.map { ($0.label, 1) }, uniquingKeysWith: +)
         return accounts.map { account in
             var account = account
@@ -73,14 +72,12 @@ package struct BrowseAccount: Hashable, Sendable {
 package enum BrowseSource: Hashable, Sendable {
     /// The copy on this machine.
     case offline
-    /// The directory.
     case directory
 }
 
 /// Some of the people of a search.
 package struct BrowsePage: Sendable {
     package var people: [User]
-    /// Whether there are more.
     package var hasMore: Bool
     package var source: BrowseSource
     /// Whether these follow those that came before; if not, they replace them.
@@ -88,7 +85,6 @@ package struct BrowsePage: Sendable {
     /// Whether the copy on this machine that they come from is not complete yet.
     package var isPartial = false
 
-    /// Creates a value from its parts.
     package init(
         people: [User], hasMore: Bool, source: BrowseSource, isContinuation: Bool, isPartial: Bool = false
     ) {
@@ -115,7 +111,6 @@ package struct BrowseFailure: Error, Hashable, Sendable {
     /// Whether the network is at fault, so that trying again may help.
     package var isNetwork = false
 
-    /// Creates a value from its parts.
     package init(
         summary: String, reason: String? = nil, hint: String? = nil, retryAfter: Duration? = nil,
         needsSignIn: Bool = false, isNetwork: Bool = false

@@ -25,7 +25,6 @@ struct BrowseLayout: Hashable, Sendable {
     var detailRows: Int
     var detailColumns: Int
 
-    /// The places of the panes.
     init(_ size: ScreenSize) {
         bodyRows = max(1, size.rows - 2)
         listColumns = size.columns

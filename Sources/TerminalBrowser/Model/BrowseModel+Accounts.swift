@@ -26,8 +26,8 @@ extension BrowseModel {
     mutating func take(_ accounts: [BrowseAccount], _ current: Account.ID?) {
         self.accounts = accounts
         refused.formIntersection(accounts.map(\.id))
-        if case .accounts(let selected) = cover {
-            cover = .accounts(selected: min(selected, accounts.count + signIns.count - 1))
+        if case .accounts(let selected) = overlay {
+            overlay = .accounts(selected: min(selected, accounts.count + signIns.count - 1))
         }
         guard current != self.current else { return }
         let before = self.current
@@ -79,7 +79,7 @@ extension BrowseModel {
 
     mutating func openAccounts() {
         guard let accounts, !accounts.isEmpty else { return offerSignIn() }
-        cover = .accounts(selected: accounts.firstIndex { $0.id == current } ?? 0)
+        overlay = .accounts(selected: accounts.firstIndex { $0.id == current } ?? 0)
     }
 
     /// What leads to a person who may search: signing in, or the choice of an account.
@@ -90,7 +90,7 @@ extension BrowseModel {
         } else if let current, search.failure?.needsSignIn == true || detail.failure?.needsSignIn == true {
             signIn(.account(current))
         } else {
-            cover = .accounts(selected: accounts.firstIndex { $0.id == current } ?? 0)
+            overlay = .accounts(selected: accounts.firstIndex { $0.id == current } ?? 0)
         }
     }
 
@@ -110,7 +110,7 @@ extension BrowseModel {
         guard let accounts, accounts.indices.contains(place) else { return signIn(signInTarget(place)) }
         let account = accounts[place]
         if needsSignIn(account) { return signIn(.account(account.id)) }
-        cover = nil
+        overlay = nil
         guard account.id != current else { return say("\(TerminalText.visible(account.label)) is in use already.") }
         want(.use(account.id))
         current = account.id
@@ -121,21 +121,21 @@ extension BrowseModel {
 
     mutating func signIn(_ target: SignInTarget) {
         let number = nextNumber()
-        cover = .signIn(SignInUnderWay(number: number, target: target))
+        overlay = .signIn(SignInUnderWay(number: number, target: target))
         want(.signIn(number, target))
     }
 
     mutating func take(_ progress: SignInProgress, _ number: Int) {
-        guard case .signIn(var underWay) = cover, underWay.number == number else { return }
+        guard case .signIn(var underWay) = overlay, underWay.number == number else { return }
         switch progress {
         case .browser, .code:
             underWay.progress = progress
-            cover = .signIn(underWay)
+            overlay = .signIn(underWay)
         case .failed(let failure):
             underWay.failure = failure
-            cover = .signIn(underWay)
+            overlay = .signIn(underWay)
         case .done(let label):
-            cover = nil
+            overlay = nil
             say("Signed in as \(TerminalText.visible(label)).", .good)
             guard case .account(let account) = underWay.target else { return }
             refused.remove(account)

@@ -5,7 +5,6 @@ import DirectorySearch
 struct CopyChoice: Hashable, Sendable {
     /// What it is: `Mail`.
     var label: String
-    /// What is copied.
     var text: String
     /// What is said of it; nil: the text.
     var summary: String?
@@ -15,7 +14,7 @@ struct CopyChoice: Hashable, Sendable {
 
 extension BrowseModel {
     /// How many people can be marked.
-    static let mostMarked = 5000
+    static let maximumMarked = 5000
 
     mutating func copyMail() {
         if isForOtherText { return saySearching() }
@@ -31,7 +30,7 @@ extension BrowseModel {
         guard let row = list.selection else { return sayNobody() }
         let choices = copyChoices(row)
         guard !choices.isEmpty else { return say("There is nothing to copy.", .warning) }
-        cover = .copyMenu(choices, selected: 0)
+        overlay = .copyMenu(choices, selected: 0)
     }
 
     mutating func copy(_ choice: CopyChoice) {
@@ -88,8 +87,8 @@ extension BrowseModel {
         guard let row = list.selection, !row.id.isEmpty else { return sayNobody() }
         if markedIDs.remove(row.id) != nil {
             marked.removeAll { $0.id == row.id }
-        } else if marked.count >= Self.mostMarked {
-            say("More than \(Self.grouped(Self.mostMarked)) people cannot be marked.", .warning)
+        } else if marked.count >= Self.maximumMarked {
+            say("More than \(Self.grouped(Self.maximumMarked)) people cannot be marked.", .warning)
         } else {
             markedIDs.insert(row.id)
             marked.append(row)

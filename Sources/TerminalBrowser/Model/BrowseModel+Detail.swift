@@ -40,7 +40,7 @@ extension BrowseModel {
             detail = DetailPane(target: id, wantsPhoto: detail.wantsPhoto)
             if let id {
                 details.touch(id)
-                if details[id]?.isWhole != true { detail.due = now + Self.rest }
+                if details[id]?.isWhole != true { detail.due = now + Self.debounce }
             }
         }
         askForPhoto()
@@ -160,7 +160,7 @@ extension BrowseModel {
 
     /// Says that the answer for the text is not there yet.
     mutating func saySearching() {
-        say("Still searching for \(TerminalText.visible(query.wanted)).", .warning)
+        say("Still searching for \(TerminalText.visible(query.searchText)).", .warning)
         notice?.isUntilAnswer = true
     }
 }

@@ -12,7 +12,7 @@ extension BrowseModel {
         }
         if isTooSmall { return }
         notice = nil
-        if cover != nil { return pressOnCover(key) }
+        if overlay != nil { return pressOnOverlay(key) }
         switch key {
         case .control("s"): export()
         case .control("r"): retry()
@@ -44,7 +44,7 @@ extension BrowseModel {
 
     private mutating func pressInQuery(_ key: Key) {
         switch key {
-        case .character("?"): cover = .help(down: 0)
+        case .character("?"): overlay = .help(down: 0)
         case .character(let character):
             var isCut = false
             edit { isCut = $0.insert(String(character)) }
@@ -152,8 +152,8 @@ extension BrowseModel {
         case .character("y"): openCopyMenu()
         case .character("p"): togglePhoto()
         case .character("R"): retry()
-        case .character("L"): cover = .log(up: 0)
-        case .character("?"): cover = .help(down: 0)
+        case .character("L"): overlay = .log(up: 0)
+        case .character("?"): overlay = .help(down: 0)
         case .character("q"): want(.quit)
         case .character(let character):
             let shown = TerminalText.visible(String(character))
@@ -166,8 +166,8 @@ extension BrowseModel {
 
     // MARK: What lies over the panes
 
-    private mutating func pressOnCover(_ key: Key) {
-        switch cover {
+    private mutating func pressOnOverlay(_ key: Key) {
+        switch overlay {
         case .copyMenu(let choices, let selected): pressInCopyMenu(key, choices, selected)
         case .accounts(let selected): pressInAccounts(key, selected)
         case .signIn(let underWay): pressInSignIn(key, underWay)
@@ -190,21 +190,21 @@ extension BrowseModel {
 
     private mutating func pressInCopyMenu(_ key: Key, _ choices: [CopyChoice], _ selected: Int) {
         if let row = row(key, selected, of: choices.count) {
-            cover = .copyMenu(choices, selected: row)
+            overlay = .copyMenu(choices, selected: row)
             return
         }
         switch key {
         case .enter, .character("y"), .character("c"):
-            cover = nil
+            overlay = nil
             copy(choices[min(selected, choices.count - 1)])
         case .character(let digit):
             if let number = digit.wholeNumberValue, choices.indices.contains(number - 1) {
-                cover = nil
+                overlay = nil
                 copy(choices[number - 1])
             } else if digit == "q" {
-                cover = nil
+                overlay = nil
             }
-        case .escape, .left: cover = nil
+        case .escape, .left: overlay = nil
         default: break
         }
     }
@@ -212,14 +212,14 @@ extension BrowseModel {
     private mutating func pressInAccounts(_ key: Key, _ selected: Int) {
         let accounts = accounts ?? []
         if let row = row(key, selected, of: accounts.count + signIns.count) {
-            cover = .accounts(selected: row)
+            overlay = .accounts(selected: row)
             return
         }
         switch key {
         case .enter: chooseAccount(selected)
         case .character("s"): signIn(signInTarget(selected))
         case .character("+"): signIn(.another(type: nil))
-        case .escape, .left, .character("a"), .character("q"): cover = nil
+        case .escape, .left, .character("a"), .character("q"): overlay = nil
         default: break
         }
     }
@@ -238,7 +238,7 @@ extension BrowseModel {
                 want(.cancel(underWay.number))
                 say("The sign-in was given up.")
             }
-            cover = nil
+            overlay = nil
         default: break
         }
     }
@@ -255,19 +255,19 @@ extension BrowseModel {
         case .home, .character("g"): step = -.max / 2
         case .end, .character("G"): step = .max / 2
         case .escape, .left, .character("q"), .character("?"), .character("L"), .enter:
-            cover = nil
+            overlay = nil
             return
         default: return
         }
-        cover = grows ? .log(up: place - step) : .help(down: place + step)
+        overlay = grows ? .log(up: place - step) : .help(down: place + step)
     }
 
     /// No text is scrolled past its ends.
     mutating func keepOverlayInView() {
         let rows = max(1, layout.bodyRows - 1)
-        switch cover {
-        case .log(let up): cover = .log(up: max(0, min(up, log.count - rows)))
-        case .help(let down): cover = .help(down: max(0, min(down, KeyHelp.lines(size.columns).count - rows)))
+        switch overlay {
+        case .log(let up): overlay = .log(up: max(0, min(up, log.count - rows)))
+        case .help(let down): overlay = .help(down: max(0, min(down, KeyHelp.lines(size.columns).count - rows)))
         default: break
         }
     }

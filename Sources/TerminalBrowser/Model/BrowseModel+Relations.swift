@@ -5,7 +5,7 @@ import DirectorySearch
 
 extension BrowseModel {
     /// A place that can be gone back to.
-    struct Place: Sendable {
+    struct HistoryEntry: Sendable {
         var query: QueryText
         var list: ResultList
         var focus: Pane
@@ -15,10 +15,8 @@ extension BrowseModel {
 
     /// People whom a key asked for and who replace the list when they come.
     struct Jump: Sendable {
-        /// Who.
         enum Kind: Hashable, Sendable { case manager, reports }
         var kind: Kind
-        /// Whose.
         var id: String
         /// The name to speak of that person by.
         var name: String
@@ -29,22 +27,22 @@ extension BrowseModel {
     }
 
     /// How many places are kept, and how many people in all of them.
-    static let mostPlaces = 50
-    static let mostPeopleInPast = 40_000
+    static let maximumHistoryEntries = 50
+    static let maximumUsersInHistory = 40_000
 
     /// Keeps what is shown, so that `[` comes back to it.
     mutating func remember(query: QueryText? = nil) {
-        past.append(place(query: query))
+        past.append(historyEntry(query: query))
         future = []
-        while past.count > Self.mostPlaces
-            || past.count > 1 && past.reduce(0, { $0 + $1.list.rows.count }) > Self.mostPeopleInPast
+        while past.count > Self.maximumHistoryEntries
+            || past.count > 1 && past.reduce(0, { $0 + $1.list.rows.count }) > Self.maximumUsersInHistory
         {
             past.removeFirst()
         }
     }
 
-    private func place(query: QueryText? = nil) -> Place {
-        Place(
+    private func historyEntry(query: QueryText? = nil) -> HistoryEntry {
+        HistoryEntry(
             query: query ?? self.query, list: list, focus: focus, scroll: detail.scroll,
             showsGroups: detail.showsGroups)
     }
@@ -54,7 +52,7 @@ extension BrowseModel {
         guard let target = back ? past.last : future.last else {
             return say(back ? "There is nothing to go back to." : "There is nothing to go forward to.")
         }
-        let here = place()
+        let here = historyEntry()
         if back {
             past.removeLast()
             future.append(here)

@@ -11,26 +11,26 @@ extension BrowseModel {
 
     /// Whether the list is not what the text asks for: it is shown dimmed.
     var isOutdated: Bool {
-        isWaiting && !isGlanced || (search.failure != nil && list.text != nil && list.text != query.wanted)
+        isWaiting && !hasLocalPreview || (search.failure != nil && list.text != nil && list.text != query.searchText)
     }
 
     /// Whether the list was found for another text than the one whose answer is awaited: whoever presses a key means somebody who is not
     /// listed yet.
-    var isForOtherText: Bool { isWaiting && !isGlanced && list.text != query.wanted }
+    var isForOtherText: Bool { isWaiting && !hasLocalPreview && list.text != query.searchText }
 
     /// Whether the list is what the copy on this machine has for the text.
-    private var isGlanced: Bool { list.number != nil && list.number == search.glance?.number }
+    private var hasLocalPreview: Bool { list.number != nil && list.number == search.localPreview?.number }
 
     /// Whether the text is long enough to be searched for. An ideograph or a syllable of Hangul says as much as two letters, and many a
     /// family name is one.
-    var isLongEnough: Bool { TerminalText.width(TerminalText.visible(query.wanted)) >= Self.fewestLetters }
+    var isLongEnough: Bool { TerminalText.width(TerminalText.visible(query.searchText)) >= Self.minimumLetters }
 
     /// Changes the text, and what is asked for with it.
     mutating func edit(_ change: (inout QueryText) -> Void) {
         let before = query
         change(&query)
         guard query.text != before.text else { return }
-        guard query.wanted != before.wanted else {
+        guard query.searchText != before.searchText else {
             if search.due != nil { search.due = dueTime }
             return
         }
@@ -40,7 +40,7 @@ extension BrowseModel {
         }
         stopJump()
         search.failure = nil
-        let text = query.wanted
+        let text = query.searchText
         if !isLongEnough {
             stopSearch()
             list = ResultList()
@@ -53,32 +53,32 @@ extension BrowseModel {
             // Without an account there is nobody to ask: it is sent as soon as there is one.
             guard current != nil else { return }
             search.due = dueTime
-            glance()
+            localPreview()
         }
     }
 
-    private var dueTime: Duration { max(now + Self.rest, pauseUntil ?? .zero) }
+    private var dueTime: Duration { max(now + Self.debounce, pauseUntil ?? .zero) }
 
     /// Looks into the copy on this machine: that costs nobody anything, so it waits for no pause.
-    private mutating func glance() {
-        search.lastGlance -= 1
-        search.glance = (search.lastGlance, query.wanted)
-        want(.glance(search.lastGlance, text: query.wanted))
+    private mutating func localPreview() {
+        search.lastLocalPreview -= 1
+        search.localPreview = (search.lastLocalPreview, query.searchText)
+        want(.localPreview(search.lastLocalPreview, text: query.searchText))
     }
 
     /// Shows what the copy has, unless the text is another by now or the directory has spoken.
-    mutating func take(_ glance: BrowsePage, glance number: Int) {
-        guard let asked = search.glance, asked.number == number, asked.text == query.wanted else { return }
-        list.replace(with: glance, .search(text: asked.text, number: number))
+    mutating func take(_ localPreview: BrowsePage, localPreview number: Int) {
+        guard let asked = search.localPreview, asked.number == number, asked.text == query.searchText else { return }
+        list.replace(with: localPreview, .search(text: asked.text, number: number))
         list.isFinal = false
         forgetWaiting()
-        if detail.due != nil { detail.due = now + Self.rest }
+        if detail.due != nil { detail.due = now + Self.debounce }
     }
 
     /// What was or will be asked for is not wanted any more.
     mutating func stopSearch() {
         search.due = nil
-        search.glance = nil
+        search.localPreview = nil
         if search.running != nil {
             search.running = nil
             // What it found so far came from the copy on this machine; no page follows.
@@ -97,9 +97,9 @@ extension BrowseModel {
             return
         }
         let number = nextNumber()
-        search.running = (number, query.wanted)
+        search.running = (number, query.searchText)
         search.live = number
-        want(.search(number, text: query.wanted))
+        want(.search(number, text: query.searchText))
     }
 
     /// Tries again what failed, or reads the list anew.
@@ -131,11 +131,11 @@ extension BrowseModel {
         list.replace(with: page, .search(text: running.text, number: number))
         list.isFinal = page.source == .directory || isOffline
         if page.source == .directory { noteAccepted() }
-        if list.isFinal { (search.running, search.glance) = (nil, nil) }
+        if list.isFinal { (search.running, search.localPreview) = (nil, nil) }
         search.failure = nil
         forgetWaiting()
         // The cursor rests from now on, also where it stays on the same person.
-        if detail.due != nil { detail.due = now + Self.rest }
+        if detail.due != nil { detail.due = now + Self.debounce }
     }
 
     mutating func take(_ failure: BrowseFailure, _ number: Int) {
@@ -156,9 +156,9 @@ extension BrowseModel {
             detail.photoNumber = nil
             detail.photoFailure = detail.target
             takeOther(failure)
-        } else if case .signIn(var underWay) = cover, underWay.number == number {
+        } else if case .signIn(var underWay) = overlay, underWay.number == number {
             underWay.failure = failure
-            cover = .signIn(underWay)
+            overlay = .signIn(underWay)
         } else {
             let isPaused = failure.retryAfter != nil
             changeList(number) { list in

@@ -11,7 +11,7 @@ package struct BrowseModel: Sendable {
     enum Pane: Hashable, Sendable, CaseIterable { case query, list, detail }
 
     /// What lies over the panes and has the keys while it does.
-    enum Cover: Sendable {
+    enum Overlay: Sendable {
         case copyMenu([CopyChoice], selected: Int)
         case accounts(selected: Int)
         case signIn(SignInUnderWay)
@@ -38,16 +38,16 @@ package struct BrowseModel: Sendable {
         /// Why it gave nothing.
         var failure: BrowseFailure?
         /// The last look into the copy on this machine, until the directory has spoken. Counted downwards: no search has its number.
-        var glance: (number: Int, text: String)?
-        var lastGlance = 0
+        var localPreview: (number: Int, text: String)?
+        var lastLocalPreview = 0
     }
 
     /// How long the keys or the cursor rest before something is asked for.
-    static let rest: Duration = .milliseconds(150)
+    static let debounce: Duration = .milliseconds(150)
     /// How many letters a search has at least.
-    static let fewestLetters = 2
+    static let minimumLetters = 2
     /// How many lines of the request log are kept.
-    static let mostLogLines = 500
+    static let maximumLogLines = 500
 
     /// Whether the terminal shows pictures, so that photos come by themselves.
     let showsPictures: Bool
@@ -61,7 +61,7 @@ package struct BrowseModel: Sendable {
     // What is on the screen.
     var size = ScreenSize(columns: 80, rows: 24)
     var focus = Pane.query
-    var cover: Cover?
+    var overlay: Overlay?
     var notice: Notice?
     var query: QueryText
     var list = ResultList()
@@ -71,8 +71,8 @@ package struct BrowseModel: Sendable {
     var log: [String] = []
 
     // What can be gone back to.
-    var past: [Place] = []
-    var future: [Place] = []
+    var past: [HistoryEntry] = []
+    var future: [HistoryEntry] = []
     /// Whether the list or the detail had the keys since the text was typed, so that it is worth going back to.
     var isVisited = false
 
@@ -94,7 +94,7 @@ package struct BrowseModel: Sendable {
     var markedIDs: Set<String> = []
 
     var now: Duration = .zero
-    private var wanted: [BrowseEffect] = []
+    private var effects: [BrowseEffect] = []
     private var announcedWake: Duration?
 
     /// A browser that nothing has happened to.
@@ -123,13 +123,13 @@ package struct BrowseModel: Sendable {
     /// - Parameter now: the time since the start, which never goes back.
     mutating func update(_ event: BrowseEvent, at now: Duration) -> [BrowseEffect] {
         self.now = max(self.now, now)
-        wanted = []
+        effects = []
         take(event)
         askForMore()
         followSelection()
         announceWake()
-        defer { wanted = [] }
-        return wanted
+        defer { effects = [] }
+        return effects
     }
 
     private mutating func take(_ event: BrowseEvent) {
@@ -140,7 +140,7 @@ package struct BrowseModel: Sendable {
         case .resumed: want(.redraw)
         case .accounts(let accounts, let current): take(accounts, current)
         case .people(let number, let page): take(page, number)
-        case .glance(let number, let people): take(people, glance: number)
+        case .localPreview(let number, let people): take(people, localPreview: number)
         case .detail(let number, let answer): take(answer, number)
         case .photo(let number, let photo): take(photo, number)
         case .failed(let number, let failure): take(failure, number)
@@ -152,11 +152,11 @@ package struct BrowseModel: Sendable {
         case .exportFailed(let reason): say("Nobody was exported: \(TerminalText.visible(reason)).", .failure)
         case .logged(let line):
             log.append(TerminalText.visible(line))
-            if log.count > Self.mostLogLines { log.removeFirst(log.count - Self.mostLogLines) }
+            if log.count > Self.maximumLogLines { log.removeFirst(log.count - Self.maximumLogLines) }
         }
     }
 
-    mutating func want(_ effect: BrowseEffect) { wanted.append(effect) }
+    mutating func want(_ effect: BrowseEffect) { effects.append(effect) }
 
     mutating func nextNumber() -> Int {
         lastNumber += 1

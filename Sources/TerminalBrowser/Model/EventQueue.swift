@@ -14,7 +14,6 @@ package final class EventQueue: Sendable {
     /// How many events may wait before the keyboard has to.
     private static let capacity = 4096
 
-    /// Creates an empty queue.
     package init() {}
 
     /// Whether keys should wait.

@@ -6,7 +6,6 @@ enum KeyHelp {
     struct Entry: Sendable {
         /// The keys as they are shown.
         var shown: String
-        /// The keys.
         var keys: [Key]
         var words: String
     }
@@ -19,7 +18,6 @@ enum KeyHelp {
         var entries: [Entry]
     }
 
-    /// All keys.
     static let sections: [Section] = [
         Section(
             title: "In the search line", pane: .query,

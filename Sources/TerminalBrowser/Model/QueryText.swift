@@ -1,14 +1,13 @@
 /// The text of the query line and the place of its cursor, edited by graphemes.
 struct QueryText: Hashable, Sendable {
     /// More bytes than this are not taken: no name is that long, and a service would refuse it.
-    static let mostBytes = 256
+    static let maximumBytes = 256
 
     /// What was typed, as it was typed.
     private(set) var text: String
     /// How many graphemes stand before the cursor.
     private(set) var cursor: Int
 
-    /// A text with the cursor behind it.
     init(_ text: String = "") {
         self.text = ""
         cursor = 0
@@ -16,14 +15,14 @@ struct QueryText: Hashable, Sendable {
     }
 
     /// What is searched for: the text without spaces around it and with single spaces inside.
-    var wanted: String { text.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
+    var searchText: String { text.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
 
     /// Puts a text before the cursor: what was typed or pasted. Line breaks and tabs become spaces, other control characters go.
     ///
     /// - Returns: whether something had no room.
     @discardableResult mutating func insert(_ new: String) -> Bool {
         var clean = String.UnicodeScalarView()
-        var room = Self.mostBytes - text.utf8.count
+        var room = Self.maximumBytes - text.utf8.count
         var isCut = false
         for scalar in new.unicodeScalars {
             let isControl = scalar.properties.generalCategory == .control

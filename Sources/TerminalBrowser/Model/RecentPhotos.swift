@@ -5,18 +5,17 @@ struct RecentPhotos: Sendable {
     /// How many are kept.
     static let most = 20
     /// How many bytes are kept; one photo is kept always.
-    static let mostBytes = 4 << 20
+    static let maximumBytes = 4 << 20
 
     private var photos: [(id: String, photo: UserPhoto?)] = []
 
     /// The photo of the person of this identifier: nil when it is not known, `.some(nil)` when there is none.
     subscript(id: String) -> UserPhoto?? { photos.last { $0.id == id }?.photo }
 
-    /// Keeps a photo, or that there is none.
     mutating func keep(_ photo: UserPhoto?, for id: String) {
         photos.removeAll { $0.id == id }
         photos.append((id, photo))
-        while photos.count > Self.most || (photos.count > 1 && byteCount > Self.mostBytes) { photos.removeFirst() }
+        while photos.count > Self.most || (photos.count > 1 && byteCount > Self.maximumBytes) { photos.removeFirst() }
     }
 
     private var byteCount: Int { photos.reduce(0) { $0 + ($1.photo?.bytes.count ?? 0) } }

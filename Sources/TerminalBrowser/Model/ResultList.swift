@@ -19,7 +19,6 @@ struct ResultList: Sendable {
     struct Row: Sendable {
         /// What the person is known by; empty when the directory says neither identifier nor sign-in name.
         var id: String
-        /// The person.
         var user: User
 
         /// A row; the identifier is read once, because a list is looked through for it.
@@ -54,10 +53,8 @@ struct ResultList: Sendable {
     /// The first row that is shown.
     private(set) var top = 0
 
-    /// Nobody.
     init() {}
 
-    /// These people, all of them.
     init(_ people: [User], _ origin: Origin) {
         self.origin = origin
         rows = people.prefix(Self.mostRows).map(Row.init)
@@ -69,7 +66,6 @@ struct ResultList: Sendable {
     /// The number of the search that it came from.
     var number: Int? { if case .search(_, let number) = origin { number } else { nil } }
 
-    /// The text that it was found for.
     var text: String? { if case .search(let text, _) = origin { text } else { nil } }
 
     /// Whether there are more people than will be read.

@@ -2,7 +2,6 @@ import CommandLineKit
 import DirectorySearch
 
 extension VCard {
-    /// Creates the card of a user.
     package init(_ user: User) {
         self.init(name: user.displayName ?? user.userPrincipalName ?? user.id ?? "")
         familyName = user.surname

@@ -5,7 +5,6 @@ import Platform
 package struct ScreenSize: Hashable, Sendable {
     /// Characters in a row.
     package var columns: Int
-    /// Rows.
     package var rows: Int
 }
 
@@ -21,7 +20,6 @@ package struct ScreenArea: Hashable, Sendable {
 
 /// What a piece of text means. The terminal chooses colours for it, or other attributes where it has none.
 package enum ScreenStyle: Hashable, Sendable {
-    /// Ordinary text.
     case plain
     /// What a column or a pane is called.
     case heading
@@ -39,11 +37,9 @@ package enum ScreenStyle: Hashable, Sendable {
     case match
     /// A key that can be pressed.
     case key
-    /// Done.
     case good
     /// Something to know before going on: a countdown.
     case warning
-    /// What went wrong.
     case failure
     /// The bar with the keys.
     case bar
@@ -81,7 +77,6 @@ package struct Screen: Hashable, Sendable {
     /// The picture that is drawn over its area, if the terminal can.
     var picture: ScreenPicture?
 
-    /// An empty screen.
     package init(size: ScreenSize) {
         self.size = size
         rows = []

@@ -7,7 +7,6 @@ struct ScreenLine: Hashable, Sendable {
     /// How wide it may be.
     let columns: Int
 
-    /// An empty row.
     init(columns: Int) { self.columns = max(0, columns) }
 
     /// A row with a text, cut where there is no room.

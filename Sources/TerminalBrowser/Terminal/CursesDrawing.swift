@@ -71,7 +71,6 @@ struct CursesDrawing {
         }
     }
 
-    /// The columns up to the last letter.
     private static func width(_ row: [ScreenText]) -> Int {
         var text = row.map(\.text).joined()[...]
         while text.last == " " { text.removeLast() }

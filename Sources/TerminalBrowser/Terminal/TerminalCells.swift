@@ -7,7 +7,6 @@ import CommandLineKit
 struct TerminalCells: Sendable {
     /// A piece and where it stands.
     enum Piece: Equatable {
-        /// Letters of ASCII.
         case ascii(String)
         /// One character and what is drawn over it.
         case cell([UInt32])

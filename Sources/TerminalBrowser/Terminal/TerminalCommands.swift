@@ -3,14 +3,12 @@ import Synchronization
 
 /// What the terminal's thread is told, and the pipe that wakes it.
 final class TerminalCommands: Sendable {
-    /// What is to be done.
     struct Waiting: Sendable {
         /// The newest screen; older ones are not shown any more.
         var screen: Screen?
         var redraws = false
         var suspends = false
         var closes = false
-        /// Texts to copy.
         var copies: [String] = []
     }
 

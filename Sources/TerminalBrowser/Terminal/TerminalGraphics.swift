@@ -6,9 +6,7 @@ struct TerminalGraphics {
     /// The way in which pictures are shown.
     enum Way: Equatable {
         case kitty, sixel
-        /// In 256 colours, or in all.
         case blocks(hasAllColours: Bool)
-        /// Not at all.
         case none
     }
 
@@ -134,7 +132,6 @@ struct TerminalGraphics {
 
     private static let pngStart = Data([0x89, 0x50, 0x4E, 0x47])
 
-    /// A sentence in place of a picture.
     private func text(_ sentence: String, in area: ScreenArea) -> String {
         var lines: [String] = [""]
         for word in sentence.split(separator: " ") {

@@ -100,9 +100,7 @@ private func restoreAndEnd(_ number: Int32) {
 
 /// The signals about the terminal, as letters in a pipe that the terminal's thread reads.
 enum TerminalSignals {
-    /// The letters.
     enum Letter: UInt8 {
-        /// A command waits.
         case wake = 0x77
         /// The size is another.
         case resized = 0x72

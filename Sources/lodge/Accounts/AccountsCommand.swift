@@ -5,13 +5,43 @@ import StrictJSON
 /// `accounts`
 @MainActor
 struct AccountsCommand {
-    private let context: CommandContext
+    /// The arguments and options.
+    enum Input {
+        static let account = Argument.required("ACCOUNT", "name or identifier", completion: .account)
+    }
 
-    init(_ context: CommandContext) { self.context = context }
+    nonisolated static let listCommand = Command(
+        "list", "List the accounts; the one in use is marked.", examples: ["lodge accounts"]
+    ) { try await AccountsCommand(context: $0).list() }
+
+    nonisolated static let showCommand = Command(
+        "show", "Show one account.", examples: ["lodge accounts show ada@contoso.com"], arguments: [Input.account]
+    ) { try await AccountsCommand(context: $0).show() }
+
+    nonisolated static let useCommand = Command(
+        "use", "Choose the account that is used where none is named.", examples: ["lodge accounts use ada@contoso.com"],
+        arguments: [Input.account], formats: OutputFormat.ofSentences
+    ) { try await AccountsCommand(context: $0).use() }
+
+    nonisolated static let removeCommand = Command(
+        "remove", "Remove an account here, without telling the provider.",
+        examples: ["lodge accounts remove ada@contoso.com"], arguments: [Input.account],
+        formats: OutputFormat.ofSentences
+    ) { try await AccountsCommand(context: $0).remove() }
+
+    nonisolated static let group = Command(
+        "accounts", "List and change the kept accounts.",
+        examples: ["lodge accounts", "lodge accounts use ada@contoso.com"],
+        subcommands: [
+            listCommand, showCommand, useCommand, AccountsTransfer.renameCommand, AccountsTransfer.importCommand,
+            AccountsTransfer.exportCommand, removeCommand, SalvageCommand.command,
+        ], defaultSubcommand: "list")
+
+    let context: CommandContext
 
     func list() async throws -> ExitStatus {
         let store = try await context.store(try context.settings())
-        let records = try await Self.records(store, ofType: context.invocation.string("type"))
+        let records = try await Self.records(store, ofType: context.invocation[GlobalOptions.type])
         let writer = OutputFormat(context.invocation).list(AccountRecord.listColumns, context.console)
         for record in records { try writer.write(record) }
         try writer.finish()
@@ -23,7 +53,7 @@ struct AccountsCommand {
 
     func show() async throws -> ExitStatus {
         let store = try await context.store(try context.settings())
-        let account = try await context.account(store, named: context.invocation.argument("ACCOUNT"))
+        let account = try await context.account(store, named: context.invocation[Input.account])
         let record = AccountRecord(
             account: account, isCurrent: try await store.isCurrent(account), now: store.dependencies.now())
         try OutputFormat(context.invocation).show(record, context.console)
@@ -32,7 +62,7 @@ struct AccountsCommand {
 
     func use() async throws -> ExitStatus {
         let store = try await context.store(try context.settings())
-        let account = try await context.account(store, named: context.invocation.argument("ACCOUNT"))
+        let account = try await context.account(store, named: context.invocation[Input.account])
         try await store.makeCurrent(account)
         context.console.note("\(account.label) is now used for \(account.type).")
         return .done
@@ -42,14 +72,14 @@ struct AccountsCommand {
         let store = try await context.store(try context.settings())
         // A record that cannot be read has no name: its identifier, word for word, is what it can be removed by.
         let damaged = try await store.damagedRecords().first {
-            $0.id.rawValue == context.invocation.argument("ACCOUNT")
+            $0.id.rawValue == context.invocation[Input.account]
         }
         if let damaged {
             try await store.remove(damaged.id)
             context.console.note("Removed the record \(damaged.id) (\(damaged.type)), which could not be read.")
             return .done
         }
-        let account = try await context.account(store, named: context.invocation.argument("ACCOUNT"))
+        let account = try await context.account(store, named: context.invocation[Input.account])
         try await OfflineCopies.forget(account, context)
         try await store.remove(account.id)
         context.console.note(

@@ -1,5 +1,5 @@
-import CommandLineKit
 import Platform
+import CommandLineKit
 import HTTPExchange
 import OAuth2Protocol
 import OAuth2AccountStore
@@ -8,14 +8,50 @@ import StrictJSON
 /// `accounts import`, `accounts export` and `accounts rename`
 @MainActor
 struct AccountsTransfer {
-    private let context: CommandContext
+    /// The arguments and options.
+    enum Input {
+        static let account = Argument.required("ACCOUNT", "name or identifier", completion: .account)
+        static let name = Argument.required("NAME", "name of your own, good for --account")
+        static let file = Argument.optional("FILE", "file to read", completion: .file)
+        static let exportedAccount = Argument.optional("ACCOUNT", "account to export; else all", completion: .account)
+        static let revealSecrets = Option.flag("reveal-secrets", "write tokens in the clear", environment: .none)
+        static let outputFile = Option.text("output-file", "FILE", "file to make", completion: .file)
+    }
 
-    init(_ context: CommandContext) { self.context = context }
+    nonisolated static let renameCommand = Command(
+        "rename", "Give an account a name of your own; an empty one takes it away.",
+        examples: ["lodge accounts rename ada@contoso.com work"], arguments: [Input.account, Input.name],
+        formats: OutputFormat.ofSentences
+    ) { try await AccountsTransfer(context: $0).rename() }
+
+    nonisolated static let importCommand = Command(
+        "import", "Take accounts from a file of another program, or of an export.",
+        discussion: """
+            The file is a token answer, a token cache of MSAL, an archive of NXOAuth2 accounts or an export, all JSON; \
+            without FILE it is read from standard input. Importing it again changes nothing, and newer tokens are kept. \
+            Whom the accounts belong to is as the file says, and is not verified. An account of whom the file gives only the user \
+            name becomes its person's when they sign in at the same issuer, and no other account could be meant.
+            """,
+        examples: [
+            "lodge accounts import msal_cache.json", "lodge accounts import --type work < answer.json",
+        ], arguments: [Input.file]
+    ) { try await AccountsTransfer(context: $0).importFile() }
+
+    nonisolated static let exportCommand = Command(
+        "export", "Write accounts with their tokens, for moving to another machine.",
+        discussion:
+            "Whoever reads the file can act as these accounts. It is made with mode 0600 and replaces no other.",
+        examples: ["lodge accounts export --reveal-secrets --output-file accounts.json"],
+        arguments: [Input.exportedAccount],
+        options: [Input.revealSecrets, Input.outputFile], formats: OutputFormat.ofSentences
+    ) { try await AccountsTransfer(context: $0).export() }
+
+    let context: CommandContext
 
     func rename() async throws -> ExitStatus {
         let store = try await context.store(try context.settings())
-        let account = try await context.account(store, named: context.invocation.argument("ACCOUNT"))
-        let name = context.invocation.argument("NAME") ?? ""
+        let account = try await context.account(store, named: context.invocation[Input.account])
+        let name = context.invocation[Input.name]
         do {
             let renamed = try await store.rename(account.id, to: name)
             context.console.note(
@@ -28,7 +64,7 @@ struct AccountsTransfer {
     }
 
     func importFile() async throws -> ExitStatus {
-        let path = context.invocation.argument("FILE")
+        let path = context.invocation[Input.file]
         let source = path == nil || path == "-" ? "standard input" : path ?? ""
         let bytes =
             try path.flatMap { $0 == "-" ? nil : $0 }.map(Self.read) ?? context.world.readInput(AccountFile.maximumSize)
@@ -40,7 +76,7 @@ struct AccountsTransfer {
                 .usage, "nothing was imported", reason: error.description, hint: "lodge help accounts import")
         }
         let store = try await context.store(try context.settings(), makesStore: true)
-        let report = try await store.importAccounts(file, toType: context.invocation.string("type"))
+        let report = try await store.importAccounts(file, toType: context.invocation[GlobalOptions.type])
         let writer = OutputFormat(context.invocation).list(ImportRecord.columns, context.console)
         for item in report.items { try writer.write(ImportRecord(item: item)) }
         try writer.finish()
@@ -68,8 +104,8 @@ struct AccountsTransfer {
 
     func export() async throws -> ExitStatus {
         let invocation = context.invocation
-        let path = invocation.string("output-file")
-        guard invocation.flag("reveal-secrets") else {
+        let path = invocation[Input.outputFile]
+        guard invocation[Input.revealSecrets] else {
             throw CommandError(
                 .usage, "nothing was exported", reason: "an export has tokens that anybody can use who reads it",
                 hint: "lodge accounts export --reveal-secrets --output-file FILE")
@@ -81,13 +117,13 @@ struct AccountsTransfer {
         }
         let store = try await context.store(try context.settings())
         var ids: [Account.ID]?
-        if let name = invocation.argument("ACCOUNT") ?? invocation.string("account") {
+        if let name = invocation[Input.exportedAccount] ?? invocation[GlobalOptions.account] {
             ids = [try await context.account(store, named: name).id]
         } else {
             // A copy that lacks an account must not look whole.
             try await context.reportDamage(store)
         }
-        if ids == nil, let type = invocation.string("type") {
+        if ids == nil, let type = invocation[GlobalOptions.type] {
             ids = try await store.accounts(ofType: type).map(\.id)
         }
         let text = try await store.export(ids)

@@ -3,23 +3,25 @@ import Platform
 import OAuth2AccountStore
 import StrictJSON
 
-let salvageSpec = CommandSpec(
-    "salvage", "Copy the accounts that can be read out of a damaged store.",
-    discussion: """
-        The copy is a new file beside the damaged one, which is not changed. With --replace the copy takes its place, and the \
-        damaged file is kept under another name: end other programs that use the store before, and start them again after. The exit \
-        status is 1 when an account was lost.
-        """,
-    examples: ["lodge accounts salvage", "lodge accounts salvage --replace"],
-    options: [.flag("replace", "put the copy in the place of the damaged file")],
-    formats: OutputFormat.ofSentences)
-
 /// `accounts salvage`
 @MainActor
 struct SalvageCommand {
-    private let context: CommandContext
+    /// The arguments and options.
+    enum Input {
+        static let replace = Option.flag("replace", "put the copy in the place of the damaged file")
+    }
 
-    init(_ context: CommandContext) { self.context = context }
+    nonisolated static let command = Command(
+        "salvage", "Copy the accounts that can be read out of a damaged store.",
+        discussion: """
+            The copy is a new file beside the damaged one, which is not changed. With --replace the copy takes its place, and the \
+            damaged file is kept under another name: end other programs that use the store before, and start them again after. The exit \
+            status is 1 when an account was lost.
+            """, examples: ["lodge accounts salvage", "lodge accounts salvage --replace"], options: [Input.replace],
+        formats: OutputFormat.ofSentences
+    ) { try await SalvageCommand(context: $0).run() }
+
+    let context: CommandContext
 
     func run() async throws -> ExitStatus {
         let storage = SQLiteStorage(directory: context.storeDirectory)
@@ -34,7 +36,7 @@ struct SalvageCommand {
         }
         let report = try await AccountStore.salvage(storage, places: try context.keyLocations())
         var kept: String?
-        if context.invocation.flag("replace") {
+        if context.invocation[Input.replace] {
             kept = try await AccountStore.use(report, inPlaceOf: storage)
         }
         try write(report, place: kept == nil ? report.path : storage.place, kept)

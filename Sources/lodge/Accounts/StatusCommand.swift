@@ -1,5 +1,5 @@
-import CommandLineKit
 import Platform
+import CommandLineKit
 import OAuth2Protocol
 import OAuth2AccountStore
 import StrictJSON
@@ -7,18 +7,21 @@ import StrictJSON
 /// `status`
 @MainActor
 struct StatusCommand {
-    private let context: CommandContext
+    nonisolated static let command = Command(
+        "status", "Show the state of each account, and where all is kept.",
+        discussion: "The exit status is 4 when an account needs a sign-in.", examples: ["lodge status"]
+    ) { try await StatusCommand(context: $0).run() }
+
+    let context: CommandContext
 
     private static let columns = [
         TableColumn("ACCOUNT", keptWhole: true), TableColumn("TYPE"), TableColumn("STATE"), TableColumn("TOKEN"),
         TableColumn("EXPIRY"), TableColumn("REFRESHABLE"), TableColumn("SCOPE"),
     ]
 
-    init(_ context: CommandContext) { self.context = context }
-
     func run() async throws -> ExitStatus {
         let store = try await context.store(try context.settings())
-        let records = try await AccountsCommand.records(store, ofType: context.invocation.string("type"))
+        let records = try await AccountsCommand.records(store, ofType: context.invocation[GlobalOptions.type])
         let damaged = try await store.damagedRecords()
         let leftovers = try await store.keyLeftovers()
         switch OutputFormat(context.invocation) {

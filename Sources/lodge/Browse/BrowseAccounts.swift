@@ -32,7 +32,7 @@ final class BrowseAccounts {
         self.context = context
         self.inbox = inbox
         var dependencies = context.dependencies()
-        let timeout = context.invocation.duration("timeout")
+        let timeout = context.invocation[GlobalOptions.timeout]
         let (transport, certified) = (dependencies.transport, dependencies.certifiedTransport)
         dependencies.transport = { RequestLog(transport($0), timeout, inbox) }
         dependencies.certifiedTransport = { RequestLog(certified($0, $1), timeout, inbox) }
@@ -80,12 +80,12 @@ final class BrowseAccounts {
             BrowseAccount(
                 id: $0.id, label: TerminalText.visible($0.label), type: $0.type, needsSignIn: $0.signInNeeded != nil)
         }
-        inbox.post(.accounts(BrowseAccount.toldApart(listed), current: place?.account.id))
+        inbox.post(.accounts(BrowseAccount.disambiguated(listed), current: place?.account.id))
     }
 
     /// Whether people of this type were not ruled out on the command line.
     private func isWanted(_ type: String) -> Bool {
-        context.invocation.string("type").map { $0 == type } ?? true
+        context.invocation[GlobalOptions.type].map { $0 == type } ?? true
     }
 
     /// Tells what other processes change, from now on.

@@ -5,9 +5,22 @@ import OAuth2AccountStore
 /// `browse`
 @MainActor
 struct BrowseCommand {
-    private let context: CommandContext
+    /// The arguments and options.
+    enum Input {
+        static let text = Argument.words("TEXT", "what to search for first", optional: true)
+        static let offline = Option.flag("offline", "search the copy that sync keeps")
+    }
 
-    init(_ context: CommandContext) { self.context = context }
+    nonisolated static let command = Command(
+        "browse", "Look people up while you type, in the whole terminal.",
+        discussion: """
+            The line on top is what is searched for, the line at the bottom names the keys, and ? shows the others. Without an account it offers \
+            to sign in. Where lodge sync was done, the copy on this machine answers first, and alone with --offline.
+            """, examples: ["lodge browse", "lodge browse ada lo", "lodge browse --offline"], arguments: [Input.text],
+        options: [Input.offline], formats: OutputFormat.ofSentences
+    ) { try await BrowseCommand(context: $0).run() }
+
+    let context: CommandContext
 
     func run() async throws -> ExitStatus {
         let console = context.console
@@ -35,8 +48,8 @@ struct BrowseCommand {
             }
         }
         let model = BrowseModel(
-            text: context.invocation.arguments("TEXT").joined(separator: " "), types: accounts.types,
-            showsPictures: terminal.showsPictures, isOffline: context.invocation.flag("offline"),
+            text: context.invocation[Input.text].joined(separator: " "), types: accounts.types,
+            showsPictures: terminal.showsPictures, isOffline: context.invocation[Input.offline],
             incompleteNote: "Not complete: lodge sync goes on with it.")
         let session = BrowseSession(model, terminal, inbox, context, accounts)
         do {

@@ -52,9 +52,9 @@ final class BrowsePeople {
     }
 
     /// Those whom the copy on this machine has for a text. Where there is none, or it has nobody, the directory will tell.
-    func glance(_ number: Int, _ text: String) async {
+    func localPreview(_ number: Int, _ text: String) async {
         guard let place = accounts.place, let page = await kept(text, place), !Task.isCancelled else { return }
-        inbox.post(.glance(number, page))
+        inbox.post(.localPreview(number, page))
     }
 
     /// The first people of the copy on this machine; nil where there is none, or it has nobody.

@@ -26,7 +26,7 @@ final class BrowseSession<Behaviour: BrowseBehaviour> {
         self.terminal = terminal
         self.inbox = inbox
         self.accounts = accounts
-        people = BrowsePeople(accounts, inbox, isOffline: context.invocation.flag("offline"))
+        people = BrowsePeople(accounts, inbox, isOffline: context.invocation[BrowseCommand.Input.offline])
         clipboard = BrowseClipboard(environment: context.world.environment)
     }
 
@@ -63,7 +63,8 @@ final class BrowseSession<Behaviour: BrowseBehaviour> {
         case .search(let number, let text):
             people.forgetSearch()
             begin(.search, number) { try await self.people.search(number, text) }
-        case .glance(let number, let text): tasks.begin(.glance) { await self.people.glance(number, text) }
+        case .localPreview(let number, let text):
+            tasks.begin(.localPreview) { await self.people.localPreview(number, text) }
         case .cancelSearch:
             people.forgetSearch()
             tasks.cancel(.search)
@@ -141,7 +142,7 @@ final class BrowseTasks {
         case search
         /// What the model counts.
         case number(Int)
-        case glance, account, copy, export
+        case localPreview, account, copy, export
     }
 
     private var running: [Place: (turn: Int, task: Task<Void, Never>)] = [:]

@@ -27,7 +27,6 @@ struct CommandEnvironment {
         ProcessReplacement.replace
     /// Makes the terminal that the browser is shown in, and whose keys go into this place; nil: the process's own.
     var browseTerminal: (@MainActor (EventQueue) async throws -> any BrowseTerminal)?
-    /// Waits; nil: really.
     var sleep: (@Sendable (Duration) async throws -> Void)?
     /// The stores that were opened.
     let stores = OpenStores()
@@ -56,8 +55,10 @@ struct CommandContext {
     var console: Console { world.console }
 
     /// The settings: `--settings`, else the environment's, else the user's own file, else the presets built in.
-    func settings() throws -> Settings {
-        if let settings = try addingPreset(to: settingsOfFile()) { return settings }
+    ///
+    /// - Parameter type: the account type that an argument names.
+    func settings(for type: String? = nil) throws -> Settings {
+        if let settings = try addingPreset(type, to: settingsOfFile()) { return settings }
         if let settings = try settingsOfPresets() { return settings }
         guard let settingsDirectory else { throw CommandError.homeless }
         throw CommandError(
@@ -76,15 +77,15 @@ struct CommandContext {
 
     /// Network and time, with the command line's wishes.
     func dependencies() -> Dependencies {
-        let caFile = invocation.string("ca-file")
+        let caFile = invocation[GlobalOptions.caFile]
         // A sign-in's time is the person's, and so is the browser's; everything else has it as a whole, retries included.
-        let timeout = [["sign-in"], ["browse"]].contains(invocation.path) ? nil : invocation.duration("timeout")
+        let timeout = [["sign-in"], ["browse"]].contains(invocation.path) ? nil : invocation[GlobalOptions.timeout]
         let deadline = timeout.map { ContinuousClock.now + $0 }
         let console = console
         let isDebug = console.options.verbosity >= .debug
         @Sendable func transport(_ typeFile: String?, _ certificate: ClientCertificate?) -> any HTTPTransport {
             let curl = CurlTransport(
-                userAgent: "lodge/\(Lodge.version)", caFile: typeFile ?? caFile, clientCertificate: certificate)
+                userAgent: Program.userAgent, caFile: typeFile ?? caFile, clientCertificate: certificate)
             guard deadline != nil || isDebug else { return curl }
             return DeadlineTransport(inner: curl, deadline: deadline) { line in
                 if isDebug { await console.debug(line) }
@@ -111,7 +112,7 @@ struct CommandContext {
 
     /// Where the accounts are.
     var storeDirectory: StoreLocation {
-        invocation.string("store").map { StoreLocation($0) } ?? .standard(environment: world.environment)
+        invocation[GlobalOptions.store].map { StoreLocation($0) } ?? .standard(environment: world.environment)
     }
 
     /// A sentence whose commands lead to the places of this command line: with `--store` and `--settings` where those were typed.
@@ -141,11 +142,11 @@ struct CommandContext {
     }
 
     /// The name of the type that the command line is about.
-    func typeName(_ settings: Settings) -> String { invocation.string("type") ?? settings.defaultType }
+    func typeName(_ settings: Settings) -> String { invocation[GlobalOptions.type] ?? settings.defaultType }
 
     /// The account to act for: the one named, else the type's current one.
     func account(_ store: AccountStore, named name: String? = nil) async throws -> Account {
-        if let name = name ?? invocation.string("account") { return try await find(name, store) }
+        if let name = name ?? invocation[GlobalOptions.account] { return try await find(name, store) }
         let type = typeName(store.settings)
         guard store.settings[type] != nil else {
             throw CommandError(
@@ -173,7 +174,7 @@ struct CommandContext {
     }
 
     private func find(_ name: String, _ store: AccountStore) async throws -> Account {
-        let accounts = try await store.accounts(ofType: invocation.string("type"))
+        let accounts = try await store.accounts(ofType: invocation[GlobalOptions.type])
         let found = Self.accounts(named: name, among: accounts)
         if found.count > 1 {
             throw CommandError(
@@ -203,7 +204,6 @@ struct CommandContext {
 }
 
 extension CommandError {
-    /// A name that several accounts have.
     init(several accounts: [Account], named name: String, hint: String) {
         self.init(
             .usage, "several accounts are named \(name)",

@@ -41,7 +41,7 @@ extension CommandContext {
         try checkHandedOver(places.choice)
         try checkHandedOver(target)
         places.allowsPrompts = !console.options.refusesInput
-        if let limit = invocation.duration("timeout"), invocation.path != ["sign-in"] {
+        if let limit = invocation[GlobalOptions.timeout], invocation.path != ["sign-in"] {
             places.keyringTimeLimit = min(limit, places.keyringTimeLimit)
             places.promptTimeLimit = min(limit, places.promptTimeLimit)
         }

@@ -63,12 +63,20 @@ struct OutputFile {
     }
 }
 
+extension Dependencies {
+    /// Returns unpredictable letters for the name of a file.
+    func randomLetters() throws -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: try random(8).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+}
+
 extension CommandContext {
     /// The file that an option names.
     func writtenFile(_ path: String) throws -> OutputFile {
         let dependencies = dependencies()
         return OutputFile(
-            path: path, sleep: dependencies.sleep, suffix: try ProviderRegistration.letters(dependencies))
+            path: path, sleep: dependencies.sleep, suffix: try dependencies.randomLetters())
     }
 }
 

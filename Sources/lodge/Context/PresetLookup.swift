@@ -8,7 +8,7 @@ extension CommandContext {
     /// The settings file of this command line: the one it names, else the user's own, whether it exists or not. Nil when
     /// none is named and the user has no home.
     var settingsFile: (path: String, isNamed: Bool)? {
-        if let path = invocation.string("settings") { return (path, true) }
+        if let path = invocation[GlobalOptions.settings] { return (path, true) }
         guard let settingsDirectory else { return nil }
         let json = settingsDirectory + "/settings.json"
         let plist = settingsDirectory + "/settings.plist"
@@ -31,10 +31,10 @@ extension CommandContext {
 
     /// The settings with the type that the command line names, when only a preset has it.
     ///
+    /// - Parameter type: the type that an argument names.
     /// - Throws: ``CommandError`` naming what a preset lacks and the command that adds it.
-    func addingPreset(to settings: Settings?) throws -> Settings? {
-        let path = invocation.path.first == "sign-in" ? invocation.argument("TYPE") : nil
-        guard let name = path ?? invocation.string("type"), settings?[name] == nil,
+    func addingPreset(_ type: String?, to settings: Settings?) throws -> Settings? {
+        guard let name = type ?? invocation[GlobalOptions.type], settings?[name] == nil,
             let preset = ProviderPreset(named: name)
         else { return settings }
         guard preset.isComplete else {

@@ -3,19 +3,22 @@ import Platform
 
 /// Standard input, read whole.
 enum StandardInput {
-    /// The bytes up to the end. The main thread waits for them, not one of Swift's pool.
+    /// Returns the bytes up to the end. The main thread waits for them, not one of Swift's pool.
     @MainActor
     static func read(limit: Int) throws -> [UInt8] {
+        try readAll(0, "standard input", limit, hint: "give the token answer alone, as JSON")
+    }
+
+    private static func readAll(_ file: Int32, _ name: String, _ limit: Int, hint: String) throws -> [UInt8] {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 16 * 1024)
         while true {
-            let count = try wait(thenRead: &chunk)
+            let count = try wait(thenRead: &chunk, from: file)
             if count == 0 { return bytes }
             bytes += chunk[..<count]
             guard bytes.count <= limit else {
                 throw CommandError(
-                    .usage, "standard input is too large", reason: "expected at most \(limit) bytes",
-                    hint: "give the token answer alone, as JSON")
+                    .usage, "\(name) is too large", reason: "expected at most \(limit) bytes", hint: hint)
             }
         }
     }
@@ -86,18 +89,7 @@ enum StandardInput {
         let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard file >= 0 else { return nil }
         defer { close(file) }
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 16 * 1024)
-        while true {
-            let count = try wait(thenRead: &chunk, from: file)
-            if count == 0 { return bytes }
-            bytes += chunk[..<count]
-            guard bytes.count <= limit else {
-                throw CommandError(
-                    .usage, "\(path) is too large", reason: "expected at most \(limit) bytes",
-                    hint: "give it in several parts")
-            }
-        }
+        return try readAll(file, path, limit, hint: "give it in several parts")
     }
 
     /// The next line without its end; nil when there is none. What follows the line may be gone.
@@ -152,14 +144,6 @@ enum StandardInput {
             return count
         }
     }
-
-    private static func systemRead(_ file: Int32, _ chunk: inout [UInt8]) -> Int {
-        #if canImport(Glibc)
-            Glibc.read(file, &chunk, chunk.count)
-        #elseif canImport(Musl)
-            Musl.read(file, &chunk, chunk.count)
-        #else
-            Darwin.read(file, &chunk, chunk.count)
-        #endif
-    }
 }
+
+private func systemRead(_ file: Int32, _ chunk: inout [UInt8]) -> Int { read(file, &chunk, chunk.count) }

@@ -64,7 +64,7 @@ struct TypedPlaces: Sendable {
 extension Invocation {
     /// The places that were typed. What the environment names holds for the next command too.
     var typedPlaces: TypedPlaces {
-        func typed(_ option: String) -> String? { source(of: option) == .option ? string(option) : nil }
-        return TypedPlaces(store: typed("store"), settings: typed("settings"))
+        func typed(_ option: Option<String?>) -> String? { source(of: option) == .option ? self[option] : nil }
+        return TypedPlaces(store: typed(GlobalOptions.store), settings: typed(GlobalOptions.settings))
     }
 }

@@ -9,6 +9,14 @@ import OAuth2AccountStore
 /// `demo`: the whole story, over real HTTP, with nothing to set up. Every value shown was received on the way.
 @MainActor
 struct DemoCommand {
+    nonisolated static let command = Command(
+        "demo", "Show the whole story on a local provider; no set-up needed.",
+        discussion: """
+            Starts a provider on loopback, signs in, searches, lets the token expire, opens the store anew and signs out. Everything \
+            it makes is removed again.
+            """, examples: ["lodge demo"], formats: OutputFormat.ofSentences
+    ) { try await DemoCommand($0).run() }
+
     private let console: Console
     private let traffic = DemoTraffic()
     private let events = DemoEvents()
@@ -95,7 +103,7 @@ struct DemoCommand {
     }
 
     private func open(_ directory: StoreLocation, _ settings: Settings) async throws -> AccountStore {
-        let transport = traffic.watching(CurlTransport(userAgent: "lodge/\(Lodge.version)"))
+        let transport = traffic.watching(CurlTransport(userAgent: Program.userAgent))
         let store = try await AccountStore(
             settings: settings, storage: SQLiteStorage(directory: directory), custody: KeyFile(directory: directory),
             dependencies: Dependencies(transport: transport))

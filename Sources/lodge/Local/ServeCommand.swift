@@ -7,20 +7,45 @@ import StrictJSON
 /// `serve`
 @MainActor
 struct ServeCommand {
-    private let context: CommandContext
+    /// The arguments and options.
+    enum Input {
+        static let port = Option.integer("port", "PORT", "port on 127.0.0.1 (a free one)", in: 0...65_535)
+        static let users = Option.integer("users", "N", "people in the directory (300)", in: 1...1_000_000)
+        static let portFile = Option.text("port-file", "FILE", "write the port to this file", completion: .file)
+        static let tokenLifetime = Option.seconds(
+            "token-lifetime", "SECONDS", "life of an access token (3600)", in: 1...86_400)
+        static let fault = Option.texts(
+            "fault", "NAME[=VALUE][:COUNT]", "a fault to play",
+            completion: .words(InjectedErrors.Name.all.map(\.rawValue)))
+        static let quota = Option.integer(
+            "quota", "N", "resource units an application may use in 10 seconds (no limit)", in: 1...1_000_000)
+        static let log = Option.flag("log", "print each request")
+    }
 
-    init(_ context: CommandContext) { self.context = context }
+    nonisolated static let command = Command(
+        "serve", "Run a local provider and directory, for trying things out.",
+        discussion:
+            "It listens on loopback only and ends with Ctrl-C. InjectedErrors: \(InjectedErrors.Name.all.map(\.rawValue).joined(separator: ", ")).",
+        examples: [
+            "lodge serve --port 8765", "lodge serve --fault token-503:2",
+            "lodge serve --fault directory-429=2.5:3",
+        ],
+        options: [Input.port, Input.users, Input.portFile, Input.tokenLifetime, Input.fault, Input.quota, Input.log],
+        formats: OutputFormat.ofSentences
+    ) { try await ServeCommand(context: $0).run() }
+
+    let context: CommandContext
 
     func run() async throws -> ExitStatus {
         let invocation = context.invocation
         var configuration = LoopbackProvider.Configuration()
-        configuration.port = UInt16(clamping: invocation.integer("port") ?? 0)
-        if let users = invocation.integer("users") { configuration.userCount = users }
-        if let lifetime = invocation.duration("token-lifetime") { configuration.accessTokenLifetime = lifetime }
-        configuration.quota = invocation.integer("quota")
+        configuration.port = UInt16(clamping: invocation[Input.port] ?? 0)
+        if let users = invocation[Input.users] { configuration.userCount = users }
+        if let lifetime = invocation[Input.tokenLifetime] { configuration.accessTokenLifetime = lifetime }
+        configuration.quota = invocation[Input.quota]
         let (requests, log) = AsyncStream.makeStream(of: LoggedRequest.self, bufferingPolicy: .bufferingNewest(10_000))
-        if invocation.flag("log") { configuration.onRequest = { log.yield($0) } }
-        for text in invocation.strings("fault") {
+        if invocation[Input.log] { configuration.onRequest = { log.yield($0) } }
+        for text in invocation[Input.fault] {
             do throws(InjectedErrors.ParsingError) {
                 try configuration.injectedErrors.add(parsing: text)
             } catch {
@@ -35,7 +60,7 @@ struct ServeCommand {
             throw CommandError(
                 .failed, "the local provider did not start", reason: "\(error)", hint: "name another port with --port")
         }
-        if let path = invocation.string("port-file") {
+        if let path = invocation[Input.portFile] {
             do {
                 try await context.writtenFile(path).write(Array("\(provider.port)\n".utf8))
             } catch {

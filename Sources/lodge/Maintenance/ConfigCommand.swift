@@ -4,47 +4,51 @@ import OAuth2AccountStore
 import StrictJSON
 
 /// `config`
-let configSpec = CommandSpec(
-    "config", "Show the values in use, and where each came from.",
-    examples: ["lodge config", "lodge config set key-custody secret-service"],
-    subcommands: [
-        CommandSpec("list", "List every value with where it came from.", examples: ["lodge config list"]),
-        CommandSpec(
-            "get", "Print one value.", examples: ["lodge config get key-custody"],
-            arguments: [
-                ArgumentSpec(
-                    "NAME", ConfigCommand.names.joined(separator: ", "), completion: .words(ConfigCommand.names))
-            ], formats: OutputFormat.ofSentences),
-        CommandSpec(
-            "set", "Change a value. Moving the key can be interrupted at any time.",
-            discussion: """
-                key-custody is where the key is kept that seals the accounts: key-file (a file of mode 0600 beside them), \
-                secret-service (the desktop's keyring), keychain (macOS), passphrase (asked for in the terminal, or in the file of \
-                LODGE_PASSPHRASE_FILE), or fd:N (handed over in file descriptor N each time; LODGE_KEY_CUSTODY=fd:N).
-                """,
-            examples: ["lodge config set key-custody secret-service"],
-            arguments: [
-                ArgumentSpec(
-                    "NAME", ConfigCommand.changeable.joined(separator: ", "),
-                    completion: .words(ConfigCommand.changeable)),
-                ArgumentSpec("VALUE", "the new value"),
-            ], formats: OutputFormat.ofSentences),
-        CommandSpec(
-            "path", "Print the path of the settings file.", examples: ["lodge config path"],
-            formats: OutputFormat.ofSentences),
-    ], defaultSubcommand: "list")
-
-/// `config`
 @MainActor
 struct ConfigCommand {
-    private let context: CommandContext
+    /// The arguments and options.
+    enum Input {
+        static let name = Argument.required(
+            "NAME", ConfigCommand.names.joined(separator: ", "), completion: .words(ConfigCommand.names))
+        static let changeableName = Argument.required(
+            "NAME", ConfigCommand.changeable.joined(separator: ", "), completion: .words(ConfigCommand.changeable))
+        static let value = Argument.required("VALUE", "the new value")
+    }
 
-    /// The values that there are.
+    nonisolated static let listCommand = Command(
+        "list", "List every value with where it came from.", examples: ["lodge config list"]
+    ) { try await ConfigCommand(context: $0).list() }
+
+    nonisolated static let getCommand = Command(
+        "get", "Print one value.", examples: ["lodge config get key-custody"], arguments: [Input.name],
+        formats: OutputFormat.ofSentences
+    ) { try await ConfigCommand(context: $0).get() }
+
+    nonisolated static let setCommand = Command(
+        "set", "Change a value. Moving the key can be interrupted at any time.",
+        discussion: """
+            key-custody is where the key is kept that seals the accounts: key-file (a file of mode 0600 beside them), \
+            secret-service (the desktop's keyring), keychain (macOS), passphrase (asked for in the terminal, or in the file of \
+            LODGE_PASSPHRASE_FILE), or fd:N (handed over in file descriptor N each time; LODGE_KEY_CUSTODY=fd:N).
+            """, examples: ["lodge config set key-custody secret-service"],
+        arguments: [Input.changeableName, Input.value], formats: OutputFormat.ofSentences
+    ) { try await ConfigCommand(context: $0).set() }
+
+    nonisolated static let pathCommand = Command(
+        "path", "Print the path of the settings file.", examples: ["lodge config path"],
+        formats: OutputFormat.ofSentences
+    ) { try ConfigCommand(context: $0).path() }
+
+    nonisolated static let group = Command(
+        "config", "Show the values in use, and where each came from.",
+        examples: ["lodge config", "lodge config set key-custody secret-service"],
+        subcommands: [listCommand, getCommand, setCommand, pathCommand], defaultSubcommand: "list")
+
+    let context: CommandContext
+
     nonisolated static let names = ["settings", "store", "key-custody", "default-type", "device-mode"]
     /// Those that `set` changes.
     nonisolated static let changeable = ["key-custody"]
-
-    init(_ context: CommandContext) { self.context = context }
 
     func list() async throws -> ExitStatus {
         let writer = OutputFormat(context.invocation).list(ConfigValue.columns, context.console)
@@ -54,7 +58,7 @@ struct ConfigCommand {
     }
 
     func get() async throws -> ExitStatus {
-        let value = try await value(try name(of: Self.names))
+        let value = try await value(try name(Input.name, of: Self.names))
         if context.console.options.reportsJSON {
             try context.console.write(value.json)
         } else {
@@ -69,8 +73,8 @@ struct ConfigCommand {
     }
 
     func set() async throws -> ExitStatus {
-        _ = try name(of: Self.changeable)
-        let word = context.invocation.argument("VALUE") ?? ""
+        _ = try name(Input.changeableName, of: Self.changeable)
+        let word = context.invocation[Input.value]
         let choice = try context.keyChoice(word, "wrong value of key-custody")
         let move = try await AccountStore.moveKey(
             to: choice, storage: SQLiteStorage(directory: context.storeDirectory),
@@ -82,8 +86,8 @@ struct ConfigCommand {
         return .done
     }
 
-    private func name(of names: [String]) throws -> String {
-        let name = context.invocation.argument("NAME") ?? ""
+    private func name(_ argument: Argument<String>, of names: [String]) throws -> String {
+        let name = context.invocation[argument]
         guard !names.contains(name) else { return name }
         let isKnown = Self.names.contains(name)
         throw CommandError(
@@ -103,24 +107,25 @@ struct ConfigCommand {
             let isThere = FileManager.default.fileExists(atPath: path)
             return ConfigValue(
                 name: name, value: path,
-                from: isNamed ? source("settings") : isThere ? "default" : "default, no such file")
-        case "store": return ConfigValue(name: name, value: context.storeDirectory.path, from: source("store"))
+                from: isNamed ? source(GlobalOptions.settings) : isThere ? "default" : "default, no such file")
+        case "store":
+            return ConfigValue(name: name, value: context.storeDirectory.path, from: source(GlobalOptions.store))
         case "key-custody": return try await custody()
         case "default-type":
             let settings = try context.settingsOfFile()
             return ConfigValue(
-                name: name, value: context.invocation.string("type") ?? settings?.defaultType ?? "",
-                from: context.invocation.string("type") == nil
-                    ? settings == nil ? "not set" : "settings" : source("type"))
+                name: name, value: context.invocation[GlobalOptions.type] ?? settings?.defaultType ?? "",
+                from: context.invocation[GlobalOptions.type] == nil
+                    ? settings == nil ? "not set" : "settings" : source(GlobalOptions.type))
         default:
             let mode = try context.settingsOfFile()?.deviceMode ?? .private
             return ConfigValue(name: name, value: mode.rawValue, from: mode == .private ? "default" : "settings")
         }
     }
 
-    private func source(_ option: String) -> String {
+    private func source(_ option: some DeclaredOption) -> String {
         switch context.invocation.source(of: option) {
-        case .option: "--\(option)"
+        case .option: "--\(option.spec.name)"
         case .environment(let name): name
         case nil: "default"
         }

@@ -1,14 +1,25 @@
-import CommandLineKit
 import Diagnostics
+import CommandLineKit
 import OAuth2AccountStore
 import StrictJSON
 
 /// `doctor`
 @MainActor
 struct DoctorCommand {
-    private let context: CommandContext
+    /// The arguments and options.
+    enum Input {
+        static let offline = Option.flag("offline", "leave the network alone")
+    }
 
-    init(_ context: CommandContext) { self.context = context }
+    nonisolated static let command = Command(
+        "doctor", "Find what keeps sign-ins from working, and what mends it.",
+        discussion: """
+            Settings, proxy, store, key, locks, sign-ins, the redirect's port, network, discovery and clock are looked at; where the \
+            settings are missing or wrong, the rest. Nothing is changed and nothing secret is sent. The exit status is 0 when only warnings are found, else that of the worst finding.
+            """, examples: ["lodge doctor", "lodge doctor --output json"], options: [Input.offline]
+    ) { try await DoctorCommand(context: $0).run() }
+
+    let context: CommandContext
 
     func run() async throws -> ExitStatus {
         let diagnosis = try await diagnose()
@@ -33,7 +44,7 @@ struct DoctorCommand {
                 without: Self.failure(error), storage: storage, keyLocations: try context.keyLocations(),
                 dependencies: context.dependencies())
         }
-        let type = context.invocation.string("type")
+        let type = context.invocation[GlobalOptions.type]
         if let type, settings[type] == nil {
             throw CommandError(
                 .settings, "no account type \(type.debugDescription)",
@@ -42,7 +53,7 @@ struct DoctorCommand {
         }
         return try await Diagnosis.examine(
             settings: settings, storage: storage, keyLocations: try context.keyLocations(),
-            dependencies: context.dependencies(), type: type, usesNetwork: !context.invocation.flag("offline"))
+            dependencies: context.dependencies(), type: type, usesNetwork: !context.invocation[Input.offline])
     }
 
     /// What any command says when there are no settings to go by.

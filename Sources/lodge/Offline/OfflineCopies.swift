@@ -60,7 +60,6 @@ enum OfflineCopies {
         }
     }
 
-    /// The same as JSON.
     static func json(_ context: CommandContext, _ store: AccountStore) async throws -> JSONValue {
         .array(
             try await copies(context, store).map { copy in

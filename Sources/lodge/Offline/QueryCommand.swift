@@ -3,39 +3,57 @@ import DirectorySearch
 import HTTPExchange
 import OAuth2AccountStore
 
+/// A mail program that `query` writes addresses for.
+enum MailProgram: String, CaseIterable, Sendable { case mutt, aerc }
+
 /// `query`
 @MainActor
 struct QueryCommand {
-    private let context: CommandContext
-    private let invocation: Invocation
+    /// The arguments and options.
+    enum Input {
+        static let text = Argument.words("TEXT", "beginnings of names or of an address")
+        static let format = Option.choice("format", "PROGRAM", "mutt or aerc (mutt)", of: MailProgram.self)
+        static let offline = Option.flag("offline", "answer from the offline copy")
+        static let upnAsMail = Option.flag("upn-as-mail", "use the user principal name of who has no mail address")
+        static let limit = Option.integer(
+            "limit", "N", "at most this many people (50)", in: 1...1000, environment: .named("LODGE_QUERY_LIMIT"))
+    }
+
+    nonisolated static let command = Command(
+        "query", "Complete addresses for a mail program.",
+        discussion: """
+            Mutt: set query_command = "lodge query --format mutt %s". Aerc: address-book-cmd = lodge query --format aerc %s. Both quote what \
+            stands for %s: quotes of one's own would undo that. Without \
+            --offline the directory is asked, and the offline copy where the directory cannot be reached.
+            """, examples: ["lodge query ada lo", "lodge query --offline --format aerc ada"], arguments: [Input.text],
+        options: [Input.format, Input.offline, Input.upnAsMail, Input.limit], formats: OutputFormat.ofSentences
+    ) { try await QueryCommand(context: $0).run() }
+
+    let context: CommandContext
+    private var invocation: Invocation { context.invocation }
 
     /// How many people a mail program is given unless told.
     private static let standardLimit = 50
 
-    init(_ context: CommandContext) {
-        self.context = context
-        invocation = context.invocation
-    }
-
     func run() async throws -> ExitStatus {
-        let text = invocation.arguments("TEXT").joined(separator: " ")
+        let text = invocation[Input.text].joined(separator: " ")
         let words = text.split(whereSeparator: \.isWhitespace).map(String.init)
         guard !words.isEmpty else { throw DirectoryError(.emptySearch) }
-        let isAerc = invocation.string("format") == "aerc"
-        let limit = min(invocation.integer("limit") ?? Self.standardLimit, isAerc ? Self.standardLimit : 1000)
+        let isAerc = invocation[Input.format] == .aerc
+        let limit = min(invocation[Input.limit] ?? Self.standardLimit, isAerc ? Self.standardLimit : 1000)
 
         let store = try await context.store(try context.settings())
         let account = try await context.account(store)
         let offline = OfflineDirectory(account: account.id, in: context.storeDirectory)
         let users: [User]
-        if invocation.flag("offline") {
+        if invocation[Input.offline] {
             users = try await offline.users(typed: text, limit: limit)
             try await context.tellIncomplete(offline)
         } else {
             users = try await ask(words, limit, account, store, else: offline)
         }
 
-        let rows = users.compactMap { AddressRow($0, usesUPN: invocation.flag("upn-as-mail")) }
+        let rows = users.compactMap { AddressRow($0, usesUPN: invocation[Input.upnAsMail]) }
         guard !rows.isEmpty else {
             // Mutt shows the first line in place of a list; aerc would offer it as an address.
             let sentence = "Nobody with a mail address is found for \(TerminalText.visible(text))."

@@ -7,24 +7,38 @@ import StrictJSON
 /// `sync`
 @MainActor
 struct SyncCommand {
-    private let context: CommandContext
-    private let invocation: Invocation
-
-    init(_ context: CommandContext) {
-        self.context = context
-        invocation = context.invocation
+    /// The arguments and options.
+    enum Input {
+        static let properties = Option.text(
+            "properties", "A,B,C", "what to keep of each person; other properties than before begin a new list")
+        static let forget = Option.flag("forget", "overwrite and remove the copy", environment: .none)
+        static let all = Option.flag(
+            "all", "with --forget, the copies of all accounts, also of those that are gone", environment: .none)
     }
 
+    nonisolated static let command = Command(
+        "sync", "Keep an offline copy of the people, for --offline.",
+        discussion: """
+            The first time everybody is listed, later only what changed. A sync that is stopped goes on where it was. The copy is a file that \
+            only you can read, in the store's folder, in clear text: an index cannot be searched otherwise. It goes with sign-out and with \
+            --forget, overwritten.
+            """, examples: ["lodge sync", "lodge sync --properties displayName,givenName,surname,mail"],
+        options: [Input.properties, Input.forget, Input.all], formats: OutputFormat.ofSentences
+    ) { try await SyncCommand(context: $0).run() }
+
+    let context: CommandContext
+    private var invocation: Invocation { context.invocation }
+
     func run() async throws -> ExitStatus {
-        if invocation.flag("all"), !invocation.flag("forget") {
+        if invocation[Input.all], !invocation[Input.forget] {
             throw CommandError(.usage, "--all goes with --forget", hint: "lodge help sync")
         }
-        if invocation.flag("forget") { return try await forget() }
+        if invocation[Input.forget] { return try await forget() }
         let properties = try properties()
         let store = try await context.store(try context.settings())
         let account = try await context.account(store)
         var retry = HTTPRetryPolicy.directory
-        if let timeout = invocation.duration("timeout") { retry.totalDelay = min(timeout, retry.totalDelay) }
+        if let timeout = invocation[GlobalOptions.timeout] { retry.totalDelay = min(timeout, retry.totalDelay) }
         let sync = DirectorySync(
             of: GraphDirectory(account: account, in: store, retry: retry), account: account.id,
             in: context.storeDirectory, properties: properties)
@@ -54,7 +68,7 @@ struct SyncCommand {
 
     /// The names of `--properties`; nil without it.
     private func properties() throws -> [String]? {
-        guard let text = invocation.string("properties") else { return nil }
+        guard let text = invocation[Input.properties] else { return nil }
         let names = text.split(separator: ",").map { $0.filter { $0 != " " } }.filter { !$0.isEmpty }
         guard !names.isEmpty else {
             throw CommandError(
@@ -82,10 +96,10 @@ struct SyncCommand {
     }
 
     private func forget() async throws -> ExitStatus {
-        _ = try invocation.chosen("forget", or: "properties")
+        _ = try invocation.prefers(Input.forget, over: Input.properties)
         let directory = context.storeDirectory
         var accounts = await OfflineIndex.all(in: directory).map(\.account)
-        if !invocation.flag("all") {
+        if !invocation[Input.all] {
             let store = try await context.store(try context.settings())
             accounts = [try await context.account(store).id]
         }

@@ -5,9 +5,24 @@ import OAuth2AccountStore
 /// `lookup`
 @MainActor
 struct LookupCommand {
-    private let context: CommandContext
+    /// The arguments and options.
+    enum Input {
+        static let file = Argument.optional("FILE", "file with the names", completion: .file)
+        static let fields = Option.text("fields", "A,B", "fields to show, by Graph's names", completion: .field)
+    }
 
-    init(_ context: CommandContext) { self.context = context }
+    nonisolated static let command = Command(
+        "lookup", "Look many people up, one a line.",
+        discussion: """
+            A line is an identifier, a user principal name or a mail address. Without FILE they are read from standard input, as they come: \
+            there may be any number of them. The answers come in the order of the names. Names that nobody has are \
+            told on standard error, and the exit status is then 3.
+            """,
+        examples: ["lodge lookup names.txt --output csv", "cut -d, -f2 list.csv | lodge lookup --output jsonl"],
+        arguments: [Input.file], options: [Input.fields], formats: OutputFormat.allCases
+    ) { try await LookupCommand(context: $0).run() }
+
+    let context: CommandContext
 
     func run() async throws -> ExitStatus {
         let lines = try lines()
@@ -17,8 +32,8 @@ struct LookupCommand {
                 hint: "echo ada@contoso.com | lodge lookup")
         }
         let format = OutputFormat(context.invocation)
-        let fields = try context.shownFields(format)
-        let select = try context.fields() ?? UserQuery.defaultProperties
+        let fields = try context.shownFields(format, Input.fields)
+        let select = try context.fields(Input.fields) ?? UserQuery.defaultProperties
         let directory = try await context.directory()
         let writer = format.list(UserRecord.columns(fields, format), context.console)
         let line = context.console.terminal.outputIsTerminal ? nil : ProgressLine(context.console)
@@ -70,7 +85,7 @@ struct LookupCommand {
             }
             return .notFound
         }
-        var failure = CommandError(reporting: error, type: context.invocation.string("type"))
+        var failure = CommandError(reporting: error, type: context.invocation[GlobalOptions.type])
         failure.message = "\(name): \(failure.message)"
         let isRepeated = failure.hint == hint
         hint = failure.hint
@@ -80,7 +95,7 @@ struct LookupCommand {
     }
 
     private func lines() throws -> LineReader {
-        if let path = context.invocation.argument("FILE"), path != "-" { return try LineReader(path: path) }
+        if let path = context.invocation[Input.file], path != "-" { return try LineReader(path: path) }
         return context.world.inputLines()
     }
 }

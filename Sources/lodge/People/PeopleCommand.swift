@@ -10,15 +10,17 @@ extension CommandContext {
         let store = try await store(try settings ?? self.settings())
         var retry = HTTPRetryPolicy.directory
         // A wait that would outlast the command ends it at once, with what the directory said.
-        if let timeout = invocation.duration("timeout") { retry.totalDelay = min(timeout, retry.totalDelay) }
+        if let timeout = invocation[GlobalOptions.timeout] { retry.totalDelay = min(timeout, retry.totalDelay) }
         return try await account(store).directory(in: store, retry: retry, budget: RetryBudget(retry.totalDelay))
     }
 
     /// Where people are looked for: the account's offline copy with `--offline`, else its directory.
     ///
-    /// - Parameter settings: the settings, where they were read already.
-    func people(_ settings: Settings? = nil) async throws -> any UserDirectory {
-        invocation.flag("offline") ? try await offlineCopy(settings) : try await directory(settings)
+    /// - Parameters:
+    ///   - settings: the settings, where they were read already.
+    ///   - isOffline: whether `--offline` is given.
+    func people(_ settings: Settings? = nil, offline isOffline: Bool) async throws -> any UserDirectory {
+        isOffline ? try await offlineCopy(settings) : try await directory(settings)
     }
 
     /// The offline copy of the account that the command line is about.
@@ -35,9 +37,9 @@ extension CommandContext {
         console.note(naming(placesIn: "The offline copy is not complete yet; lodge sync goes on with it."))
     }
 
-    /// The fields that `--fields` names; nil when it is not given.
-    func fields() throws -> [String]? {
-        guard let text = invocation.string("fields") else { return nil }
+    /// Returns the fields that `--fields` names, or `nil` if it is not given.
+    func fields(_ option: Option<String?>) throws -> [String]? {
+        guard let text = invocation[option] else { return nil }
         let fields = text.split(separator: ",").map { $0.split(separator: " ").joined(separator: " ") }
         guard !fields.isEmpty, !fields.contains("") else {
             throw CommandError(
@@ -48,21 +50,40 @@ extension CommandContext {
     }
 
     /// The fields of a row: those that were asked for; in formats that programs read, all of them.
-    func shownFields(_ format: OutputFormat) throws -> [String]? {
-        try fields() ?? (format.namesMembers ? UserQuery.defaultProperties : nil)
+    func shownFields(_ format: OutputFormat, _ option: Option<String?>) throws -> [String]? {
+        try fields(option) ?? (format.namesMembers ? UserQuery.defaultProperties : nil)
     }
 }
 
 /// `show` and `me`
 @MainActor
 struct PeopleCommand {
-    private let context: CommandContext
-    private let invocation: Invocation
-
-    init(_ context: CommandContext) {
-        self.context = context
-        invocation = context.invocation
+    /// The arguments and options.
+    enum Input {
+        static let user = Argument.required("USER", "identifier, user principal name or mail address")
+        static let manager = Option.flag("manager", "show the manager too")
+        static let chain = Option.flag("chain", "show the managers up to the top too")
+        static let reports = Option.flag("reports", "show who reports to the person too")
+        static let groups = Option.flag("groups", "show the groups and roles of the person too")
+        static let photo = Option.text("photo", "FILE", "write the photo to this file", completion: .file)
+        static let fields = Option.text("fields", "A,B", "fields to show, by Graph's names", completion: .field)
+        static let offline = Option.flag("offline", "look into the copy that sync keeps")
     }
+
+    nonisolated static let meCommand = Command(
+        "me", "Show the person who is signed in.", examples: ["lodge me"], formats: OutputFormat.allCases
+    ) { try await PeopleCommand(context: $0).me() }
+
+    nonisolated static let showCommand = Command(
+        "show", "Show one person.", discussion: "What there is not, and what may not be seen, are told apart.",
+        examples: ["lodge show ada@contoso.com", "lodge show ada@contoso.com --manager --groups --photo ada.jpg"],
+        arguments: [Input.user],
+        options: [Input.manager, Input.chain, Input.reports, Input.groups, Input.photo, Input.fields, Input.offline],
+        formats: OutputFormat.allCases
+    ) { try await PeopleCommand(context: $0).show() }
+
+    let context: CommandContext
+    private var invocation: Invocation { context.invocation }
 
     func me() async throws -> ExitStatus {
         let user = try await context.directory().me()
@@ -71,19 +92,22 @@ struct PeopleCommand {
     }
 
     func show() async throws -> ExitStatus {
-        let name = invocation.argument("USER") ?? ""
-        let select = try context.fields() ?? UserQuery.defaultProperties
+        let name = invocation[Input.user]
+        let select = try context.fields(Input.fields) ?? UserQuery.defaultProperties
         var parts: Set<UserDetail.PartName> = []
-        for part in [UserDetail.PartName.manager, .reports, .groups] where invocation.flag(part.rawValue) {
+        for (option, part) in [
+            (Input.manager, UserDetail.PartName.manager), (Input.reports, .reports), (Input.groups, .groups),
+        ]
+        where invocation[option] {
             parts.insert(part)
         }
-        if invocation.flag("chain") { parts.remove(.manager) }
-        guard invocation.string("photo") != "-" else {
+        if invocation[Input.chain] { parts.remove(.manager) }
+        guard invocation[Input.photo] != "-" else {
             throw CommandError(
                 .usage, "--photo names a file", reason: "the person is shown on standard output, where - would be too",
                 hint: "name a file, or ./- for one of this name")
         }
-        if invocation.flag("offline") { return try await showKept(name, select, parts) }
+        if invocation[Input.offline] { return try await showKept(name, select, parts) }
         do {
             let directory = try await context.directory()
             let managers = try await chain(above: name, directory)
@@ -109,7 +133,7 @@ struct PeopleCommand {
 
     /// The manager of a person with the managers above within, when they are wanted and there is one.
     private func chain(above name: String, _ directory: any UserDirectory) async throws -> User? {
-        guard invocation.flag("chain") else { return nil }
+        guard invocation[Input.chain] else { return nil }
         guard let directory = directory as? GraphDirectory else {
             throw CommandError(
                 .usage, "this directory gives no chain of managers", reason: "only Microsoft Graph tells it at once",
@@ -126,14 +150,14 @@ struct PeopleCommand {
         -> ExitStatus
     {
         let wanted =
-            parts.map(\.rawValue).sorted() + (invocation.flag("chain") ? ["chain"] : [])
-            + (invocation.string("photo") == nil ? [] : ["photo"])
+            parts.map(\.rawValue).sorted() + (invocation[Input.chain] ? ["chain"] : [])
+            + (invocation[Input.photo] == nil ? [] : ["photo"])
         guard wanted.isEmpty else {
             throw CommandError(
                 .usage, "--offline and --\(wanted[0]) exclude each other",
                 reason: "the offline copy has only what sync keeps of a person", hint: "lodge help show")
         }
-        let fields = try context.fields()
+        let fields = try context.fields(Input.fields)
         do {
             let user = try await context.offlineCopy().user(name, select: fields)
             try show(UserRecord(user: user), select)
@@ -173,7 +197,7 @@ struct PeopleCommand {
     }
 
     private func savePhoto(of user: User, _ name: String, _ directory: any UserDirectory) async throws {
-        guard let file = invocation.string("photo") else { return }
+        guard let file = invocation[Input.photo] else { return }
         guard let directory = directory as? GraphDirectory else {
             context.console.note("This directory gives no photos.")
             return

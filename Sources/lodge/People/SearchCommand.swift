@@ -5,28 +5,70 @@ import OAuth2AccountStore
 /// `search`
 @MainActor
 struct SearchCommand {
-    private let context: CommandContext
-    private let invocation: Invocation
+    /// The arguments and options.
+    enum Input {
+        static let text = Argument.words("TEXT", "beginning of the given name", optional: true)
+        static let givenName = Option.text("given-name", "TEXT", "given name begins with")
+        static let surname = Option.text("surname", "TEXT", "surname begins with")
+        static let name = Option.text("name", "TEXT", "display name begins with")
+        static let mail = Option.text("mail", "TEXT", "mail address begins with")
+        static let upn = Option.text("upn", "TEXT", "user principal name begins with")
+        static let department = Option.text("department", "TEXT", "department begins with")
+        static let jobTitle = Option.text("job-title", "TEXT", "job title begins with")
+        static let office = Option.text("office", "TEXT", "office begins with")
+        static let any = Option.flag("any", "one condition is enough")
+        static let filter = Option.text("filter", "FILTER", "an OData filter, as it is")
+        static let search = Option.text(
+            "search", "WORDS", "words of the display name, PROPERTY:TEXT, or a search in Graph's words")
+        static let order = Option.texts("order", "FIELD", "sort by a field, FIELD:desc from the end")
+        static let count = Option.flag("count", "say how many there are in all; with --limit 0 the number alone")
+        static let fields = Option.text(
+            "fields", "A,B", "fields to show, by Graph's names; manager.displayName for the manager's",
+            completion: .field)
+        static let limit = Option.integer(
+            "limit", "N", "at most this many people (100), 0 only with --count", in: 0...10_000_000)
+        static let all = Option.flag("all", "everybody who is found, without a condition everybody there is")
+        static let pageSize = Option.integer("page-size", "N", "people a request (1 to 999)", in: 1...999)
+        static let offline = Option.flag("offline", "search the copy that sync keeps")
+        static let explain = Option.flag("explain", "print the request and send nothing")
+    }
+
+    nonisolated static let command = Command(
+        "search", "Find people.",
+        discussion: """
+            TEXT is the beginning of the given name. Several conditions must all hold; with --any one is enough. --search looks for \
+            words of the display name instead. --all without a condition lists everybody; --count --limit 0 prints the number of people \
+            and nobody. The request is an advanced one only where it has to be; --explain says why.
+            """,
+        examples: [
+            "lodge search ada", "lodge search --surname O\\'Brien --output json",
+            "lodge search --department Sales --fields mail,manager.displayName",
+            "lodge search --all --output jsonl", "lodge search --department Sales --count --limit 0",
+        ], arguments: [Input.text],
+        options: [
+            Input.givenName, Input.surname, Input.name, Input.mail, Input.upn, Input.department, Input.jobTitle,
+            Input.office, Input.any, Input.filter, Input.search, Input.order, Input.count, Input.fields, Input.limit,
+            Input.all, Input.pageSize, Input.offline, Input.explain,
+        ], formats: OutputFormat.allCases
+    ) { try await SearchCommand(context: $0).run() }
+
+    let context: CommandContext
+    private var invocation: Invocation { context.invocation }
 
     /// How many people a search gives unless told.
     private static let standardLimit = 100
 
-    init(_ context: CommandContext) {
-        self.context = context
-        invocation = context.invocation
-    }
-
     func run() async throws -> ExitStatus {
         let query = try query()
-        if invocation.flag("explain") { return try explain(query) }
+        if invocation[Input.explain] { return try explain(query) }
         if wantsNumberAlone { return try await printNumber(query) }
         // Wrong queries are told before the store is opened, where the type is known by then.
         let settings = try? context.settings()
         let type = knownType(settings)
         if let type { try type.check(query) } else if !namesAccount { _ = try query.plan() }
         let format = OutputFormat(invocation)
-        let fields = try context.shownFields(format)
-        let pages = try await context.people(settings).pages(matching: query)
+        let fields = try context.shownFields(format, Input.fields)
+        let pages = try await context.people(settings, offline: invocation[Input.offline]).pages(matching: query)
         let writer = format.list(UserRecord.columns(fields, format), context.console)
         // Rows that come on the terminal are progress enough.
         let line = context.console.terminal.outputIsTerminal ? nil : ProgressLine(context.console)
@@ -49,7 +91,7 @@ struct SearchCommand {
             throw error
         }
         try writer.finish()
-        if invocation.flag("count"), let total { context.console.note("\(total) in all.") }
+        if invocation[Input.count], let total { context.console.note("\(total) in all.") }
         if count == 0 {
             context.console.note("Nobody is found. The search was: \(try description(query, type))")
             return .notFound
@@ -59,16 +101,16 @@ struct SearchCommand {
     }
 
     /// Whether only the number is wanted: `--count --limit 0`.
-    private var wantsNumberAlone: Bool { invocation.flag("count") && invocation.integer("limit") == 0 }
+    private var wantsNumberAlone: Bool { invocation[Input.count] && invocation[Input.limit] == 0 }
 
     /// Prints how many people there are, as a number alone in every format.
     private func printNumber(_ query: UserQuery) async throws -> ExitStatus {
-        let number = try await context.people().count(of: query)
+        let number = try await context.people(offline: invocation[Input.offline]).count(of: query)
         try context.console.writeLine(String(number))
         return number == 0 ? .notFound : .done
     }
 
-    private var namesAccount: Bool { invocation.string("account") != nil && invocation.string("type") == nil }
+    private var namesAccount: Bool { invocation[GlobalOptions.account] != nil && invocation[GlobalOptions.type] == nil }
 
     /// The type that the search is for; nil when only the account says it, or the settings cannot be read.
     private func knownType(_ settings: Settings?) -> AccountType? {
@@ -76,55 +118,56 @@ struct SearchCommand {
         return settings[context.typeName(settings)]
     }
 
-    /// The search in the directory's words.
     private func description(_ query: UserQuery, _ type: AccountType?) throws -> String {
         if let type, let words = try type.filterText(of: query) { return words }
-        let words = [try? query.filter?.odata(), invocation.string("search")].compactMap { $0 }
+        let words = [try? query.filter?.odata(), invocation[Input.search]].compactMap { $0 }
         return words.isEmpty ? "everyone" : words.joined(separator: " and ")
     }
 
     // MARK: The query
 
     private func query() throws -> UserQuery {
-        let choice = try invocation.chosen("all", or: "limit")
-        if choice != "all", invocation.integer("limit") == 0, !invocation.flag("count") {
+        let isUnlimited = try invocation.prefers(Input.all, over: Input.limit)
+        if !isUnlimited, invocation[Input.limit] == 0, !invocation[Input.count] {
             throw CommandError(
                 .usage, "--limit 0 lists nobody",
                 reason: "expected 1 or more, or --count beside it for the number alone",
                 hint: "lodge search ada --count --limit 0")
         }
-        let limit = choice == "all" ? nil : invocation.integer("limit") ?? Self.standardLimit
+        let limit = isUnlimited ? nil : invocation[Input.limit] ?? Self.standardLimit
         // The largest page serves everybody with the fewest requests.
-        let pageSize = invocation.integer("page-size") ?? min(limit ?? 999, 999)
-        let select = try context.fields() ?? UserQuery.defaultProperties
+        let pageSize = invocation[Input.pageSize] ?? min(limit ?? 999, 999)
+        let select = try context.fields(Input.fields) ?? UserQuery.defaultProperties
         var query = UserQuery.everyone(select: select, pageSize: pageSize, limit: limit)
         let filters = filters()
         if let first = filters.first {
-            query.filter = filters.count == 1 ? first : invocation.flag("any") ? .any(of: filters) : .all(of: filters)
+            query.filter = filters.count == 1 ? first : invocation[Input.any] ? .any(of: filters) : .all(of: filters)
         }
-        if let text = invocation.string("search") { query.search = search(text) }
+        if let text = invocation[Input.search] { query.search = search(text) }
         // An empty search is nearly always a slip, and Graph would take it for everybody: who wants everybody says so.
-        guard query.filter != nil || query.search != nil || choice == "all" || wantsNumberAlone else {
+        guard query.filter != nil || query.search != nil || isUnlimited || wantsNumberAlone else {
             throw DirectoryError(.emptySearch)
         }
-        query.orderBy = try invocation.strings("order").flatMap { try order($0) }
-        query.countsTotal = invocation.flag("count")
+        query.orderBy = try invocation[Input.order].flatMap { try order($0) }
+        query.countsTotal = invocation[Input.count]
         return query
     }
 
     private func filters() -> [UserFilter] {
         var filters: [UserFilter] = []
-        let text = invocation.arguments("TEXT")
+        let text = invocation[Input.text]
         if !text.isEmpty { filters.append(.givenName(startsWith: text.joined(separator: " "))) }
-        let options: [(String, (String) -> UserFilter)] = [
-            ("given-name", UserFilter.givenName), ("surname", UserFilter.surname), ("name", UserFilter.displayName),
-            ("mail", UserFilter.mail), ("upn", UserFilter.userPrincipalName), ("department", UserFilter.department),
-            ("job-title", UserFilter.jobTitle), ("office", UserFilter.officeLocation),
+        let options: [(Option<String?>, (String) -> UserFilter)] = [
+            (Input.givenName, UserFilter.givenName), (Input.surname, UserFilter.surname),
+            (Input.name, UserFilter.displayName),
+            (Input.mail, UserFilter.mail), (Input.upn, UserFilter.userPrincipalName),
+            (Input.department, UserFilter.department),
+            (Input.jobTitle, UserFilter.jobTitle), (Input.office, UserFilter.officeLocation),
         ]
-        for (name, filter) in options {
-            if let value = invocation.string(name) { filters.append(filter(value)) }
+        for (option, filter) in options {
+            if let value = invocation[option] { filters.append(filter(value)) }
         }
-        if let raw = invocation.string("filter") { filters.append(.raw(raw)) }
+        if let raw = invocation[Input.filter] { filters.append(.raw(raw)) }
         return filters
     }
 

@@ -7,6 +7,42 @@ import StrictJSON
 /// `providers add`
 @MainActor
 struct ProviderAddition {
+    /// The arguments and options.
+    enum Input {
+        static let name = Argument.required(
+            "NAME", "name of the new type; that of a preset builds on it", completion: .preset)
+        static let provider = Option.text("provider", "PRESET", "preset to build on", completion: .preset)
+        static let set = Option.texts("set", "KEY=VALUE", "what a preset must know, such as tenant")
+        static let issuer = Option.text("issuer", "URL", "the provider's issuer")
+        static let clientID = Option.text("client-id", "ID", "client identifier")
+        static let clientSecretFile = Option.text(
+            "client-secret-file", "FILE", "file with the client secret", completion: .file)
+        static let clientSecretEnv = Option.text(
+            "client-secret-env", "NAME", "environment variable with the client secret")
+        static let scope = Option.texts("scope", "SCOPE", "scope to ask for")
+        static let redirectURI = Option.text("redirect-uri", "URI", "where the browser comes back to")
+        static let register = Option.flag("register", "register a client at the provider")
+        static let registrationTokenFile = Option.text(
+            "registration-token-file", "FILE", "file with the provider's initial access token", completion: .file)
+        static let registerWith = Option.text("register-with", "JSON", "further members of the registration")
+    }
+
+    nonisolated static let command = Command(
+        "add", "Add an account type to the settings file.",
+        discussion: """
+            Comments and layout of the file stay. With --register the client is registered at the provider (RFC 7591); its \
+            registration token is sealed in the store, and a client secret makes the file readable by you alone.
+            """,
+        examples: [
+            "lodge providers add github --client-id ID",
+            "lodge providers add company --issuer https://id.example --register",
+        ], arguments: [Input.name],
+        options: [
+            Input.provider, Input.set, Input.issuer, Input.clientID, Input.clientSecretFile, Input.clientSecretEnv,
+            Input.scope, Input.redirectURI, Input.register, Input.registrationTokenFile, Input.registerWith,
+        ], formats: OutputFormat.ofSentences
+    ) { try await ProviderAddition($0).run() }
+
     private let context: CommandContext
     private let invocation: Invocation
     private let name: String
@@ -14,7 +50,7 @@ struct ProviderAddition {
     init(_ context: CommandContext) {
         self.context = context
         invocation = context.invocation
-        name = context.invocation.argument("NAME") ?? ""
+        name = context.invocation[Input.name]
     }
 
     func run() async throws -> ExitStatus {
@@ -23,9 +59,9 @@ struct ProviderAddition {
         let keys = try keys()
         // Whatever is wrong with the rest is found before a client or a folder is made.
         var trial = keys
-        if invocation.flag("register") { trial["clientId"] = "unknown" }
+        if invocation[Input.register] { trial["clientId"] = "unknown" }
         let type = try edited(trial, old, path).type
-        if invocation.flag("register") {
+        if invocation[Input.register] {
             try await register(type, keys, path)
         } else {
             try await save(keys, path)
@@ -53,11 +89,11 @@ struct ProviderAddition {
     // MARK: The type
 
     private func keys() throws -> JSONObject {
-        let issuer = invocation.string("issuer")
+        let issuer = invocation[Input.issuer]
         let preset = try preset(issuer: issuer)
         var keys = JSONObject()
         if let preset { keys.append("provider", .string(preset.name)) }
-        for member in try KeyValues(invocation.strings("set"), command: "providers add").object.members {
+        for member in try KeyValues(invocation[Input.set], command: "providers add").object.members {
             keys[member.name] = member.value
         }
         if let issuer { keys["issuer"] = .string(issuer) }
@@ -66,14 +102,14 @@ struct ProviderAddition {
                 "nothing says which provider it is", "neither --issuer nor --provider was given",
                 "name the issuer with --issuer, or one of the presets of: lodge providers")
         }
-        if let id = invocation.string("client-id") { keys["clientId"] = .string(id) }
+        if let id = invocation[Input.clientID] { keys["clientId"] = .string(id) }
         if let secret = try secret() { keys["clientSecret"] = secret }
-        if let uri = invocation.string("redirect-uri") {
+        if let uri = invocation[Input.redirectURI] {
             keys["redirectUri"] = .string(uri)
         } else if preset == nil {
             keys["redirectUri"] = "http://127.0.0.1/callback"
         }
-        let scope = invocation.strings("scope").flatMap {
+        let scope = invocation[Input.scope].flatMap {
             $0.split(separator: " ").map { JSONValue.string(String($0)) }
         }
         if !scope.isEmpty {
@@ -86,7 +122,7 @@ struct ProviderAddition {
     }
 
     private func preset(issuer: String?) throws(CommandError) -> ProviderPreset? {
-        guard let wanted = invocation.string("provider") else {
+        guard let wanted = invocation[Input.provider] else {
             return issuer == nil || ProviderPreset(named: name)?.needs.contains("issuer") == true
                 ? ProviderPreset(named: name) : nil
         }
@@ -100,11 +136,11 @@ struct ProviderAddition {
     }
 
     private func checkClient(_ preset: ProviderPreset?) throws(CommandError) {
-        let registers = invocation.flag("register")
-        let hasClient = invocation.string("client-id") != nil
+        let registers = invocation[Input.register]
+        let hasClient = invocation[Input.clientID] != nil
         if registers,
-            hasClient || invocation.string("client-secret-file") != nil
-                || invocation.string("client-secret-env") != nil
+            hasClient || invocation[Input.clientSecretFile] != nil
+                || invocation[Input.clientSecretEnv] != nil
         {
             throw usage("--register goes with no client", "the provider gives the client its identifier", nil)
         }
@@ -113,14 +149,13 @@ struct ProviderAddition {
                 "the client is missing", "--client-id was not given",
                 "register an application at the provider and name its identifier, or let --register do it")
         }
-        for option in ["registration-token-file", "register-with"] where !registers && invocation.string(option) != nil
-        {
-            throw usage("--\(option) goes with --register", "that was not given", nil)
+        for option in [Input.registrationTokenFile, Input.registerWith] where !registers && invocation[option] != nil {
+            throw usage("--\(option.spec.name) goes with --register", "that was not given", nil)
         }
     }
 
     private func secret() throws(CommandError) -> JSONValue? {
-        switch (invocation.string("client-secret-file"), invocation.string("client-secret-env")) {
+        switch (invocation[Input.clientSecretFile], invocation[Input.clientSecretEnv]) {
         case (nil, nil): return nil
         case (let path?, nil): return ["file": .string(absolute(path))]
         case (nil, let name?): return ["environment": .string(name)]
@@ -157,7 +192,7 @@ struct ProviderAddition {
     private func save(_ keys: JSONObject, _ path: String, _ client: RegisteredClient? = nil) async throws {
         let dependencies = context.dependencies()
         try await SettingsEdit.change(
-            path, suffix: try ProviderRegistration.letters(dependencies), sleep: dependencies.sleep
+            path, suffix: try dependencies.randomLetters(), sleep: dependencies.sleep
         ) { @MainActor old in
             let (bytes, type, settings) = try edited(keys, old, path)
             // First the token that can undo it, then the type.
@@ -206,7 +241,7 @@ struct ProviderAddition {
     }
 
     private func furtherMembers() throws(CommandError) -> JSONObject {
-        guard let text = invocation.string("register-with") else { return [:] }
+        guard let text = invocation[Input.registerWith] else { return [:] }
         guard let object = (try? JSONValue(parsing: text, options: .init(refusesDuplicates: true)))?.object else {
             throw usage("wrong value of --register-with", "expected a JSON object", nil)
         }
@@ -214,7 +249,7 @@ struct ProviderAddition {
     }
 
     private func initialAccessToken() throws(CommandError) -> Secret? {
-        guard let path = invocation.string("registration-token-file") else { return nil }
+        guard let path = invocation[Input.registrationTokenFile] else { return nil }
         let found: String
         switch OwnerOnlyFile.read(path, maximumSize: 64 * 1024) {
         case .failure(let failure): found = failure.explanation

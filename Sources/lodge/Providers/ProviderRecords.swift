@@ -1,5 +1,5 @@
-import CommandLineKit
 import Diagnostics
+import CommandLineKit
 import OAuth2Protocol
 import OAuth2AccountStore
 import StrictJSON

@@ -1,5 +1,5 @@
-import CommandLineKit
 import Diagnostics
+import CommandLineKit
 import Platform
 import HTTPExchange
 import OAuth2Protocol
@@ -78,13 +78,6 @@ struct ProviderRegistration: Sendable {
                 hint: "try again later, or remove the type here only, with --local")
         }
         return true
-    }
-
-    /// Unpredictable letters for the name of a file.
-    static func letters(_ dependencies: Dependencies) throws -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        let bytes = try dependencies.random(8)
-        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 
     private var transport: any HTTPTransport { dependencies.transport(type.caFile) }

@@ -5,12 +5,23 @@ import StrictJSON
 /// `providers remove`
 @MainActor
 struct ProviderRemoval {
-    private let context: CommandContext
+    /// The arguments and options.
+    enum Input {
+        static let name = Argument.required("NAME", "account type", completion: .type)
+        static let local = Option.flag("local", "only remove it here, without the network")
+    }
 
-    init(_ context: CommandContext) { self.context = context }
+    nonisolated static let command = Command(
+        "remove", "Remove an account type from the settings file.",
+        discussion: "A client that was registered with --register is deleted at the provider (RFC 7592).",
+        examples: ["lodge providers remove company"], arguments: [Input.name], options: [Input.local],
+        formats: OutputFormat.ofSentences
+    ) { try await ProviderRemoval(context: $0).run() }
+
+    let context: CommandContext
 
     func run() async throws -> ExitStatus {
-        let name = context.invocation.argument("NAME") ?? ""
+        let name = context.invocation[Input.name]
         let path = try context.neededSettingsFile().path
         guard let settings = try context.settingsOfFile(), let type = settings[name],
             let old = try SettingsEdit.read(path)
@@ -37,7 +48,7 @@ struct ProviderRemoval {
         }
         let dependencies = context.dependencies()
         try await SettingsEdit.change(
-            path, suffix: try ProviderRegistration.letters(dependencies), sleep: dependencies.sleep
+            path, suffix: try dependencies.randomLetters(), sleep: dependencies.sleep
         ) { old in
             let bytes = try SettingsEdit.removing(name, from: old ?? [], file: path)
             return SettingsEdit.isEmpty(bytes) ? .removed : .text(bytes, holdsSecret: false)
@@ -47,7 +58,7 @@ struct ProviderRemoval {
     }
 
     private func delete(_ client: RegisteredClient, _ type: AccountType) async throws {
-        if context.invocation.flag("local") {
+        if context.invocation[Input.local] {
             context.console.note("The client \(client.clientID) stays registered at \(client.issuer).")
             return
         }

@@ -1,5 +1,5 @@
-import CommandLineKit
 import Diagnostics
+import CommandLineKit
 import Platform
 import OAuth2Protocol
 import OAuth2AccountStore
@@ -8,9 +8,38 @@ import StrictJSON
 /// `providers list`, `providers show` and `providers check`
 @MainActor
 struct ProvidersCommand {
-    private let context: CommandContext
+    /// The arguments and options.
+    enum Input {
+        static let name = Argument.required("NAME", "account type or preset", completion: .type)
+        static let type = Argument.optional("TYPE", "account type or preset", completion: .type)
+        static let issuer = Option.text("issuer", "URL", "issuer to check instead of a type")
+        static let set = Option.texts("set", "KEY=VALUE", "what a preset must know, such as tenant")
+    }
 
-    init(_ context: CommandContext) { self.context = context }
+    nonisolated static let listCommand = Command(
+        "list", "List the account types of the settings, and the presets.", examples: ["lodge providers"]
+    ) { try ProvidersCommand(context: $0).list() }
+
+    nonisolated static let showCommand = Command(
+        "show", "Show one account type or preset, and what must be filled in.",
+        examples: ["lodge providers show github"], arguments: [Input.name]
+    ) { try ProvidersCommand(context: $0).show() }
+
+    nonisolated static let checkCommand = Command(
+        "check", "Ask a provider what it can do.",
+        discussion: "The exit status is 1 when something is missing or wrong.",
+        examples: ["lodge providers check google", "lodge providers check --issuer https://id.example"],
+        arguments: [Input.type], options: [Input.issuer, Input.set]
+    ) { try await ProvidersCommand(context: $0).check() }
+
+    nonisolated static let group = Command(
+        "providers", "List, check, add and remove account types.",
+        discussion: "Account types are those of the settings file, and presets that a type is built on.",
+        examples: ["lodge providers", "lodge providers check google"],
+        subcommands: [listCommand, showCommand, checkCommand, ProviderAddition.command, ProviderRemoval.command],
+        defaultSubcommand: "list")
+
+    let context: CommandContext
 
     func list() throws -> ExitStatus {
         let settings = try context.settingsOfFile()
@@ -26,7 +55,7 @@ struct ProvidersCommand {
     }
 
     func show() throws -> ExitStatus {
-        let name = context.invocation.argument("NAME") ?? ""
+        let name = context.invocation[Input.name]
         let settings = try context.settingsOfFile()
         if let type = settings?[name] {
             try OutputFormat(context.invocation).show(
@@ -60,8 +89,8 @@ struct ProvidersCommand {
 
     private func typeToCheck() throws -> AccountType {
         let invocation = context.invocation
-        let name = invocation.argument("TYPE")
-        if let issuer = invocation.string("issuer") {
+        let name = invocation[Input.type]
+        if let issuer = invocation[Input.issuer] {
             guard name == nil else {
                 throw CommandError(
                     .usage, "--issuer goes with no account type", reason: "\(name ?? "") was named too",
@@ -81,15 +110,15 @@ struct ProvidersCommand {
             }
         }
         let settings = try context.settingsOfFile()
-        if let type = settings?[name ?? invocation.string("type") ?? settings?.defaultType ?? ""] { return type }
-        guard let name = name ?? invocation.string("type") else { return try unnamed() }
+        if let type = settings?[name ?? invocation[GlobalOptions.type] ?? settings?.defaultType ?? ""] { return type }
+        guard let name = name ?? invocation[GlobalOptions.type] else { return try unnamed() }
         guard let preset = ProviderPreset(named: name) else { throw unknown(name, settings) }
         return try type(of: preset)
     }
 
     /// A preset as a type to look at: a client is not needed for that.
     private func type(of preset: ProviderPreset) throws -> AccountType {
-        var own = try KeyValues(context.invocation.strings("set"), command: "providers check").object
+        var own = try KeyValues(context.invocation[Input.set], command: "providers check").object
         if own["clientId"] == nil { own["clientId"] = "unknown" }
         if preset.needs.contains("clientSecret"), own["clientSecret"] == nil {
             own["clientSecret"] = ["environment": "NONE"]

@@ -7,14 +7,62 @@ import OAuth2AccountStore
 /// `request`
 @MainActor
 struct RequestCommand {
-    private let context: CommandContext
+    /// The arguments and options.
+    enum Input {
+        static let method = Argument.required("METHOD", "GET, POST, PUT, PATCH, DELETE, HEAD or another")
+        static let url = Argument.required("URL", "https address, or a path below the account type's API")
+        static let header = Option.texts(
+            "header", "NAME: VALUE", "header field to send", environment: .named("LODGE_REQUEST_HEADER"))
+        static let data = Option.text(
+            "data", "TEXT", "content as it is, or @FILE, or @- for standard input", allowsEmpty: true,
+            completion: .content, environment: .named("LODGE_REQUEST_DATA"))
+        static let json = Option.text(
+            "json", "JSON", "content as JSON, or @FILE, or @-", completion: .content,
+            environment: .named("LODGE_REQUEST_JSON"))
+        static let form = Option.texts(
+            "form", "NAME=VALUE", "field of a form", environment: .named("LODGE_REQUEST_FORM"))
+        static let part = Option.texts(
+            "part", "NAME=VALUE", "field of a form of several parts; NAME=@FILE;type=TYPE;filename=NAME for a file",
+            completion: .part, environment: .named("LODGE_REQUEST_PART"))
+        static let output = Option.text(
+            "output", short: "o", "FILE", "write the content to this file", completion: .file,
+            environment: .named("LODGE_REQUEST_OUTPUT"))
+        static let include = Option.flag(
+            "include", short: "i", "show the status and the header fields before the content",
+            environment: .named("LODGE_REQUEST_INCLUDE"))
+        static let noAccount = Option.flag(
+            "no-account", "send it without a token", environment: .named("LODGE_REQUEST_NO_ACCOUNT"))
+        static let scope = Option.texts(
+            "scope", "SCOPE", "what the token must be good for", environment: .named("LODGE_REQUEST_SCOPE"))
+    }
+
+    nonisolated static let command = Command(
+        "request", "Send a signed request to any API, and show the answer.",
+        discussion: """
+            The address is an https address of a host that the account type names (graphAPI, resourceHosts), or a path below its API, such \
+            as /me. The token is renewed when it must be, and once more when the API refuses it. Content is one of --data, --json, --form \
+            and --part; @FILE is the content of a file, @- that of standard input. With GET and HEAD the form joins the query. Redirects are \
+            followed; the token stays with the origin. The exit status is 0 for 2xx, 4 for 401, 5 for 403, 3 for 404, 6 for 429, 502, 503 \
+            and 504, 1 for other refusals; what the API says of them is shown. --output names a file here, and LODGE_OUTPUT=json makes \
+            errors objects.
+            """,
+        examples: [
+            "lodge request GET /me", "lodge request POST /users --json @person.json",
+            "lodge request PUT https://api.example/photo --data @ada.jpg",
+            "lodge request POST https://api.example/files --part file=@ada.pdf",
+        ], arguments: [Input.method, Input.url],
+        options: [
+            Input.header, Input.data, Input.json, Input.form, Input.part, Input.output, Input.include, Input.noAccount,
+            Input.scope,
+        ], formats: OutputFormat.ofSentences
+    ) { try await RequestCommand(context: $0).run() }
+
+    let context: CommandContext
     private var invocation: Invocation { context.invocation }
     private var console: Console { context.console }
 
     /// How many redirects are followed.
     private static let maximumRedirects = 10
-
-    init(_ context: CommandContext) { self.context = context }
 
     func run() async throws -> ExitStatus {
         // The option of this name is a file here; only the environment asks for another format.
@@ -22,14 +70,14 @@ struct RequestCommand {
         let file = try outputFile()
         let content = try RequestContent(invocation)
         var header = HTTPFields()
-        for text in invocation.strings("header") {
+        for text in invocation[Input.header] {
             let field = try Self.field(text)
             header.append(name: field.name, value: field.value)
         }
-        let isSigned = !invocation.flag("no-account")
+        let isSigned = !invocation[Input.noAccount]
         let settings = try isSigned ? context.settings() : nil
         // A path needs the settings even where no account is used.
-        let address = invocation.argument("URL") ?? ""
+        let address = invocation[Input.url]
         let isPath = address.hasPrefix("/")
         let named = try settings ?? (isPath ? context.settings() : nil)
 
@@ -37,7 +85,7 @@ struct RequestCommand {
         var account: Account?
         var transport: any HTTPTransport
         if let settings {
-            let scopes = try invocation.scope()
+            let scopes = try invocation.scope(Input.scope)
             let store = try await context.store(settings)
             let found = try await context.account(store)
             account = found
@@ -51,19 +99,19 @@ struct RequestCommand {
             transport = context.dependencies().transport(type?.caFile)
         }
         let url = try RequestURL(type).url(address)
-        let method = HTTPMethod(rawValue: (invocation.argument("METHOD") ?? "GET").uppercased())
+        let method = HTTPMethod(rawValue: invocation[Input.method].uppercased())
         var request = HTTPRequest(method, url, fields: header)
         let inputs = try content.put(into: &request, readingInput: context.world.copyInput)
         defer { for input in inputs { input.remove() } }
         request.redirects = .follow(limit: Self.maximumRedirects)
-        if let timeout = invocation.duration("timeout") { request.timeout = timeout }
+        if let timeout = invocation[GlobalOptions.timeout] { request.timeout = timeout }
 
         let line = TransferProgress(console, isForFile: file != nil)
         defer { line.clear() }
         let updates = HTTPProgressUpdates()
         let drawing = Task { for await progress in updates { line.show(progress) } }
         defer { drawing.cancel() }
-        let shown = ResponseOutput(console, line: line, includesHead: invocation.flag("include"))
+        let shown = ResponseOutput(console, line: line, includesHead: invocation[Input.include])
         let answer: HTTPStreamedResponse
         do {
             if let file {
@@ -89,7 +137,7 @@ struct RequestCommand {
 
     /// The file of `--output`. The name of a format is most likely meant for another command.
     private func outputFile() throws -> String? {
-        guard let file = invocation.string("output") else { return nil }
+        guard let file = invocation[Input.output] else { return nil }
         if file == "-" { return nil }
         guard !OutputFormat.names.contains(file) else {
             throw CommandError(

@@ -43,20 +43,22 @@ struct RequestContent {
     private static let maximumJSON = 64 << 20
 
     init(_ invocation: Invocation) throws {
-        let given = ["data", "json", "form", "part"].filter { !invocation.strings($0).isEmpty }
+        typealias Input = RequestCommand.Input
+        let options: [any DeclaredOption] = [Input.data, Input.json, Input.form, Input.part]
+        let given = options.filter { invocation.source(of: $0) != nil }.map { $0.spec.name }
         guard given.count <= 1 else {
             throw CommandError(
                 .usage, "--\(given[0]) and --\(given[1]) exclude each other", reason: "a request has one content",
                 hint: "lodge help request")
         }
-        if let text = invocation.string("data") {
+        if let text = invocation[Input.data] {
             kind = .data(Source(text))
-        } else if let text = invocation.string("json") {
+        } else if let text = invocation[Input.json] {
             kind = .json(Source(text))
-        } else if given == ["form"] {
-            kind = .form(try invocation.strings("form").map { try Self.pair($0, of: "form") })
-        } else if given == ["part"] {
-            let parts = try invocation.strings("part").map(Self.part)
+        } else if given == [Input.form.spec.name] {
+            kind = .form(try invocation[Input.form].map { try Self.pair($0, of: "form") })
+        } else if given == [Input.part.spec.name] {
+            let parts = try invocation[Input.part].map(Self.part)
             let readers = parts.filter { if case .input = $0.source { true } else { false } }
             guard readers.count <= 1 else {
                 throw CommandError(

@@ -8,23 +8,55 @@ import StrictJSON
 /// `sign-in`
 @MainActor
 struct SignInCommand {
-    private let context: CommandContext
-    private let invocation: Invocation
+    /// The arguments and options.
+    enum Input {
+        static let type = Argument.optional("TYPE", "account type to sign in to", completion: .type)
+        static let device = Option.flag("device", "show a code to enter on another device")
+        static let noBrowser = Option.flag("no-browser", "print the address and wait")
+        static let qr = Option.flag("qr", "draw the address as a QR code too")
+        static let paste = Option.flag("paste", "print the address and read the code or address it leads to")
+        static let clientCredentials = Option.flag(
+            "client-credentials", "sign in as the client itself, without a person")
+        static let withToken = Option.flag("with-token", "read a token answer from standard input")
+        static let username = Option.text(
+            "username", "NAME", "sign in with the password on standard input (legacy servers)")
+        static let scope = Option.texts("scope", "SCOPE", "scope to ask for instead of the type's")
+        static let prompt = Option.texts(
+            "prompt", "WORD", "login, consent, select_account, create or none",
+            completion: .words(["login", "consent", "select_account", "create", "none"]))
+        static let loginHint = Option.text("login-hint", "NAME", "who is expected to sign in")
+        static let domainHint = Option.text("domain-hint", "DOMAIN", "in whose directory they are")
+        static let policy = Option.text("policy", "NAME", "policy of Azure AD B2C, by its name in the settings")
+        static let claims = Option.text("claims", "JSON", "claims to ask for")
+        static let param = Option.texts("param", "NAME=VALUE", "a further parameter of the request")
+    }
+
+    nonisolated static let command = Command(
+        "sign-in", aliases: ["login"], "Sign in and keep the account.",
+        discussion: """
+            The browser is opened and comes back to this machine. Where there is no display, or over SSH, a code is shown that is \
+            entered on another device. With --with-token a token answer (JSON, as a token endpoint gives it) is read from standard \
+            input instead.
+            """, examples: ["lodge sign-in graph", "lodge sign-in --device"], arguments: [Input.type],
+        options: [
+            Input.device, Input.noBrowser, Input.qr, Input.paste, Input.clientCredentials, Input.withToken,
+            Input.username, Input.scope, Input.prompt, Input.loginHint, Input.domainHint, Input.policy, Input.claims,
+            Input.param,
+        ], formats: OutputFormat.ofSentences
+    ) { try await SignInCommand(context: $0).run() }
+
+    let context: CommandContext
+    private var invocation: Invocation { context.invocation }
 
     /// The largest token answer that is read, in bytes.
     private static let maximumAnswer = 1 << 20
     /// The longest line that is pasted, in bytes.
     private nonisolated static let maximumLine = 64 * 1024
 
-    init(_ context: CommandContext) {
-        self.context = context
-        invocation = context.invocation
-    }
-
     func run() async throws -> ExitStatus {
         let options = try options()
-        let settings = try context.settings()
-        let type = invocation.argument("TYPE") ?? context.typeName(settings)
+        let settings = try context.settings(for: invocation[Input.type])
+        let type = invocation[Input.type] ?? context.typeName(settings)
         let store = try await context.store(settings, makesStore: true)
         let account = try await signIn(to: type, try await way(type, store), options, store)
         let name = account.displayName.map { name in
@@ -79,7 +111,7 @@ struct SignInCommand {
     /// What the person is told to do.
     private var instructions: SignInInstructions {
         SignInInstructions(
-            console: context.console, makeCode: invocation.flag("qr") ? context.world.qrCode : nil)
+            console: context.console, makeCode: invocation[Input.qr] ? context.world.qrCode : nil)
     }
 
     private func paste(_ type: String, _ store: AccountStore) throws -> SignInMethod {
@@ -96,15 +128,15 @@ struct SignInCommand {
     /// What the options ask for. What is wrong with one is told before anything is asked of the provider or the person.
     private func options() throws -> SignInOptions {
         var options = SignInOptions()
-        options.scope = try invocation.scope()
-        options.prompt = invocation.strings("prompt").flatMap { words in
+        options.scope = try invocation.scope(Input.scope)
+        options.prompt = invocation[Input.prompt].flatMap { words in
             words.split(separator: " ").map { SignInOptions.Prompt(rawValue: String($0)) }
         }
-        options.policy = invocation.string("policy")
-        options.loginHint = invocation.string("login-hint")
-        options.domainHint = invocation.string("domain-hint")
-        options.claims = try invocation.string("claims").map(claims)
-        for text in invocation.strings("param") {
+        options.policy = invocation[Input.policy]
+        options.loginHint = invocation[Input.loginHint]
+        options.domainHint = invocation[Input.domainHint]
+        options.claims = try invocation[Input.claims].map(claims)
+        for text in invocation[Input.param] {
             guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
                 throw CommandError(
                     .usage, "wrong value of --param", reason: "expected NAME=VALUE", hint: "lodge help sign-in")
@@ -113,7 +145,7 @@ struct SignInCommand {
             try check(parameter: name, value)
             options.parameters[name] = value
         }
-        options.timeout = invocation.duration("timeout")
+        options.timeout = invocation[GlobalOptions.timeout]
         return options
     }
 
@@ -135,15 +167,17 @@ struct SignInCommand {
 
     /// Refuses a parameter that the sign-in sets itself, or that an option sets beside it.
     private func check(parameter name: String, _ value: String) throws {
-        let option = "--" + name.replacing("_", with: "-")
-        let hasOption = ["scope", "prompt", "login_hint", "claims"].contains(name)
+        let options: [String: any DeclaredOption] = [
+            "scope": Input.scope, "prompt": Input.prompt, "login_hint": Input.loginHint, "claims": Input.claims,
+        ]
+        let option = options[name]
         if AuthorizationRequest.protocolParameters.contains(name)
-            || hasOption && !invocation.strings(String(option.dropFirst(2))).isEmpty
+            || option.map({ invocation.source(of: $0) != nil }) ?? false
         {
             throw CommandError(
                 .usage, "--param cannot set \(name)",
-                reason: hasOption ? "it is what \(option) sets" : "the sign-in sets it itself",
-                hint: hasOption ? "give it with \(option) alone" : "leave it out")
+                reason: option.map { "it is what --\($0.spec.name) sets" } ?? "the sign-in sets it itself",
+                hint: option.map { "give it with --\($0.spec.name) alone" } ?? "leave it out")
         }
         guard name != "max_age" || Int(value).map({ (0...1_000_000_000).contains($0) }) ?? false else {
             throw CommandError(

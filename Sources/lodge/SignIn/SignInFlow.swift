@@ -10,28 +10,32 @@ enum SignInFlow: Equatable {
     case device(because: String?)
     /// What the person copies from a browser anywhere.
     case paste
-    /// The client itself.
     case clientCredentials
     /// A token answer on standard input.
     case token
     /// This person's name, and the password on standard input.
     case password(username: String)
 
-    private static let flags: [(name: String, way: SignInFlow)] = [
-        ("device", .device(because: nil)), ("no-browser", .browser(opens: false, because: nil)), ("paste", .paste),
-        ("client-credentials", .clientCredentials), ("with-token", .token),
+    private static let flags: [(option: Option<Bool>, way: SignInFlow)] = [
+        (SignInCommand.Input.device, .device(because: nil)),
+        (SignInCommand.Input.noBrowser, .browser(opens: false, because: nil)), (SignInCommand.Input.paste, .paste),
+        (SignInCommand.Input.clientCredentials, .clientCredentials), (SignInCommand.Input.withToken, .token),
     ]
 
     /// The way that the command line names; what is typed wins over what the environment says.
     ///
     /// - Throws: ``CommandError`` when two are typed.
     static func named(by invocation: Invocation) throws(CommandError) -> SignInFlow? {
-        var given = flags.filter { invocation.flag($0.name) }
-        if let name = invocation.string("username") { given.append(("username", .password(username: name))) }
-        let typed = given.filter { invocation.source(of: $0.name) == .option }
+        var given = flags.filter { invocation[$0.option] }.map {
+            (option: $0.option as any DeclaredOption, way: $0.way)
+        }
+        let username = SignInCommand.Input.username
+        if let name = invocation[username] { given.append((username, .password(username: name))) }
+        let typed = given.filter { invocation.source(of: $0.option) == .option }
         guard typed.count < 2 else {
             throw CommandError(
-                .usage, "--\(typed[0].name) and --\(typed[1].name) exclude each other", hint: "lodge help sign-in")
+                .usage, "--\(typed[0].option.spec.name) and --\(typed[1].option.spec.name) exclude each other",
+                hint: "lodge help sign-in")
         }
         return (typed.first ?? given.first)?.way
     }

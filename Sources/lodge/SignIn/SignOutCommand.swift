@@ -5,22 +5,38 @@ import StrictJSON
 /// `sign-out`
 @MainActor
 struct SignOutCommand {
-    private let context: CommandContext
+    /// The arguments and options.
+    enum Input {
+        static let account = Argument.optional("ACCOUNT", "account to sign out", completion: .account)
+        static let local = Option.flag("local", "only remove it here, without the network")
+        static let browser = Option.flag(
+            "browser", "end the browser's session at the provider too; on a shared device that is done anyway")
+        static let all = Option.flag("all", "every account", environment: .none)
+    }
 
-    init(_ context: CommandContext) { self.context = context }
+    nonisolated static let command = Command(
+        "sign-out", aliases: ["logout"], "Revoke an account's tokens and remove the account.",
+        discussion: """
+            Tokens are revoked where the provider can do that. What happened in each part is said, and an account is removed here even if the \
+            provider could not be reached.
+            """, examples: ["lodge sign-out ada@contoso.com", "lodge sign-out --all"], arguments: [Input.account],
+        options: [Input.local, Input.browser, Input.all], formats: OutputFormat.ofSentences
+    ) { try await SignOutCommand(context: $0).run() }
+
+    let context: CommandContext
 
     func run() async throws -> ExitStatus {
         let invocation = context.invocation
-        if invocation.flag("all"), invocation.argument("ACCOUNT") != nil {
+        if invocation[Input.all], invocation[Input.account] != nil {
             throw CommandError(
                 .usage, "--all goes with no account", reason: "an account was named too",
                 hint: "lodge help sign-out")
         }
         let store = try await context.store(try context.settings())
         let accounts =
-            invocation.flag("all")
-            ? try await store.accounts(ofType: invocation.string("type"))
-            : [try await context.account(store, named: invocation.argument("ACCOUNT"))]
+            invocation[Input.all]
+            ? try await store.accounts(ofType: invocation[GlobalOptions.type])
+            : [try await context.account(store, named: invocation[Input.account])]
         guard !accounts.isEmpty else {
             throw CommandError(.notFound, "nobody is signed in", hint: "lodge sign-in")
         }
@@ -29,8 +45,8 @@ struct SignOutCommand {
             try await OfflineCopies.forget(account, context)
             // On a shared device the session is ended unasked, but not without the network.
             let report = try await store.signOut(
-                account.id, revoking: !invocation.flag("local"),
-                endingBrowserSession: invocation.flag("browser") ? true : nil)
+                account.id, revoking: !invocation[Input.local],
+                endingBrowserSession: invocation[Input.browser] ? true : nil)
             let browser = Self.browserSession(report.browserSession)
             context.console.note("Removed \(account.label) (\(account.type)) here.")
             context.console.note(Self.sentence(report.revocation))

@@ -5,12 +5,33 @@ import OAuth2AccountStore
 /// `exec` and `header`
 @MainActor
 struct ExecCommand {
-    private let context: CommandContext
+    /// The arguments and options.
+    enum Input {
+        static let command = Argument.words("COMMAND", "program and its arguments, after --", completion: .file)
+    }
+
+    nonisolated static let headerCommand = Command(
+        "header", "Print an Authorization header with a fresh access token.",
+        discussion:
+            "Hand it to a program by a file or a pipe: what stands on a command line can be read by everybody on the machine.",
+        examples: ["lodge header | curl -H @- https://graph.microsoft.com/v1.0/me"],
+        options: [TokenOptions.refresh, TokenOptions.scope], formats: OutputFormat.ofSentences
+    ) { try await ExecCommand(context: $0).header() }
+
+    nonisolated static let command = Command(
+        "exec", "Run a program with a fresh access token in its environment.",
+        discussion: """
+            The token is in OAUTH2_ACCESS_TOKEN, the time at which it expires (RFC 3339, where known) in OAUTH2_ACCESS_TOKEN_EXPIRY. \
+            The program takes the place of this one, so its exit status is the one that is seen; 127 where there is no such program, 126 \
+            where it cannot be run.
+            """, examples: ["lodge exec -- python3 report.py"], arguments: [Input.command],
+        options: [TokenOptions.refresh, TokenOptions.scope], formats: OutputFormat.ofSentences
+    ) { try await ExecCommand(context: $0).exec() }
+
+    let context: CommandContext
 
     static let tokenVariable = "OAUTH2_ACCESS_TOKEN"
     static let expiryVariable = "OAUTH2_ACCESS_TOKEN_EXPIRY"
-
-    init(_ context: CommandContext) { self.context = context }
 
     func header() async throws -> ExitStatus {
         let store = try await context.store(try context.settings())
@@ -21,7 +42,7 @@ struct ExecCommand {
 
     /// Becomes the program. Comes back only with an error.
     func exec() async throws -> ExitStatus {
-        let words = context.invocation.arguments("COMMAND")
+        let words = context.invocation[Input.command]
         guard let program = words.first, !program.isEmpty else {
             throw CommandError(
                 .usage, "no program to run", reason: "expected one after --", hint: "lodge exec -- COMMAND")
@@ -39,34 +60,5 @@ struct ExecCommand {
         throw CommandError(
             failure == ENOENT ? .programMissing : .programUnusable, "cannot run \(UsageError.quoted(program))",
             reason: reason, hint: failure == ENOENT ? "see that it is in PATH" : nil)
-    }
-}
-
-/// The system's own way to become another program.
-enum ProcessReplacement {
-    /// Runs a program, found in PATH, in the place of this one. Comes back only with the error's number.
-    static func replace(with words: [String], _ environment: [String: String]) -> Int32 {
-        // What this program ignores, the next one is not to ignore unknowingly.
-        for number in [SIGPIPE, SIGXFSZ, SIGINT, SIGTERM] { signal(number, SIG_DFL) }
-        var none = sigset_t()
-        sigemptyset(&none)
-        sigprocmask(SIG_SETMASK, &none, nil)
-        let arguments = words.map { strdup($0) } + [nil]
-        let variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
-        defer { for pointer in arguments + variables { free(pointer) } }
-        var failure = ENOENT
-        for path in candidates(words.first ?? "", environment) {
-            execve(path, arguments, variables)
-            if errno != ENOENT && errno != ENOTDIR { failure = errno }
-            if failure != ENOENT && failure != EACCES { break }
-        }
-        return failure
-    }
-
-    /// Where a program may be: at its path, or in a folder of PATH.
-    private static func candidates(_ program: String, _ environment: [String: String]) -> [String] {
-        if program.contains("/") { return [program] }
-        let folders = environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin"
-        return folders.split(separator: ":").map { "\($0)/\(program)" }
     }
 }

@@ -5,12 +5,34 @@ import OAuth2AccountStore
 /// `git-credential`: the protocol of git's credential helpers (gitcredentials(7), git-credential(1)).
 @MainActor
 struct GitCredentialCommand {
-    private let context: CommandContext
+    nonisolated static let getCommand = Command(
+        "get", "Answer git's question.", examples: ["lodge git-credential get"], formats: OutputFormat.ofSentences
+    ) { try await GitCredentialCommand(context: $0).get() }
+
+    nonisolated static let storeCommand = Command(
+        "store", "Do nothing: accounts are kept already.", examples: ["lodge git-credential store"],
+        formats: OutputFormat.ofSentences
+    ) { try GitCredentialCommand(context: $0).store() }
+
+    nonisolated static let eraseCommand = Command(
+        "erase", "Renew a token that did not work.", examples: ["lodge git-credential erase"],
+        formats: OutputFormat.ofSentences
+    ) { try await GitCredentialCommand(context: $0).erase() }
+
+    nonisolated static let group = Command(
+        "git-credential", "Give git the token of an account, as a credential helper.",
+        discussion: """
+            Git asks by itself, once it is told to: the account types of the settings answer for the host of their issuer or endpoints, \
+            and for their resourceHosts. Nothing is answered for plain http but on this machine. What git wants to store is ignored; what it \
+            found useless is renewed the next time. A user name that git was given chooses the account of this name; one that no account has \
+            gets the account in use, unless it is an address or the name of an account for another host: then nothing is answered.
+            """, examples: ["git config credential.helper '!lodge git-credential'"],
+        subcommands: [getCommand, storeCommand, eraseCommand])
+
+    let context: CommandContext
 
     /// The largest question that is read, in bytes. Git's own lines have at most 64 KiB.
     private static let maximumQuestion = 256 * 1024
-
-    init(_ context: CommandContext) { self.context = context }
 
     /// What git asks: attributes, one a line.
     struct Question {
@@ -76,13 +98,13 @@ struct GitCredentialCommand {
     private func account(for question: Question) async throws -> (AccountStore, Account, AccountType)? {
         guard let host = question.host else { return nil }
         let settings = try context.settings()
-        let named = context.invocation.string("type")
+        let named = context.invocation[GlobalOptions.type]
         let types = settings.types.filter { (named == nil || $0.name == named) && Self.hosts(of: $0).contains(host) }
         guard !types.isEmpty else { return nil }
         let store = try await context.store(settings)
         let accounts = try await store.accounts(ofType: nil)
         let own = accounts.filter { account in types.contains { $0.name == account.type } }
-        if let name = context.invocation.string("account") {
+        if let name = context.invocation[GlobalOptions.account] {
             let found = CommandContext.accounts(named: name, among: own)
             // None, or several: an error as elsewhere, but where it is an account of another host.
             let account = found.count == 1 ? found[0] : try await context.account(store, named: name)

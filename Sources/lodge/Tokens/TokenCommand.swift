@@ -5,17 +5,28 @@ import StrictJSON
 /// `token`
 @MainActor
 struct TokenCommand {
-    private let context: CommandContext
+    /// The arguments and options.
+    enum Input {
+        static let expires = Option.flag("expires", "print when it expires instead (RFC 3339)")
+        static let introspect = Option.flag("introspect", "print what the provider says about it instead (JSON)")
+        static let scope = Option.texts("scope", "SCOPE", "what it must be good for")
+    }
 
-    init(_ context: CommandContext) { self.context = context }
+    nonisolated static let command = Command(
+        "token", "Print a fresh access token.",
+        examples: ["curl -H \"Authorization: Bearer $(lodge token)\" https://api.example/"],
+        options: [TokenOptions.refresh, Input.expires, Input.introspect, Input.scope], formats: OutputFormat.ofSentences
+    ) { try await TokenCommand(context: $0).run() }
+
+    let context: CommandContext
 
     func run() async throws -> ExitStatus {
         let invocation = context.invocation
         let store = try await context.store(try context.settings())
         let account = try await context.account(store)
-        let token = try await context.freshToken(store, of: account)
-        if invocation.flag("introspect") {
-            guard !invocation.flag("expires") else {
+        let token = try await context.freshToken(store, of: account, scope: Input.scope)
+        if invocation[Input.introspect] {
+            guard !invocation[Input.expires] else {
                 throw CommandError(
                     .usage, "--introspect and --expires exclude each other", hint: "lodge help token")
             }
@@ -24,7 +35,7 @@ struct TokenCommand {
             try context.console.write(.object(members))
             return .done
         }
-        guard invocation.flag("expires") else {
+        guard invocation[Input.expires] else {
             try context.console.writeLine(token.secret.value)
             return .done
         }

@@ -2,13 +2,19 @@ import CommandLineKit
 import OAuth2Protocol
 import OAuth2AccountStore
 
+/// The options of the commands that get a token.
+enum TokenOptions {
+    static let scope = Option.texts("scope", "SCOPE", "what the token must be good for")
+    static let refresh = Option.flag("refresh", "renew it even if it is still good")
+}
+
 extension Invocation {
-    /// The scope of `--scope`; nil where none is given.
+    /// Returns the scope of `--scope`, or `nil` if it is not given.
     ///
     /// - Throws: ``CommandError`` of the status `usage` for characters that no scope may have (RFC 6749 section 3.3): they are the
     ///   command line's fault, not that of the settings.
-    func scope() throws(CommandError) -> Scope? {
-        let scope = Scope(parsing: strings("scope").joined(separator: " "))
+    func scope(_ option: Option<[String]> = TokenOptions.scope) throws(CommandError) -> Scope? {
+        let scope = Scope(parsing: self[option].joined(separator: " "))
         guard !scope.isEmpty else { return nil }
         if let token = scope.firstInvalidToken {
             throw CommandError(
@@ -24,11 +30,13 @@ extension Invocation {
 
 extension CommandContext {
     /// A fresh access token of the account to act for, as `--scope` and `--refresh` want it.
-    func freshToken(_ store: AccountStore, of account: Account) async throws -> AccessToken {
-        let scopes = try invocation.scope()
+    func freshToken(
+        _ store: AccountStore, of account: Account, scope: Option<[String]> = TokenOptions.scope
+    ) async throws -> AccessToken {
+        let scopes = try invocation.scope(scope)
         do {
             let token = try await store.accessToken(for: account.id, scopes: scopes)
-            guard invocation.flag("refresh") else { return token }
+            guard invocation[TokenOptions.refresh] else { return token }
             // Nobody refused this one: it stays good where there is nothing to get another with.
             guard account.canRefresh else {
                 throw AccountStoreError(

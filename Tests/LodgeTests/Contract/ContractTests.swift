@@ -143,11 +143,13 @@ import Testing
             #expect(variable.hasPrefix("LODGE_"))
             let value = Self.value(of: option)
             let found = try commandSyntax.parse(arguments: leaf.line, environment: [variable: value])
-            #expect(found.source(of: option.name) == .environment(variable), "\(option.name)")
-            #expect(option.takesValue ? found.string(option.name) == value : found.flag(option.name), "\(option.name)")
+            #expect(found.source(of: option) == .environment(variable), "\(option.name)")
+            #expect(
+                option.takesValue ? found.given[option.name]?.texts.last == value : found.source(of: option) != nil,
+                "\(option.name)")
             let typed = leaf.line + ["--" + option.name] + (option.takesValue ? [value] : [])
             let both = try commandSyntax.parse(arguments: typed, environment: [variable: value])
-            #expect(both.source(of: option.name) == .option, "\(option.name)")
+            #expect(both.source(of: option) == .option, "\(option.name)")
         }
     }
 

@@ -62,16 +62,16 @@ import Testing
     }
 
     @Test func `text for a terminal cannot steer it, and what is no text is not shown`() {
-        var text = ResponseText()
+        var text = TerminalText.Lines()
         #expect(text.take(Data("a\u{1B}[31m\tb\r\nc".utf8)) == ["a\\u{1B}[31m\tb"])
         #expect(text.take(Data("d\n\n".utf8)) == ["cd", ""])
         #expect(text.take(Data([0xC3])) == [] && text.take(Data([0xA4, 0x0A])) == ["ä"])
         #expect(text.rest() == nil)
         #expect(text.take(Data("end".utf8)) == [] && text.rest() == "end")
-        var long = ResponseText()
+        var long = TerminalText.Lines()
         let pieces = long.take(Data(String(repeating: "ä", count: 50_000).utf8)) ?? []
         #expect(pieces.joined() + (long.rest() ?? "") == String(repeating: "ä", count: 50_000))
-        var binary = ResponseText()
+        var binary = TerminalText.Lines()
         #expect(binary.take(Data([0x89, 0x50, 0, 0x0A])) == nil)
     }
 

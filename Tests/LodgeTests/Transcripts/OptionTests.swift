@@ -164,7 +164,7 @@ import Testing
         }
         let wrong = await terminal.run("help", "exit-status")
         #expect(wrong.status == 2 && wrong.errors.contains("did you mean lodge help exit-statuses?"))
-        #expect(await terminal.run("--version").output == "lodge \(Lodge.version)\n")
+        #expect(await terminal.run("--version").output == "lodge \(Program.version)\n")
     }
 
     @Test func `serve serves as it is told until it is interrupted`() async throws {

@@ -1,0 +1,150 @@
+/// A declaration of an option, whatever the type of its value.
+package protocol DeclaredOption: Sendable {
+    /// The name, the help and the rules for the value.
+    var spec: OptionSpec { get }
+}
+
+extension OptionSpec: DeclaredOption {
+    package var spec: OptionSpec { self }
+}
+
+/// An option of a command, with the type of its value.
+///
+/// A command declares the option once, as a constant, lists it among its options and reads its value with
+/// ``Invocation/subscript(_:)-(Option<_>)``:
+///
+///     static let limit = Option.integer("limit", "N", "print at most this many users", in: 1...1000)
+///     let limit = invocation[limit] ?? 50
+package struct Option<Value>: DeclaredOption {
+    package let spec: OptionSpec
+    /// Converts the given texts, which are `nil` if the option is not given. They have passed the check of the declaration.
+    let value: @Sendable ([String]?) -> Value
+}
+
+extension Option<Bool> {
+    /// Creates an option that is given or not.
+    package static func flag(
+        _ name: String, short: Character? = nil, _ help: String, environment: OptionSpec.Variable = .derived
+    ) -> Self {
+        Self(spec: .flag(name, short: short, help, environment: environment)) { $0 != nil }
+    }
+}
+
+extension Option<String?> {
+    package static func text(
+        _ name: String, short: Character? = nil, _ valueName: String, _ help: String, allowsEmpty: Bool = false,
+        completion: CompletionKind = .none, environment: OptionSpec.Variable = .derived
+    ) -> Self {
+        Self(
+            spec: .value(
+                name, short: short, valueName, help, allowsEmpty: allowsEmpty, completion: completion,
+                environment: environment)
+        ) { $0?.last }
+    }
+}
+
+extension Option<[String]> {
+    /// Creates an option with texts, which may be given more than once.
+    package static func texts(
+        _ name: String, short: Character? = nil, _ valueName: String, _ help: String,
+        completion: CompletionKind = .none, environment: OptionSpec.Variable = .derived
+    ) -> Self {
+        Self(
+            spec: .value(
+                name, short: short, valueName, help, repeated: true, completion: completion, environment: environment)
+        ) { $0 ?? [] }
+    }
+}
+
+extension Option<Int?> {
+    /// Creates an option with a whole number.
+    package static func integer(
+        _ name: String, _ valueName: String, _ help: String, in range: ClosedRange<Int>,
+        environment: OptionSpec.Variable = .derived
+    ) -> Self {
+        Self(spec: .value(name, valueName, help, is: .integer(range), environment: environment)) {
+            $0?.last.flatMap { Int($0) }
+        }
+    }
+}
+
+extension Option<Duration?> {
+    /// Creates an option with a number of seconds, which may have a decimal fraction.
+    package static func seconds(
+        _ name: String, _ valueName: String, _ help: String, in range: ClosedRange<Double>
+    ) -> Self {
+        Self(spec: .value(name, valueName, help, is: .seconds(range))) {
+            $0?.last.flatMap { Double($0) }.map { .seconds($0) }
+        }
+    }
+}
+
+extension Option {
+    /// Creates an option with one word of a few.
+    package static func choice<Choice: RawRepresentable<String> & CaseIterable & Sendable>(
+        _ name: String, short: Character? = nil, _ valueName: String, _ help: String, of type: Choice.Type,
+        completion: CompletionKind = .none
+    ) -> Self where Value == Choice? {
+        Self(
+            spec: .value(
+                name, short: short, valueName, help, is: .choice(Choice.allCases.map(\.rawValue)),
+                completion: completion)
+        ) { $0?.last.flatMap { Choice(rawValue: $0) } }
+    }
+}
+
+/// A declaration of an argument, whatever the type of its value.
+package protocol DeclaredArgument: Sendable {
+    /// The name, the help and the rules for the value.
+    var spec: ArgumentSpec { get }
+}
+
+/// An argument of a command, with the type of its value. A command reads it with ``Invocation/subscript(_:)-(Argument<_>)``.
+package struct Argument<Value>: DeclaredArgument {
+    package let spec: ArgumentSpec
+    let value: @Sendable ([String]) -> Value
+}
+
+extension Argument<String> {
+    /// Creates an argument that must be given.
+    package static func required(_ name: String, _ help: String, completion: CompletionKind = .none) -> Self {
+        Self(spec: ArgumentSpec(name, help, completion: completion)) { $0.first ?? "" }
+    }
+}
+
+extension Argument<String?> {
+    /// Creates an argument that may be left out.
+    package static func optional(_ name: String, _ help: String, completion: CompletionKind = .none) -> Self {
+        Self(spec: ArgumentSpec(name, help, optional: true, completion: completion)) { $0.first }
+    }
+}
+
+extension Argument<[String]> {
+    /// Creates an argument that takes all remaining words.
+    package static func words(
+        _ name: String, _ help: String, optional: Bool = false, completion: CompletionKind = .none
+    ) -> Self {
+        Self(spec: ArgumentSpec(name, help, optional: optional, variadic: true, completion: completion)) { $0 }
+    }
+}
+
+/// The global options that decide how a program prints.
+package struct StandardOptions: Sendable {
+    package let output = Option.choice(
+        "output", short: "o", "FORMAT", "format of the answer: " + OptionSpec.list(OutputFormat.names),
+        of: OutputFormat.self, completion: .format)
+    package let quiet = Option.flag("quiet", "say nothing but the answer and errors")
+    package let verbose = Option.flag("verbose", "say what is done")
+    package let debug = Option.flag("debug", "say how it is done, secrets masked")
+    package let noColor = Option.flag("no-color", "no colour, no bold")
+    package let noInput = Option.flag("no-input", "never ask; fail where a question would be needed")
+    package let noPager: Option<Bool>
+
+    /// Creates the options of a program, whose pager is named by a variable of the program.
+    package init(program: String) {
+        noPager = .flag("no-pager", "show long tables without \(program.uppercased())_PAGER or PAGER")
+    }
+
+    /// The options in the order of help.
+    package var all: [any DeclaredOption] { [output, quiet, verbose, debug, noColor, noInput, noPager] }
+}

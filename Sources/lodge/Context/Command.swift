@@ -1,0 +1,88 @@
+import CommandLineKit
+
+/// A command of the program: one value that declares its arguments and options, documents it and runs it.
+///
+/// To add a command, declare its value beside its code, and list it in `Command.all`:
+///
+///     @MainActor
+///     struct GreetCommand {
+///         enum Input {
+///             static let name = Argument.required("NAME", "whom to greet")
+///             static let times = Option.integer("times", "N", "how often (1)", in: 1...9)
+///         }
+///
+///         nonisolated static let command = Command(
+///             "greet", "Greet somebody.", examples: ["lodge greet ada"],
+///             arguments: [Input.name], options: [Input.times], formats: OutputFormat.ofSentences
+///         ) { context in
+///             for _ in 0..<(context.invocation[Input.times] ?? 1) {
+///                 try context.console.writeLine("Hello, \(context.invocation[Input.name])")
+///             }
+///             return .done
+///         }
+///     }
+struct Command: Sendable {
+    /// Runs a command line that names the command.
+    typealias Run = @MainActor @Sendable (CommandContext) async throws -> ExitStatus
+
+    /// The declaration, for parsing and help.
+    let spec: CommandSpec
+    private let run: Run?
+    private let subcommands: [Command]
+
+    init(
+        _ name: String, aliases: [String] = [], _ summary: String, discussion: String = "", examples: [String] = [],
+        arguments: [any DeclaredArgument] = [], options: [any DeclaredOption] = [],
+        formats: [OutputFormat] = OutputFormat.ofThings, run: @escaping Run
+    ) {
+        spec = CommandSpec(
+            name, aliases: aliases, summary, discussion: discussion, examples: examples,
+            arguments: arguments.map { $0.spec }, options: options.map { $0.spec }, formats: formats)
+        self.run = run
+        subcommands = []
+    }
+
+    init(
+        _ name: String, _ summary: String, discussion: String = "", examples: [String] = [], subcommands: [Command],
+        defaultSubcommand: String? = nil
+    ) {
+        spec = CommandSpec(
+            name, summary, discussion: discussion, examples: examples, subcommands: subcommands.map(\.spec),
+            defaultSubcommand: defaultSubcommand)
+        run = nil
+        self.subcommands = subcommands
+    }
+
+    /// Returns the command at the end of a path of names, or `nil` if there is none.
+    static func at(_ path: some Collection<String>, in commands: [Command]) -> Command? {
+        guard let name = path.first, let command = commands.first(where: { $0.spec.name == name }) else { return nil }
+        return path.count == 1 ? command : at(path.dropFirst(), in: command.subcommands)
+    }
+
+    /// Runs the command. A format that the command does not have is an error: a format never changes by itself. A command that
+    /// only prints sentences accepts any format of the environment, which is meant for other commands.
+    @MainActor
+    func callAsFunction(_ context: CommandContext) async throws -> ExitStatus {
+        guard let run else { throw CommandError(.usage, "no command", hint: "lodge help") }
+        try checkFormat(context.invocation)
+        return try await run(context)
+    }
+
+    private func checkFormat(_ invocation: Invocation) throws(CommandError) {
+        let output = GlobalOptions.standard.output
+        // The command's own option of this name is no format.
+        guard !spec.options.contains(where: { $0.name == output.spec.name }) else { return }
+        let format = OutputFormat(invocation)
+        let isTyped = invocation.source(of: output) == .option
+        guard !spec.formats.contains(format), isTyped || spec.formats != OutputFormat.ofSentences else { return }
+        let name = invocation.path.joined(separator: " ")
+        if format == .vCard {
+            throw CommandError(
+                .usage, "vCards are for people", reason: "\(name) shows none",
+                hint: "lodge search ada --output vcard")
+        }
+        throw CommandError(
+            .usage, "\(name) has no format \(format.rawValue)",
+            reason: "it has \(OptionSpec.list(spec.formats.map(\.rawValue)))", hint: "lodge help formats")
+    }
+}

@@ -1,0 +1,32 @@
+import CommandLineKit
+
+/// The options that every command takes.
+enum GlobalOptions {
+    static let settings = Option.text("settings", "FILE", "settings to use, JSON or property list", completion: .file)
+    static let account = Option.text("account", "NAME", "account to act for", completion: .account)
+    static let type = Option.text("type", "TYPE", "account type to act for", completion: .type)
+    static let store = Option.text("store", "DIR", "folder that keeps the accounts", completion: .folder)
+    static let standard = StandardOptions(program: "lodge")
+    static let timeout = Option.seconds("timeout", "SECONDS", "give up after this long", in: 0.001...86_400)
+    static let caFile = Option.text("ca-file", "FILE", "certificate authorities to trust, PEM", completion: .file)
+    static let help = Option.flag("help", short: "h", "show help and stop", environment: .none)
+
+    /// All of them, in the order of help.
+    static let all: [any DeclaredOption] = {
+        var all: [any DeclaredOption] = [settings, account, type, store]
+        all += standard.all
+        all += [timeout, caFile, help] as [any DeclaredOption]
+        return all
+    }()
+}
+
+extension CompletionKind {
+    /// The labels of accounts.
+    static let account = CompletionKind.names("account")
+    /// The names of account types.
+    static let type = CompletionKind.names("type")
+    /// The names of presets of account types.
+    static let preset = CompletionKind.names("preset")
+    /// The names of the directory's properties.
+    static let field = CompletionKind.list("field")
+}

@@ -1,0 +1,7 @@
+/// The name and the version of the program.
+enum Program {
+    static let name = "lodge"
+    static let version = "0.1.0"
+    /// The user agent of its requests.
+    static let userAgent = "\(name)/\(version)"
+}
