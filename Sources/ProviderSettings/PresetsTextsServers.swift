@@ -135,10 +135,10 @@ extension ProviderPreset {
         "local": #"""
         {
           "name": "local",
-          "title": "The local provider of lodge serve --port 8765",
-          "documentation": ["lodge help serve"],
+          "title": "A local provider for tests",
+          "documentation": [],
           "placeholders": {
-            "port": { "meaning": "the port of lodge serve --port", "default": "8765" }
+            "port": { "meaning": "the port of the local provider", "default": "8765" }
           },
           "needs": [],
           "type": {

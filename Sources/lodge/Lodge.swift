@@ -5,6 +5,8 @@ import Dispatch
 /// The program: words in, an answer and an exit status out.
 @main
 enum Lodge {
+    /// The name of the program and of its folders.
+    static let name = "lodge"
     /// The version of everything in this package.
     static let version = "0.1.0"
 
@@ -120,7 +122,7 @@ enum Lodge {
         let isRun = invocation.action == .run
         let failure = CommandError(
             reporting: error, type: isRun ? invocation.string("type") : nil,
-            places: isRun ? invocation.typedPlaces : TypedPlaces())
+            remedyText: isRun ? invocation.remedyText : RemedyText())
         console.report(failure)
         return failure.status
     }
@@ -138,7 +140,7 @@ enum Lodge {
         if format == .vCard {
             throw CommandError(
                 .usage, "vCards are for people", reason: "\(name) shows none",
-                hint: "lodge search ada --output vcard")
+                hint: "\(run: "search") ada --output vcard")
         }
         throw CommandError(
             .usage, "\(name) has no format \(format.rawValue)",

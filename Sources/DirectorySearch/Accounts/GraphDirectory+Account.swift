@@ -79,7 +79,7 @@ extension GraphConnection {
     /// That nothing says where the type's directory is. Microsoft's is proposed to Microsoft's own types only: the token of another provider
     /// is nothing for it, and must not go there.
     private static func noAddress(_ type: AccountType, _ settings: Settings) -> SettingsError {
-        let hint =
+        let hint: Hint =
             switch (type.directory, type.isMicrosoft) {
             case (.graph, true): "add \"graphAPI\": \"https://graph.microsoft.com/\""
             case (.graph, false):

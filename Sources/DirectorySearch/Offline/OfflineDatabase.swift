@@ -38,7 +38,7 @@ final class OfflineDatabase {
         guard status.st_uid == geteuid() else {
             throw StorageError(
                 .insecure, place: index.path, reason: "it belongs to another user",
-                hint: "choose a directory of your own with --store")
+                hint: "\(StorageRemedy.chooseStore(.own))")
         }
         if status.st_mode & 0o077 != 0, chmod(index.path, 0o600) != 0 {
             throw StorageError(
@@ -91,7 +91,7 @@ final class OfflineDatabase {
             throw StorageError(
                 failure.code == ENOSPC ? .full : .other, place: index.path,
                 reason: "making the file failed: \(failure.explanation)",
-                hint: "make room or choose another directory with --store")
+                hint: "make room or \(StorageRemedy.chooseStore(.other))")
         }
         guard let database = try open(index) else { throw OfflineIndexError(.forgotten, place: index.path) }
         return database

@@ -103,10 +103,10 @@ struct SyncCommand {
 extension CommandError {
     /// What a failure of the offline copy means to the person at the command line.
     init(offline error: OfflineIndexError) {
-        let (status, hint): (ExitStatus, String) =
+        let (status, hint): (ExitStatus, Hint) =
             switch error.kind {
-            case .missing, .forgotten: (.failed, "lodge sync")
-            case .damaged, .laterVersion, .anotherAccount: (.store, "lodge sync --forget, then lodge sync")
+            case .missing, .forgotten: (.failed, "\(run: "sync")")
+            case .damaged, .laterVersion, .anotherAccount: (.store, "\(run: "sync") --forget, then \(run: "sync")")
             }
         self.init(status, error.summary, reason: error.place, hint: hint)
     }

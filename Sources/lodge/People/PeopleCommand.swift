@@ -32,7 +32,7 @@ extension CommandContext {
     /// Says when not everybody is in the copy yet.
     func tellIncomplete(_ copy: OfflineDirectory) async throws {
         guard try await copy.summary().completed == nil else { return }
-        console.note(naming(placesIn: "The offline copy is not complete yet; lodge sync goes on with it."))
+        console.note(text("The offline copy is not complete yet; \(run: "sync") goes on with it."))
     }
 
     /// The fields that `--fields` names; nil when it is not given.
@@ -103,7 +103,7 @@ struct PeopleCommand {
         } catch let error as DirectoryError where error.kind == .notFound {
             throw CommandError(
                 .notFound, "nobody is found for \(name)", reason: error.displayMessage,
-                hint: "lodge search finds people by name", code: error.code, requestID: error.requestID)
+                hint: "\(run: "search") finds people by name", code: error.code, requestID: error.requestID)
         }
     }
 
@@ -113,7 +113,7 @@ struct PeopleCommand {
         guard let directory = directory as? GraphDirectory else {
             throw CommandError(
                 .usage, "this directory gives no chain of managers", reason: "only Microsoft Graph tells it at once",
-                hint: "lodge show --manager")
+                hint: "\(run: "show") --manager")
         }
         let person = try await directory.user(
             name, select: ["id"], expand: .managers(select: ["id", "displayName", "mail", "jobTitle"]))
@@ -141,7 +141,7 @@ struct PeopleCommand {
         } catch let error as DirectoryError where error.kind == .notFound {
             throw CommandError(
                 .notFound, "nobody is found for \(name)", reason: "the offline copy has nobody of this name",
-                hint: "lodge sync brings it up to date")
+                hint: "\(run: "sync") brings it up to date")
         }
     }
 
