@@ -86,5 +86,5 @@ struct PostgreSQLError: Error {
         }
     }
 
-    private static let unreachable = "check that the server is running and reachable, then try again"
+    private static let unreachable: Hint = "check that the server is running and reachable, then try again"
 }
