@@ -13,7 +13,7 @@ struct Person: Decodable {
 
 let path = CommandLine.arguments.dropFirst().first ?? "Settings/settings.plist"
 let settings = try Settings(contentsOf: URL(filePath: path))
-let store = try await AccountStore(settings: settings)
+let store = try await AccountStore(settings: settings, application: "com.example.request")
 let account = try await store.signIn(to: settings.defaultType, by: .browser)
 let api = (settings[settings.defaultType]?.graphAPI ?? URL(filePath: "/")).appending(path: "v1.0")
 

@@ -7,7 +7,7 @@ import OAuth2AccountStore
 
 let path = CommandLine.arguments.dropFirst().first ?? "Settings/settings.plist"
 let settings = try Settings(contentsOf: URL(filePath: path))
-let store = try await AccountStore(settings: settings)
+let store = try await AccountStore(settings: settings, application: "com.example.accounts")
 
 // NotificationCenter, under the classic names. The object is the store.
 let observer = NotificationCenter.default.addObserver(

@@ -38,7 +38,7 @@ public actor FileDescriptorKey: KeyCustody {
         if let read { return read }
         guard let descriptor else {
             throw fault(
-                "no descriptor is named", "name it: LODGE_KEY_CUSTODY=fd:3, and hand the key over with 3< FILE")
+                "no descriptor is named", "\(KeyRemedy.nameDescriptor), and hand the key over with 3< FILE")
         }
         var bytes = try contents(descriptor)
         defer { for index in bytes.indices { bytes[index] = 0 } }
@@ -116,7 +116,7 @@ public actor FileDescriptorKey: KeyCustody {
         return bytes
     }
 
-    private func fault(_ reason: String, _ hint: String) -> KeyCustodyError {
+    private func fault(_ reason: String, _ hint: Hint) -> KeyCustodyError {
         KeyCustodyError(place: place, reason: reason, hint: hint)
     }
 }

@@ -3,7 +3,7 @@ import JOSE
 
 /// Who keeps the 32-byte key that seals a store's records.
 public protocol KeyCustody: Sendable {
-    /// Where the key is, in words for people: "key file /home/ada/.local/share/lodge/accounts.key".
+    /// Where the key is, in words for people: "key file /home/ada/.local/share/com.example.people/accounts.key".
     var place: String { get }
 
     /// Which of the choices this is; nil for a custody that only the program knows. The store remembers the choice that it was
@@ -52,10 +52,10 @@ public struct KeyCustodyError: Error, Sendable, Equatable, CustomStringConvertib
     /// What is wrong.
     public var reason: String
     /// What to do.
-    public var hint: String
+    public var hint: Hint
 
     /// A fault.
-    public init(place: String, reason: String, hint: String) {
+    public init(place: String, reason: String, hint: Hint) {
         self.place = place
         self.reason = reason
         self.hint = hint

@@ -55,7 +55,7 @@ public enum KeyCustodyChoice: Sendable, Hashable {
 
     private static func unknown(_ text: String) -> KeyCustodyError {
         // What others call these places leads to their words too.
-        let near = SpellingSuggestion.nearest(to: text, in: words + otherNames.map(\.name)).map { found in
+        let near = SpellingSuggestion.nearest(to: text, in: words + otherNames.map(\.name)).map { found -> Hint in
             "did you mean \(otherNames.first { $0.name == found }?.word ?? found)?"
         }
         return KeyCustodyError(

@@ -40,7 +40,7 @@ public actor KeyFile: KeyCustody {
         }
         guard status.st_mode & S_IFMT == S_IFREG else { throw fault("it is not a plain file", restore) }
         guard status.st_uid == geteuid() else {
-            throw fault("it belongs to another user", "choose a store of your own with --store")
+            throw fault("it belongs to another user", "\(StorageRemedy.chooseStore(.own))")
         }
         guard status.st_mode & 0o077 == 0 else {
             throw fault(
@@ -56,7 +56,7 @@ public actor KeyFile: KeyCustody {
         }
     }
 
-    private var restore: String { "restore the file from a copy; without it the accounts cannot be read" }
+    private var restore: Hint { "restore the file from a copy; without it the accounts cannot be read" }
 
     /// Makes the file, whole or not at all.
     public func create() throws -> SealingKey {
@@ -104,7 +104,7 @@ public actor KeyFile: KeyCustody {
             "make its directory writable, or remove it")
     }
 
-    private func fault(_ reason: String, _ hint: String) -> KeyCustodyError {
+    private func fault(_ reason: String, _ hint: Hint) -> KeyCustodyError {
         KeyCustodyError(place: place, reason: reason, hint: hint)
     }
 }

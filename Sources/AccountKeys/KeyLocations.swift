@@ -18,6 +18,8 @@ public struct KeyLocations: Sendable {
     public var environment: [String: String]
     /// Gives the passphrase. Never from the command line, which other users can read.
     public var passphrase: PassphraseKey.Source?
+    /// The label of the key in the desktop's list of secrets.
+    public var keyLabel = "Key of the accounts"
     /// Whether the desktop may ask the person to unlock the keyring.
     public var allowsPrompts = true
     /// How long one call to the keyring may take.
@@ -55,12 +57,12 @@ public struct KeyLocations: Sendable {
             return PassphraseKey(storage: storage, parameters: passphraseParameters, passphrase: passphrase)
         case .secretService:
             return SecretServiceKey(
-                identity: try await identity(storage, makesIdentity), environment: environment,
+                identity: try await identity(storage, makesIdentity), label: keyLabel, environment: environment,
                 allowsPrompts: allowsPrompts, timeLimit: keyringTimeLimit, promptTimeLimit: promptTimeLimit,
                 sleep: sleep)
         case .keychain:
             #if canImport(Security)
-                return KeychainKey(identity: try await identity(storage, makesIdentity))
+                return KeychainKey(identity: try await identity(storage, makesIdentity), label: keyLabel)
             #else
                 throw KeyCustodyError(
                     place: "the key in the Keychain", reason: "this system has no Keychain",

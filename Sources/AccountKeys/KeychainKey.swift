@@ -11,14 +11,20 @@ import Platform
     public actor KeychainKey: KeyCustody {
         /// Tells this store's key from every other store's.
         public nonisolated let identity: String
+        private let label: String
         private let thread = SerialThread()
         private static let service = "oauth2-account-store"
 
         /// The Keychain is another process: a thread of its own waits for it.
         public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
-        /// The key of the store with this identity.
-        public init(identity: String) { self.identity = identity }
+        /// Creates the custody of the store with this identity.
+        ///
+        /// - Parameter label: The name of the key in the list of the Keychain.
+        public init(identity: String, label: String) {
+            self.identity = identity
+            self.label = label
+        }
 
         /// "Keychain"
         public nonisolated var place: String { "the key in the Keychain" }
@@ -66,7 +72,7 @@ import Platform
         private func add(_ key: SealingKey) throws -> SealingKey? {
             var item = query
             item[kSecValueData as String] = Data(key.bytes)
-            item[kSecAttrLabel as String] = "Key of the lodge accounts"
+            item[kSecAttrLabel as String] = label
             item[kSecAttrAccessible as String] = kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly
             let status = SecItemAdd(item as CFDictionary, nil)
             if status == errSecSuccess { return nil }
@@ -83,7 +89,7 @@ import Platform
 
         private func fault(_ status: OSStatus) -> KeyCustodyError {
             let text = SecCopyErrorMessageString(status, nil) as String? ?? "error \(status)"
-            let hint =
+            let hint: Hint =
                 switch status {
                 case errSecInteractionNotAllowed: "unlock the Keychain (security unlock-keychain), and try again"
                 case errSecUserCanceled: "try again, and allow it when the system asks"

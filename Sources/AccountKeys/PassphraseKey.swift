@@ -86,14 +86,14 @@ public actor PassphraseKey: KeyCustody {
         guard let given = try await source?(purpose) else {
             throw fault(
                 "there is no passphrase",
-                "name a file that has it with LODGE_PASSPHRASE_FILE, or start the program in a terminal")
+                "\(KeyRemedy.namePassphraseFile), or start the program in a terminal")
         }
         guard !given.value.isEmpty else { throw fault("the passphrase is empty", "give one of several words") }
         passphrase = given
         return given
     }
 
-    private func fault(_ reason: String, _ hint: String) -> KeyCustodyError {
+    private func fault(_ reason: String, _ hint: Hint) -> KeyCustodyError {
         KeyCustodyError(place: place, reason: reason, hint: hint)
     }
 

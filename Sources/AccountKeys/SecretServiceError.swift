@@ -1,9 +1,9 @@
 /// What can be wrong with the Secret Service, each with what to do.
 package enum SecretServiceError {
     static let place = "the key in the Secret Service"
-    package static let elsewhere = "lodge config set key-custody key-file"
+    package static let elsewhere = KeyRemedy.moveKey(to: .keyFile)
 
-    private static func fault(_ reason: String, _ hint: String) -> KeyCustodyError {
+    private static func fault(_ reason: String, _ hint: Hint) -> KeyCustodyError {
         KeyCustodyError(place: place, reason: reason, hint: hint)
     }
 

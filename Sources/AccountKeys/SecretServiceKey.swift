@@ -29,7 +29,7 @@ public struct SecretServiceKey: KeyCustody {
     ///   - promptTimeLimit: the same where a person may be asked.
     ///   - sleep: waits for the limits.
     public init(
-        identity: String, label: String = "Key of the lodge accounts", environment: [String: String],
+        identity: String, label: String, environment: [String: String],
         allowsPrompts: Bool = true, timeLimit: Duration = .seconds(15), promptTimeLimit: Duration = .seconds(120),
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) {

@@ -35,13 +35,13 @@ extension Diagnosis {
         if finding.state == .problem {
             finding.detail += " The certificate that came is issued by: \(chain.last?.issuer ?? issuer)."
             finding.remedy =
-                "if that is your organisation's own authority, ask for its certificate file and name it with --ca-file, or as "
-                + "caFile of \(type.name); if nobody knows it, somebody reads along: do not sign in here"
+                "if that is your organisation's own authority, ask for it and \(AccountRemedy.nameCertificateFile), "
+                + "or as caFile of \(type.name); if nobody knows it, somebody reads along: do not sign in here"
         } else if let interceptor {
             finding.state = .warning
             finding.detail += ", but through a proxy that reads along: the certificate is issued by \(interceptor)"
             finding.remedy =
-                "ask who runs this network; on a network without it lodge doctor names another issuer"
+                "ask who runs this network; on a network without it the certificate has another issuer"
         } else {
             finding.detail += "; its certificate is issued by \(issuer)"
             if let file = type.caFile { finding.detail += " (trusted beside the system's: \(file))" }

@@ -39,7 +39,7 @@ extension Diagnosis {
     }
 
     mutating func addNobody() {
-        add(Finding(.accounts, .warning, "nobody is signed in", remedy: "lodge sign-in"))
+        add(Finding(.accounts, .warning, "nobody is signed in", remedy: "\(AccountRemedy.signIn(type: nil))"))
     }
 
     /// Looks whether the records can be read and written.
@@ -67,7 +67,7 @@ extension Diagnosis {
         }
     }
 
-    private static let salvage = "lodge accounts salvage"
+    private static let salvage: Hint = "\(StorageRemedy.salvage)"
 
     mutating func look(
         at storage: any AccountStorage, _ custody: (any KeyCustody)?, _ places: KeyLocations?, _ settings: Settings?,
@@ -125,7 +125,9 @@ extension Diagnosis {
             let failure = AccountStoreError(
                 .damagedRecord, what: "cannot read account \(damaged.id)",
                 reason: "its record is damaged or sealed with another key", remedy: .signInAgain,
-                hint: "restore a copy of \(store.storagePlace), or lodge accounts remove \(damaged.id)")
+                hint:
+                    "restore a copy of \(store.storagePlace), or \(AccountRemedy.removeAccount(id: damaged.id.rawValue))"
+            )
             add(Finding(.accounts, .problem, of: "\(damaged.id)", failure.reason, failure: failure))
         }
         let now = store.dependencies.now()
@@ -135,7 +137,7 @@ extension Diagnosis {
                     Finding(
                         .accounts, .warning, of: account.label,
                         "the settings have no account type \(account.type.debugDescription) any more",
-                        remedy: "lodge accounts remove \(account.id), or put the type back"))
+                        remedy: "\(AccountRemedy.removeAccount(id: account.id.rawValue)), or put the type back"))
                 continue
             }
             do {
@@ -154,7 +156,7 @@ extension Diagnosis {
             add(
                 Finding(
                     .accounts, .problem, of: account.label, reason.explanation,
-                    remedy: "lodge sign-in \(account.type)", failure: failure))
+                    remedy: "\(AccountRemedy.signIn(type: account.type))", failure: failure))
         }
         if accounts.isEmpty { addNobody() }
     }

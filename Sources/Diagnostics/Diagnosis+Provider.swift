@@ -24,7 +24,7 @@ extension Diagnosis {
             let reason = problem.detail.isEmpty ? problem.subject : "\(problem.subject): \(problem.detail)"
             let failure = AccountStoreError(
                 .refused, what: "the provider does not fit", reason: reason, remedy: .changeSettings,
-                hint: "lodge providers check \(type.name)")
+                hint: "\(AccountRemedy.checkProvider(type: type.name))")
             findings.append(Finding(.discovery, .problem, of: type.name, reason, failure: failure))
         }
         if problems.isEmpty {
@@ -71,7 +71,7 @@ extension Diagnosis {
             remedy: "set this machine's clock: timedatectl set-ntp true")
     }
 
-    private static func mending(_ failure: AccountStoreError) -> String? {
+    private static func mending(_ failure: AccountStoreError) -> Hint? {
         failure.hint ?? (failure.kind == .network ? "check the network, and the address in the settings" : nil)
     }
 }

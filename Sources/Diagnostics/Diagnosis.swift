@@ -50,12 +50,12 @@ public struct Diagnosis: Sendable {
         /// What was found. May hold text of others: make control characters visible before showing it.
         public var detail: String
         /// The line that mends it; nil when nothing is to be mended, or ``failure`` says it.
-        public var remedy: String?
+        public var remedy: Hint?
         /// The failure that a use would end with; there for every problem.
         public var failure: AccountStoreError?
 
         init(
-            _ check: Check, _ state: State, of subject: String? = nil, _ detail: String, remedy: String? = nil,
+            _ check: Check, _ state: State, of subject: String? = nil, _ detail: String, remedy: Hint? = nil,
             failure: AccountStoreError? = nil
         ) {
             self.check = check

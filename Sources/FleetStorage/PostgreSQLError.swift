@@ -57,7 +57,7 @@ struct PostgreSQLError: Error {
     /// Returns the error for the caller of the storage.
     func storageError(location: String) -> StorageError {
         if let storageError { return storageError }
-        func error(_ kind: StorageError.Kind, _ hint: String) -> StorageError {
+        func error(_ kind: StorageError.Kind, _ hint: Hint) -> StorageError {
             StorageError(kind, place: location, reason: message, hint: hint)
         }
         guard let state else { return error(.busy, Self.unreachable) }
@@ -86,5 +86,5 @@ struct PostgreSQLError: Error {
         }
     }
 
-    private static let unreachable = "check that the server is running and reachable, then try again"
+    private static let unreachable: Hint = "check that the server is running and reachable, then try again"
 }

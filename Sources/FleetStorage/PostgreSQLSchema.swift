@@ -68,7 +68,7 @@ struct PostgreSQLSchema: Sendable {
         guard case .integer(let version)? = rows.first?.first, version > 0 else { throw PostgreSQLError(notAStore) }
         guard version <= Self.version else {
             throw PostgreSQLError(
-                .laterVersion(version, known: Self.version, location: location, alternative: "schema"))
+                .laterVersion(version, known: Self.version, location: location, alternative: "choose another schema"))
         }
         return version
     }

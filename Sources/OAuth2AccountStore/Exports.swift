@@ -7,3 +7,5 @@
 @_exported import ProviderSettings
 @_exported import SealedStorage
 @_exported import StrictJSON
+@_exported import struct Platform.Hint
+@_exported import protocol Platform.SuggestedAction

@@ -13,7 +13,7 @@ extension ProviderPreset {
             throw SettingsError(
                 file: file, key: path + "provider", expected: "the name of a preset",
                 found: AccountTypeDecoder.shown(value),
-                hint: near.map { "did you mean \($0)?" } ?? "lodge providers list shows their names")
+                hint: near.map { "did you mean \($0)?" } ?? "\(SettingsRemedy.listPresets)")
         }
         return try preset.over(own, file: file, path: path)
     }
@@ -28,7 +28,7 @@ extension ProviderPreset {
                 guard placeholder.standard == nil, own["issuer"] == nil, own["authority"] == nil else { continue }
                 throw SettingsError(
                     file: file, key: key, expected: placeholder.meaning, found: "nothing",
-                    hint: "the preset \(name) needs it; lodge providers show \(name)")
+                    hint: "the preset \(name) needs it; \(SettingsRemedy.showPreset(name))")
             }
             guard let text = value.string, Self.isAddressPart(text) else {
                 throw SettingsError(
@@ -47,7 +47,7 @@ extension ProviderPreset {
             }
             throw SettingsError(
                 file: file, key: path + key, expected: Self.meaning(key, title), found: "nothing",
-                hint: "the preset \(name) needs it; lodge providers show \(name)")
+                hint: "the preset \(name) needs it; \(SettingsRemedy.showPreset(name))")
         }
         var whole: [JSONObject.Member] = own.members
         let replacesIssuer = own["issuer"] != nil || own["authority"] != nil

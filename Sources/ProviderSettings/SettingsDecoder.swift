@@ -142,13 +142,13 @@ struct AccountTypeDecoder {
         return shown(.string("\(address[..<slashes.upperBound])…\(address[at...])"))
     }
 
-    func fault(_ key: String, _ expected: String, _ found: String, hint: String? = nil) -> SettingsError {
+    func fault(_ key: String, _ expected: String, _ found: String, hint: Hint? = nil) -> SettingsError {
         SettingsError(file: file, key: path + (writtenKeys[key] ?? key), expected: expected, found: found, hint: hint)
     }
 
     func type(named name: String) throws(SettingsError) -> AccountType {
         for member in object.members where !Self.keys.contains(member.name) {
-            let hint = SpellingSuggestion.nearest(to: member.name, in: Self.keys).map { "did you mean \($0)?" }
+            let hint = SpellingSuggestion.nearest(to: member.name, in: Self.keys).map { "did you mean \($0)?" as Hint }
             throw fault(member.name, "a key of an account type", "an unknown key", hint: hint)
         }
         guard name.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }), !name.isEmpty else {

@@ -17,7 +17,7 @@ package enum SettingsEdit {
         guard types[name] == nil else {
             throw SettingsError(
                 file: file, key: "types.\(name)", expected: "no type of this name", found: "one",
-                hint: "choose another name, or: lodge providers remove \(name)")
+                hint: "choose another name, or \(SettingsRemedy.removeType(name))")
         }
         var text = SettingsText(bytes)
         guard let dictionary = text.dictionary("types") else { throw unreadable(file) }
@@ -104,7 +104,7 @@ package enum SettingsEdit {
                 file: file, key: "types", expected: "a dictionary of account types",
                 found: whole["types"]?.kind ?? "the flat form, which has one type",
                 hint:
-                    "write its keys into {\"types\": {\"\(Settings.flatTypeName)\": {…}}}, or name another file with --settings"
+                    "write its keys into {\"types\": {\"\(Settings.flatTypeName)\": {…}}}, or \(SettingsRemedy.chooseFile)"
             )
         }
         return (whole, types)

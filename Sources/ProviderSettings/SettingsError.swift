@@ -9,10 +9,10 @@ public struct SettingsError: Error, Sendable, Equatable {
     /// What stood there. Never a secret.
     public var found: String
     /// What to do, when there is more to say than to change the key.
-    public var hint: String?
+    public var hint: Hint?
 
     /// A fault.
-    public init(file: String, key: String? = nil, expected: String, found: String, hint: String? = nil) {
+    public init(file: String, key: String? = nil, expected: String, found: String, hint: Hint? = nil) {
         self.file = file
         self.key = key
         self.expected = expected

@@ -86,7 +86,7 @@ extension SettingsEdit {
     private static func unwritable(_ path: String, _ reason: String) -> SettingsError {
         SettingsError(
             file: path, expected: "a settings file that can be written", found: reason,
-            hint: "check who owns the file and its directory, or name another file with --settings")
+            hint: "check who owns the file and its directory, or \(SettingsRemedy.chooseFile)")
     }
 
     private static func makeDirectory(of path: String) throws(SettingsError) {

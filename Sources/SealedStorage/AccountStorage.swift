@@ -146,7 +146,7 @@ package enum RecordPage {
         guard end > last else {
             throw StorageError(
                 .notAStore, place: place, reason: "the order of its records is damaged",
-                hint: "nothing was changed; restore a copy, or copy what can be read: lodge accounts salvage")
+                hint: "nothing was changed; restore a copy, or copy what can be read: \(StorageRemedy.salvage)")
         }
         return end
     }
@@ -181,10 +181,10 @@ public struct StorageError: Error, Sendable, Equatable, CustomStringConvertible 
     /// What the system said.
     public var reason: String
     /// What to do.
-    public var hint: String
+    public var hint: Hint
 
     /// A fault.
-    public init(_ kind: Kind, place: String, reason: String, hint: String) {
+    public init(_ kind: Kind, place: String, reason: String, hint: Hint) {
         self.kind = kind
         self.place = place
         self.reason = reason

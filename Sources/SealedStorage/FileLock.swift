@@ -92,7 +92,7 @@ extension StorageError {
     static func noLocks(place: String, reason: String) -> StorageError {
         StorageError(
             .other, place: place, reason: "\(reason): the file system offers no locks, which a store cannot do without",
-            hint: "choose a directory on a local disk with --store")
+            hint: "\(StorageRemedy.chooseStore(.local))")
     }
 
     /// The fault that an error number means.
@@ -103,13 +103,13 @@ extension StorageError {
             return StorageError(.full, place: place, reason: reason, hint: "free some space and try again")
         case EROFS:
             return StorageError(
-                .readOnly, place: place, reason: reason, hint: "choose a writable directory with --store")
+                .readOnly, place: place, reason: reason, hint: "\(StorageRemedy.chooseStore(.writable))")
         case EACCES, EPERM:
             return StorageError(
                 .noPermission, place: place, reason: reason,
-                hint: "check who owns it and its mode, or choose another --store")
+                hint: "check who owns it and its mode, or \(StorageRemedy.chooseStore(.other))")
         default:
-            return StorageError(.other, place: place, reason: reason, hint: "choose another directory with --store")
+            return StorageError(.other, place: place, reason: reason, hint: "\(StorageRemedy.chooseStore(.other))")
         }
     }
 }

@@ -143,11 +143,11 @@ extension StorageError {
 
     /// Returns the error for tables of a version that this library does not know.
     package static func laterVersion(
-        _ found: Int64, known: Int64, location: String, alternative: String
+        _ found: Int64, known: Int64, location: String, alternative: Hint
     ) -> StorageError {
         StorageError(
             .laterVersion, place: location,
             reason: "it was written by a later version (schema \(found), this one knows \(known))",
-            hint: "use that version, or choose another \(alternative); this one is unchanged")
+            hint: "use that version, or \(alternative); this one is unchanged")
     }
 }

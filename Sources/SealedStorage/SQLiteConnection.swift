@@ -152,20 +152,19 @@ package final class SQLiteConnection {
     private func storageError(_ code: Int32) -> StorageError {
         // SQLite's sentence names tables and columns, never values.
         let reason = database.map { String(cString: sqlite3_errmsg($0)) } ?? String(cString: sqlite3_errstr(code))
-        func error(_ kind: StorageError.Kind, _ hint: String) -> StorageError {
+        func error(_ kind: StorageError.Kind, _ hint: Hint) -> StorageError {
             StorageError(kind, place: path, reason: reason, hint: hint)
         }
         switch code & 0xFF {
         case SQLITE_NOTADB, SQLITE_CORRUPT:
             return error(
                 .notAStore,
-                "nothing was changed; restore a copy, or copy what can be read of it: lodge accounts salvage; or choose another "
-                    + "directory with --store"
-            )
+                "nothing was changed; restore a copy, or \(StorageRemedy.chooseStore(.other)), "
+                    + "or copy what can be read of it: \(StorageRemedy.salvage)")
         case SQLITE_FULL: return error(.full, "free some space and try again; nothing was changed")
         case SQLITE_READONLY:
             return error(
-                .readOnly, "make the file and its directory writable, or choose another directory with --store")
+                .readOnly, "make the file and its directory writable, or \(StorageRemedy.chooseStore(.other))")
         case SQLITE_BUSY, SQLITE_LOCKED:
             return error(.busy, "check which process uses the store, then try again")
         case SQLITE_PERM, SQLITE_AUTH, SQLITE_CANTOPEN:
@@ -175,7 +174,7 @@ package final class SQLiteConnection {
             return error(.full, "free some space or raise the limit, and try again; nothing was changed")
         // The errors of locking: SQLITE_IOERR_UNLOCK, _RDLOCK, _CHECKRESERVEDLOCK, _LOCK.
         case SQLITE_IOERR where [8, 9, 14, 15].contains(code >> 8): return .noLocks(place: path, reason: reason)
-        default: return error(.other, "try again; if it stays, choose another directory with --store")
+        default: return error(.other, "try again; if it stays, \(StorageRemedy.chooseStore(.other))")
         }
     }
 }

@@ -66,10 +66,11 @@ enum SQLiteSchema {
         else {
             throw StorageError(
                 .notAStore, place: connection.path, reason: "it is a database of another program",
-                hint: "choose another directory with --store; nothing was changed")
+                hint: "\(StorageRemedy.chooseStore(.other)); nothing was changed")
         }
         guard found <= version else {
-            throw .laterVersion(found, known: version, location: connection.path, alternative: "directory with --store")
+            throw .laterVersion(
+                found, known: version, location: connection.path, alternative: "\(StorageRemedy.chooseStore(.other))")
         }
         return found
     }
@@ -88,6 +89,6 @@ enum SQLiteSchema {
     static func damaged(_ place: String, _ reason: String) -> StorageError {
         StorageError(
             .notAStore, place: place, reason: reason,
-            hint: "nothing was changed; restore a copy, or copy what can be read: lodge accounts salvage")
+            hint: "nothing was changed; restore a copy, or copy what can be read: \(StorageRemedy.salvage)")
     }
 }

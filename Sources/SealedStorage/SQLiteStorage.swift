@@ -182,7 +182,7 @@ public actor SQLiteStorage: AccountStorage {
         guard !connection.isReadOnly else {
             throw StorageError(
                 .readOnly, place: place, reason: "it can only be read",
-                hint: "make the file and its directory writable, or choose another directory with --store")
+                hint: "make the file and its directory writable, or \(StorageRemedy.chooseStore(.other))")
         }
         // A process that was killed here may have left its block.
         let block = "INSERT OR REPLACE INTO facts (name, value) VALUES ('reserved', zeroblob(?))"

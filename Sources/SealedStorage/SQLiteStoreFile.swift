@@ -42,7 +42,7 @@ struct SQLiteStoreFile: Sendable {
     private func check(_ status: stat) throws(StorageError) {
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw StorageError(
-                .notAStore, place: path, reason: "it is not a plain file", hint: "choose another directory with --store"
+                .notAStore, place: path, reason: "it is not a plain file", hint: "\(StorageRemedy.chooseStore(.other))"
             )
         }
         // A new file appears with its contents, so an empty one is always damaged.
@@ -54,7 +54,7 @@ struct SQLiteStoreFile: Sendable {
         guard status.st_uid == geteuid() else {
             throw StorageError(
                 .insecure, place: path, reason: "it belongs to another user",
-                hint: "choose your own directory with --store")
+                hint: "\(StorageRemedy.chooseStore(.own))")
         }
         if status.st_mode & 0o077 != 0, chmod(path, 0o600) != 0 {
             throw .system(errno, place: path, doing: "making the file private")

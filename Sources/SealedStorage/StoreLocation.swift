@@ -10,24 +10,25 @@ public struct StoreLocation: Sendable, Equatable {
         self.path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
     }
 
-    /// The user's own store, which all programs share: `$LODGE_STORE`, else `$XDG_DATA_HOME/lodge`, else
-    /// `~/.local/share/lodge` (on Apple's systems `~/Library/Application Support/lodge`).
+    /// Creates the user's default location for an application: `$XDG_DATA_HOME/<application>` or
+    /// `~/.local/share/<application>`, on Apple's systems `~/Library/Application Support/<application>`.
     ///
-    /// When none of the three variables says where, the path is empty, and opening the store fails and says so: nothing is
-    /// written where the program happens to be.
-    public static func standard(environment: [String: String]) -> StoreLocation {
-        if let path = environment["LODGE_STORE"], !path.isEmpty { return StoreLocation(path) }
-        // The specification of base directories: a relative path is to be ignored.
-        if let base = environment["XDG_DATA_HOME"], base.hasPrefix("/") { return StoreLocation(base + "/lodge") }
-        guard let home = environment["HOME"], home.hasPrefix("/") else { return StoreLocation("") }
+    /// If the environment names no home, the path is empty, and the store cannot be opened: it never writes to the current folder.
+    public init(
+        application: String, environment: [String: String] = ProcessInfo.processInfo.environment
+    ) {
+        func absolute(_ name: String) -> String? { environment[name].flatMap { $0.hasPrefix("/") ? $0 : nil } }
         #if canImport(Darwin)
-            return StoreLocation(home + "/Library/Application Support/lodge")
+            let folder = "/Library/Application Support/"
         #else
-            return StoreLocation(home + "/.local/share/lodge")
+            let folder = "/.local/share/"
         #endif
+        // The specification of base directories: a relative path is to be ignored.
+        let base = absolute("XDG_DATA_HOME").map { $0 + "/" } ?? absolute("HOME").map { $0 + folder }
+        self.init(base.map { $0 + application } ?? "")
     }
 
-    /// Why there is no standard directory, in words for people.
+    /// The reason why there is no default location.
     package static let homeless = "HOME is not set to an absolute path"
 
     /// The same directory by its real path, in which no part is a link.
@@ -47,7 +48,7 @@ public struct StoreLocation: Sendable, Equatable {
         guard !path.isEmpty else {
             throw StorageError(
                 .other, place: "the store's directory", reason: Self.homeless,
-                hint: "set HOME or LODGE_STORE, or choose a directory with --store")
+                hint: "set HOME, or \(StorageRemedy.chooseStore(.any))")
         }
         var status = stat()
         if lstat(path, &status) != 0 {
@@ -62,12 +63,12 @@ public struct StoreLocation: Sendable, Equatable {
         }
         guard status.st_mode & S_IFMT == S_IFDIR else {
             throw StorageError(
-                .notAStore, place: path, reason: "it is not a directory", hint: "choose a directory with --store")
+                .notAStore, place: path, reason: "it is not a directory", hint: "\(StorageRemedy.chooseStore(.any))")
         }
         guard status.st_uid == geteuid() else {
             throw StorageError(
                 .insecure, place: path, reason: "it belongs to another user",
-                hint: "choose a directory of your own with --store")
+                hint: "\(StorageRemedy.chooseStore(.own))")
         }
         guard status.st_mode & 0o077 == 0 else {
             throw StorageError(

@@ -121,7 +121,7 @@ enum Lodge {
         let isRun = invocation.action == .run
         let failure = CommandError(
             reporting: error, type: isRun ? invocation[GlobalOptions.type] : nil,
-            places: isRun ? invocation.typedPlaces : TypedPlaces())
+            remedyText: isRun ? invocation.remedyText : RemedyText())
         console.report(failure)
         return failure.status
     }

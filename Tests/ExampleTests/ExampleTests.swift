@@ -96,7 +96,7 @@ struct ExampleProcess {
         process.executableURL = Self.products.appending(path: name)
         process.arguments = [settings]
         process.environment = [
-            "PATH": "/usr/bin:/bin", "HOME": folder.path, "LODGE_STORE": folder.appending(path: "store").path,
+            "PATH": "/usr/bin:/bin", "HOME": folder.path,
             "BROWSER": browser,
         ]
         let out = Pipe()

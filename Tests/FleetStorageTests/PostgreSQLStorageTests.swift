@@ -113,7 +113,7 @@ struct RejectionTests {
 
     @Test func `a missing database and an unreachable server have different errors`() async throws {
         let missing = await failure(try TestSchema().storage(TestServer.url { $0.path = "/no_such_database" }))
-        #expect(missing?.hint.contains("createdb") == true)
+        #expect(missing?.hint.description.contains("createdb") == true)
         // Port 1 is reserved, and has no listener.
         let away = await failure(try TestSchema().storage("postgresql://worker@127.0.0.1:1/db"))
         // The kind says that a retry may help.

@@ -1,3 +1,4 @@
+import Platform
 import StrictJSON
 
 /// Why a command failed, in the words that are shown, and the status it ends with.
@@ -10,15 +11,15 @@ package struct CommandError: Error, Sendable, Equatable {
     package var message: String
     /// Why: `the sign-in has expired`.
     package var reason: String?
-    /// The next command to type: `lodge sign-in graph`.
-    package var hint: String?
+    /// How to solve the problem, with the next command: `lodge sign-in graph`.
+    package var hint: Hint?
     /// The provider's code: `invalid_grant`.
     package var code: String?
     /// The provider's name for the request, for its support.
     package var requestID: String?
 
     package init(
-        _ status: ExitStatus, _ message: String, reason: String? = nil, hint: String? = nil, code: String? = nil,
+        _ status: ExitStatus, _ message: String, reason: String? = nil, hint: Hint? = nil, code: String? = nil,
         requestID: String? = nil
     ) {
         self.status = status
@@ -31,7 +32,7 @@ package struct CommandError: Error, Sendable, Equatable {
 
     /// The error of a command line that was not understood.
     package init(_ error: UsageError) {
-        self.init(.usage, error.message, reason: error.reason, hint: error.hint)
+        self.init(.usage, error.message, reason: error.reason, hint: Hint(error.hint))
     }
 
     /// Returns the lines for people: what happened and why, then what to do, then the provider's code and request. Each is
@@ -40,7 +41,7 @@ package struct CommandError: Error, Sendable, Equatable {
         var first = program + ": " + message
         if let reason, !reason.isEmpty { first += ": " + reason }
         var lines = [TerminalText.visible(first)]
-        for (label, text) in [("hint", hint), ("code", code), ("request id", requestID)] {
+        for (label, text) in [("hint", hint?.description), ("code", code), ("request id", requestID)] {
             if let text, !text.isEmpty { lines.append(TerminalText.visible(label + ": " + text)) }
         }
         return lines
@@ -49,7 +50,8 @@ package struct CommandError: Error, Sendable, Equatable {
     /// The error as an object, for `--output json`. Members without a value are left out.
     package var json: JSONValue {
         var members: JSONObject = ["status": .number(JSONNumber(Int64(status.rawValue))), "message": .string(message)]
-        for (name, text) in [("reason", reason), ("hint", hint), ("code", code), ("requestId", requestID)] {
+        for (name, text) in [("reason", reason), ("hint", hint?.description), ("code", code), ("requestId", requestID)]
+        {
             if let text, !text.isEmpty { members.append(name, .string(text)) }
         }
         return ["error": .object(members)]

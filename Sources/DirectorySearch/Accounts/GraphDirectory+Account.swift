@@ -82,7 +82,7 @@ struct AccountClient: Sendable {
     /// Returns the error of a type without a URL. It proposes Microsoft's URL only to Microsoft's own types: the token of another
     /// provider must not go there.
     private static func missingURL(_ type: AccountType, _ settings: Settings) -> SettingsError {
-        let hint =
+        let hint: Hint =
             switch (type.directory, type.isMicrosoft) {
             case (.graph, true): "add \"graphAPI\": \"https://graph.microsoft.com/\""
             case (.graph, false):

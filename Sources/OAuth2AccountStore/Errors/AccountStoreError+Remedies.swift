@@ -48,18 +48,19 @@ extension AccountStoreError {
     }
 
     /// What to do about a network that does not let through; nil when its reason says it all.
-    private static func hint(_ error: HTTPTransportError) -> String? {
+    private static func hint(_ error: HTTPTransportError) -> Hint? {
         switch error.kind {
         case .tls: tlsHint(error.reason.lowercased())
         case .proxy: "check https_proxy, ALL_PROXY and NO_PROXY in the environment; the saved sign-in is untouched"
         case .cannotResolveHost: "check the network, and the address in the settings; the saved sign-in is untouched"
-        case .timedOut: "try again, with more time in --timeout if the network is slow; the saved sign-in is untouched"
+        case .timedOut:
+            "try again; if the network is slow, \(AccountRemedy.extendTimeLimit); the saved sign-in is untouched"
         default: nil
         }
     }
 
     /// The transport tells what is wrong with a certificate in words alone.
-    private static func tlsHint(_ reason: String) -> String {
+    private static func tlsHint(_ reason: String) -> Hint {
         if reason.contains("expired") || reason.contains("not yet valid") || reason.contains("not valid yet") {
             return "compare this machine's date with the true one; if it is right, tell the server's operator"
         }
@@ -68,11 +69,12 @@ extension AccountStoreError {
                 "check the address in the settings; in a hotel or on a train, open a browser to sign in to the network"
         }
         return
-            "for a private certificate authority, or a proxy that reads along, name its certificate file with --ca-file"
+            "for a private certificate authority, or a proxy that reads along, \(AccountRemedy.nameCertificateFile)"
     }
 
-    private static let portal =
-        "if this network has a sign-in page, open a browser to get past it; else lodge providers check"
+    private static let check = AccountRemedy.checkProvider(type: nil)
+    private static let portal: Hint =
+        "if this network has a sign-in page, open a browser to get past it; otherwise: \(check)"
 
     // MARK: Answers
 
@@ -102,7 +104,7 @@ extension AccountStoreError {
     private static func http(
         _ status: Int, _ retryAfter: Int?, _ error: OAuth2Error, _ what: String
     ) -> AccountStoreError {
-        func failure(_ kind: Kind, _ remedy: Remedy, _ hint: String?) -> AccountStoreError {
+        func failure(_ kind: Kind, _ remedy: Remedy, _ hint: Hint?) -> AccountStoreError {
             AccountStoreError(kind, what: what, reason: error.description, remedy: remedy, hint: hint)
         }
         switch status {
@@ -119,17 +121,18 @@ extension AccountStoreError {
                 .settings, .changeSettings, "check clientId, clientSecret and clientAuthentication in the settings")
         case 404, 405, 410:
             return failure(
-                .refused, .changeSettings, "check issuer, authority and the endpoints: lodge providers check")
-        default: return failure(.refused, .nothing, "lodge providers check tells what the provider can do")
+                .refused, .changeSettings, "check issuer, authority and the endpoints: \(check)")
+        default: return failure(.refused, .nothing, "to see what the provider can do: \(check)")
         }
     }
 
     private static func refusal(_ provider: ProviderError, _ what: String) -> AccountStoreError {
         let said = provider.explanation.map { "\(provider.code.rawValue) (\($0))" } ?? provider.code.rawValue
         let reason = provider.entraError.map { "\($0.meaning): \(said)" } ?? said
-        func error(_ kind: Kind, _ remedy: Remedy, _ hint: String? = nil) -> AccountStoreError {
+        func error(_ kind: Kind, _ remedy: Remedy, _ hint: Hint? = nil) -> AccountStoreError {
             AccountStoreError(
-                kind, what: what, reason: reason, remedy: remedy, hint: provider.entraError?.advice ?? hint,
+                kind, what: what, reason: reason, remedy: remedy,
+                hint: provider.entraError?.advice.map(Hint.init(_:)) ?? hint,
                 provider: provider)
         }
         switch provider.course {
@@ -143,17 +146,17 @@ extension AccountStoreError {
         }
     }
 
-    private static let clock =
+    private static let clock: Hint =
         "set this machine's clock, and try again: the next try goes by the provider's clock"
 
-    private static func settingsHint(_ code: ErrorCode) -> String? {
+    private static func settingsHint(_ code: ErrorCode) -> Hint? {
         switch code.rawValue {
         case "invalid_client", "incorrect_client_credentials", "invalid_client_id", "invalid_client_credentials",
             "bad_client_secret", "deleted_client", "disabled_client":
             "check clientId, clientSecret and clientAuthentication in the settings"
         case "invalid_redirect_uri", "redirect_uri_mismatch", "bad_redirect_uri":
             "register redirectUri with the provider, or set the one that is registered"
-        case "invalid_scope": "correct scopes in the settings: lodge providers check"
+        case "invalid_scope": "correct scopes in the settings: \(check)"
         default: nil
         }
     }

@@ -63,13 +63,13 @@ public struct AccountStoreError: Error, Sendable, Equatable {
     /// What helps.
     public var remedy: Remedy
     /// What to do, when there is more to say than the remedy.
-    public var hint: String?
+    public var hint: Hint?
     /// The provider's error, when there is one.
     public var provider: ProviderError?
 
     /// A failure.
     public init(
-        _ kind: Kind, what: String, reason: String, remedy: Remedy, hint: String? = nil, provider: ProviderError? = nil
+        _ kind: Kind, what: String, reason: String, remedy: Remedy, hint: Hint? = nil, provider: ProviderError? = nil
     ) {
         self.kind = kind
         self.what = what

@@ -46,7 +46,7 @@ struct KeyLoader {
             throw StorageError(
                 .notAStore, place: storage.place,
                 reason: "it has accounts, but nothing that tells which key opens them",
-                hint: "restore it from a copy, or choose another directory with --store; nothing was changed")
+                hint: "restore it from a copy, or \(StorageRemedy.chooseStore(.other)); nothing was changed")
         }
         let record = try await KeyLocationRecord.read(storage)
         let choice = given == nil ? places.choice ?? record?.current ?? .keyFile : given?.choice
@@ -74,7 +74,7 @@ struct KeyLoader {
             throw KeyCustodyError(
                 place: "the key of \(storage.place)",
                 reason: "it is in \(current.explanation), not in \(asked.explanation)",
-                hint: "to move it: lodge config set key-custody \(asked); or ask for \(current.word)")
+                hint: "to move it: \(KeyRemedy.moveKey(to: asked)); or ask for \(current.word)")
         }
         if let given { return given }
         // Only the one who opens the store knows the number of the descriptor.

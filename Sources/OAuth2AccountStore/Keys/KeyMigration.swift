@@ -9,7 +9,7 @@ public struct KeyMigration: Sendable, Equatable {
     /// Whether it is in another place than before.
     public var isMoved: Bool
     /// Why a copy is left somewhere, a sentence each. The next move, or opening the store, tries again to remove it.
-    public var leftovers: [String]
+    public var leftovers: [Hint]
 }
 
 extension KeyMigration {
@@ -48,7 +48,7 @@ extension KeyMigration {
         record.current = choice
         // Up to here the old place is the one in use, from here on the new one.
         try await record.save(storage)
-        var left: [String]
+        var left: [Hint]
         do {
             left = try await tidy(&record, key, storage, places) { _ in true }
         } catch {
@@ -65,7 +65,8 @@ extension KeyMigration {
         do {
             return try await body()
         } catch var error as KeyCustodyError
-            where choice == .secretService && error.hint.contains(SecretServiceError.elsewhere)
+            where choice == .secretService
+            && error.hint.actions.contains(where: { $0 as? KeyRemedy == SecretServiceError.elsewhere })
         {
             error.hint = "try again in a desktop session with a keyring; nothing was changed: \(state)"
             throw error
@@ -105,8 +106,8 @@ extension KeyMigration {
     static func tidy(
         _ record: inout KeyLocationRecord, _ key: SealingKey, _ storage: any AccountStorage, _ places: KeyLocations,
         _ isWanted: (KeyCustodyChoice) -> Bool
-    ) async throws -> [String] {
-        var reasons: [String] = []
+    ) async throws -> [Hint] {
+        var reasons: [Hint] = []
         for leftover in record.leftovers where leftover.word != record.current.word {
             guard isWanted(leftover) else {
                 reasons.append("a copy may be in \(leftover.explanation)")
@@ -119,7 +120,7 @@ extension KeyMigration {
             } catch let error as KeyCustodyError {
                 reasons.append(
                     "a copy may be left: \(error.description); \(error.hint), "
-                        + "then: lodge config set key-custody \(record.current.word)")
+                        + "then: \(KeyRemedy.moveKey(to: record.current))")
             }
         }
         return reasons

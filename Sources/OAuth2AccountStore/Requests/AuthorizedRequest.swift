@@ -115,9 +115,12 @@ extension AccountStoreError {
         var error = signInNeeded(.interactionRequired, challenge)
         // These are the resource's words: only what can stand between quotes of a shell is shown to be typed.
         let classes = contextClasses.filter { $0.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x27 } }
-        var words = classes.isEmpty ? "" : " --param 'acr_values=\(classes.joined(separator: " "))'"
-        if let maximumAge, maximumAge >= 0 { words += " --param max_age=\(maximumAge)" }
-        if challenge.claims == nil, !words.isEmpty { error.hint = "lodge sign-in" + words }
+        var parameters: [AccountRemedy.Parameter] = []
+        if !classes.isEmpty { parameters.append(.init(name: "acr_values", value: classes.joined(separator: " "))) }
+        if let maximumAge, maximumAge >= 0 { parameters.append(.init(name: "max_age", value: "\(maximumAge)")) }
+        if challenge.claims == nil, !parameters.isEmpty {
+            error.hint = "\(AccountRemedy.signIn(type: nil, parameters: parameters))"
+        }
         return error
     }
 }

@@ -25,7 +25,7 @@ extension AccountType {
         }
     }
 
-    private func refusal(_ reason: String, _ hint: String) -> AccountStoreError {
+    private func refusal(_ reason: String, _ hint: Hint) -> AccountStoreError {
         AccountStoreError(
             .settings, what: "the request is not sent", reason: reason, remedy: .changeSettings, hint: hint)
     }

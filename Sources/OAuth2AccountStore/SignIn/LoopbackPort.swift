@@ -1,7 +1,7 @@
 /// What to do about the port that the browser comes back to.
 package enum LoopbackPort {
     /// What to do when it cannot be opened: how to see which program has it, and the way around.
-    package static func hint(_ port: UInt16?, of type: String) -> String {
+    package static func hint(_ port: UInt16?, of type: String) -> Hint {
         guard let port else { return "set redirectUri of \(type) to http://127.0.0.1/callback" }
         return
             "see which program has the port: \(question(port)); close it, or name another port in redirectUri of \(type)"

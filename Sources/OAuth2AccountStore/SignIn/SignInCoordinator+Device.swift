@@ -103,7 +103,7 @@ private struct DeviceSignIn {
         }
     }
 
-    private func timedOut(_ reason: String, _ hint: String) -> AccountStoreError {
+    private func timedOut(_ reason: String, _ hint: Hint) -> AccountStoreError {
         AccountStoreError(
             .timedOut, what: "the sign-in was not finished", reason: reason, remedy: .retryLater(after: nil), hint: hint
         )

@@ -38,17 +38,20 @@ public actor AccountStore {
     ///
     /// - Parameters:
     ///   - settings: the account types.
-    ///   - storage: where records are kept; nil: SQLite in the user's standard directory, see ``StoreLocation``.
+    ///   - application: The folder of the default location: see ``StoreLocation/init(application:environment:)``. The default is the
+    ///     name of the process.
+    ///   - storage: where records are kept; nil: SQLite in the default location.
     ///   - custody: who keeps the key; nil: the place that the storage remembers, among `keyLocations`.
     ///   - keyLocations: where the key may be; nil: beside that database, or where the storage remembers.
     ///   - dependencies: the outside world.
     ///   - watchesOtherProcesses: whether changes made by other processes become events here.
     /// - Throws: ``AccountStoreError`` when the storage or the key is unusable. A locked or missing key is never an empty store.
     public init(
-        settings: Settings, storage: (any AccountStorage)? = nil, custody: (any KeyCustody)? = nil,
-        keyLocations: KeyLocations? = nil, dependencies: Dependencies = .system, watchesOtherProcesses: Bool = true
+        settings: Settings, application: String = ProcessInfo.processInfo.processName,
+        storage: (any AccountStorage)? = nil, custody: (any KeyCustody)? = nil, keyLocations: KeyLocations? = nil,
+        dependencies: Dependencies = .system, watchesOtherProcesses: Bool = true
     ) async throws {
-        let location = StoreLocation.standard(environment: dependencies.environment)
+        let location = StoreLocation(application: application, environment: dependencies.environment)
         self.settings = settings
         self.dependencies = dependencies
         let storage = storage ?? SQLiteStorage(directory: location)

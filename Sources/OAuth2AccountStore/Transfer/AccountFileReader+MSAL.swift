@@ -67,7 +67,7 @@ extension AccountFileReader {
         var used: Set<[String?]> = []
         for credential in refresh + access {
             guard credential.home != nil else {
-                let reason = "it is the client's own token: lodge sign-in --client-credentials gets a new one"
+                let reason = "it is the client's own token: sign in with the client credentials to get a new one"
                 contents.left.append((credential.place, credential.client, reason))
                 continue
             }

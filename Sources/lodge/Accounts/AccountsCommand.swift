@@ -47,7 +47,7 @@ struct AccountsCommand {
         try writer.finish()
         try await context.reportDamage(store)
         guard records.isEmpty else { return .done }
-        context.console.note(context.naming(placesIn: "No accounts yet. To sign in: lodge sign-in"))
+        context.console.note(context.text("No accounts yet. To sign in: \(run: "sign-in")"))
         return .notFound
     }
 

@@ -84,7 +84,7 @@ struct AccountsTransfer {
             throw CommandError(
                 .notFound, "nothing was imported",
                 reason: "no account of the \(file.format.rawValue) fits the settings",
-                hint: "lodge providers, then name the account type with --type")
+                hint: "\(run: "providers"), then name the account type with --type")
         }
         context.console.note(
             "Whom the accounts belong to is as the file says, and was not verified. Signing in again verifies it.")
@@ -108,12 +108,12 @@ struct AccountsTransfer {
         guard invocation[Input.revealSecrets] else {
             throw CommandError(
                 .usage, "nothing was exported", reason: "an export has tokens that anybody can use who reads it",
-                hint: "lodge accounts export --reveal-secrets --output-file FILE")
+                hint: "\(run: "accounts export") --reveal-secrets --output-file FILE")
         }
         guard path != nil || !context.console.terminal.outputIsTerminal else {
             throw CommandError(
                 .usage, "nothing was exported", reason: "tokens are not written to a terminal",
-                hint: "lodge accounts export --reveal-secrets --output-file FILE, or to a pipe")
+                hint: "\(run: "accounts export") --reveal-secrets --output-file FILE, or to a pipe")
         }
         let store = try await context.store(try context.settings())
         var ids: [Account.ID]?

@@ -28,7 +28,7 @@ struct SalvageCommand {
         // A look must not make a store where none is, nor a copy where nothing is wrong.
         guard FileManager.default.fileExists(atPath: storage.place) else {
             throw CommandError(
-                .notFound, "there is no store", reason: "\(storage.place) does not exist", hint: "lodge accounts")
+                .notFound, "there is no store", reason: "\(storage.place) does not exist", hint: "\(run: "accounts")")
         }
         if let faults = try? await storage.faults(), faults.isEmpty {
             context.console.note("The store is whole: there is nothing to salvage. \(storage.place)")
@@ -43,7 +43,7 @@ struct SalvageCommand {
         if kept == nil {
             context.console.note(
                 "To use the copy: end other programs that use the store, remove \(report.path), then "
-                    + context.naming(placesIn: "lodge accounts salvage") + " --replace")
+                    + context.text("\(run: "accounts salvage")") + " --replace")
         }
         // What does not open with the key is lost too, for who wants to use it.
         let lost = report.lost + max(0, report.records - (report.opening ?? report.records))

@@ -39,7 +39,7 @@ struct StatusCommand {
         }
         if !damaged.isEmpty { return .store }
         if records.isEmpty {
-            context.console.note(context.naming(placesIn: "No accounts yet. To sign in: lodge sign-in"))
+            context.console.note(context.text("No accounts yet. To sign in: \(run: "sign-in")"))
         }
         return records.contains(where: \.needsSignIn) ? .signInNeeded : .done
     }

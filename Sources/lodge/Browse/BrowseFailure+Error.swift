@@ -15,7 +15,7 @@ extension BrowseFailure {
         }
         let words = CommandError(reporting: error)
         self.init(
-            summary: words.message, reason: words.reason, hint: words.hint, retryAfter: Self.pause(error),
+            summary: words.message, reason: words.reason, hint: words.hint?.description, retryAfter: Self.pause(error),
             needsSignIn: words.status == .signInNeeded,
             isNetwork: words.status == .network || words.status == .unavailable)
     }

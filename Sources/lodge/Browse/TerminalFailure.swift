@@ -12,7 +12,7 @@ extension CommandError {
             default: "standard output is none"
             }
         return CommandError(
-            .usage, "browse needs a terminal", reason: which, hint: "lodge search ada works without one")
+            .usage, "browse needs a terminal", reason: which, hint: "\(run: "search") ada works without one")
     }
 
     /// Creates the error of a terminal that cannot show the browser.
@@ -25,12 +25,13 @@ extension CommandError {
                     ? "TERM is not set"
                     : "TERM is \(name.debugDescription), which cannot move its cursor or is not known here",
                 hint:
-                    "set TERM to the name of your terminal, such as xterm-256color; lodge search ada works without it")
+                    "set TERM to the name of your terminal, such as xterm-256color; \(run: "search") ada works without it"
+            )
         case .background:
             self.init(
                 .usage, "browse needs the terminal for itself",
                 reason: "it runs in the background, with no shell that could bring it to the foreground",
-                hint: "start it in the foreground, without &; lodge search ada works in the background")
+                hint: "start it in the foreground, without &; \(run: "search") ada works in the background")
         case .system(let code):
             self.init(.failed, "browse cannot begin", reason: String(cString: strerror(code)))
         }

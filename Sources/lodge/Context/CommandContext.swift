@@ -63,7 +63,7 @@ struct CommandContext {
         guard let settingsDirectory else { throw CommandError.homeless }
         throw CommandError(
             .settings, "no settings", reason: "there is no \(settingsDirectory)/settings.json",
-            hint: "lodge providers add entra --client-id ID, or name a file with --settings; "
+            hint: "\(run: "providers add") entra --client-id ID, or name a file with --settings; "
                 + "to look around first: lodge demo")
     }
 
@@ -112,11 +112,12 @@ struct CommandContext {
 
     /// Where the accounts are.
     var storeDirectory: StoreLocation {
-        invocation[GlobalOptions.store].map { StoreLocation($0) } ?? .standard(environment: world.environment)
+        invocation[GlobalOptions.store].map { StoreLocation($0) }
+            ?? StoreLocation(application: Program.name, environment: world.environment)
     }
 
-    /// A sentence whose commands lead to the places of this command line: with `--store` and `--settings` where those were typed.
-    func naming(placesIn sentence: String) -> String { invocation.typedPlaces.named(in: sentence) }
+    /// Returns a sentence, with the options `--store` and `--settings` of this command line in its commands.
+    func text(_ sentence: Hint) -> String { invocation.remedyText.hint(sentence).description }
 
     /// The store, opened. Where there is none yet, an empty one in memory takes its place: whoever only looks leaves nothing behind.
     ///
@@ -158,7 +159,7 @@ struct CommandContext {
             try await reportDamage(store)
             throw CommandError(
                 .signInNeeded, "not signed in", reason: "there is no account of type \(type)",
-                hint: "lodge sign-in \(type)")
+                hint: "\(run: "sign-in") \(type)")
         }
         return account
     }
@@ -185,7 +186,7 @@ struct CommandContext {
             let near = SpellingSuggestion.nearest(to: name, in: accounts.map(\.label))
             throw CommandError(
                 .notFound, "no account \(name)", reason: "the store has none of this name",
-                hint: near.map { "did you mean \($0)?" } ?? "lodge accounts")
+                hint: near.map { "did you mean \($0)?" } ?? "\(run: "accounts")")
         }
         return account
     }
@@ -199,12 +200,13 @@ struct CommandContext {
             reason:
                 "\(damaged.count) of them, the first \(first.id) of type \(first.type): damaged, or sealed with another key",
             hint: "nothing was changed; restore a copy of \(store.storagePlace), "
-                + "or lodge accounts remove \(first.id) and lodge sign-in \(first.type)")
+                + "or \(run: "accounts remove") \(first.id) and \(run: "sign-in") \(first.type)")
     }
 }
 
 extension CommandError {
-    init(several accounts: [Account], named name: String, hint: String) {
+        invocation[GlobalOptions.store].map { StoreLocation($0) }
+            ?? StoreLocation(application: Program.name, environment: world.environment)
         self.init(
             .usage, "several accounts are named \(name)",
             reason: accounts.map { "\($0.id) of type \($0.type)" }.joined(separator: ", "), hint: hint)

@@ -10,28 +10,24 @@ extension CommandError {
     ///
     /// - Parameters:
     ///   - type: the account type that the command line names, for the command that signs in.
-    ///   - places: the places that the command line names.
-    init(reporting error: any Error, type: String? = nil, places: TypedPlaces = TypedPlaces()) {
+    ///   - remedyText: The options that the commands of the hint repeat.
+    init(reporting error: any Error, type: String? = nil, remedyText: RemedyText = RemedyText()) {
         self.init(failure: error)
-        // The commands below say what the command line is about; what the store says of itself stays as it is.
-        if let type, let hint, hint == Self.signIn || hint.hasPrefix(Self.signIn + " --claims ") {
-            self.hint = "\(Self.signIn) \(type)\(hint.dropFirst(Self.signIn.count))"
-        }
-        hint = hint.map(places.named)
+        var remedyText = remedyText
+        remedyText.type = type
+        hint = hint.map(remedyText.hint)
     }
-
-    private static let signIn = "lodge sign-in"
 
     /// The longest claims that are shown to be typed, in bytes.
     private static let maximumClaims = 4096
 
     /// The sign-in that asks for what a service demands. The claims are the service's text: they become JSON of one line in
     /// quotes of the shell, which nothing in them ends.
-    private static func signIn(asking claims: String?) -> String {
+    private static func signIn(asking claims: String?) -> Hint {
         guard let claims, let object = (try? JSONValue(parsing: claims))?.object,
             case let text = JSONValue.object(object).text(), text.utf8.count <= maximumClaims
-        else { return signIn }
-        return signIn + " --claims '" + text.replacing("'", with: "'\\''") + "'"
+        else { return "\(AccountRemedy.signIn(type: nil))" }
+        return "\(AccountRemedy.signIn(type: nil)) --claims '\(text.replacing("'", with: "'\\''"))'"
     }
 
     private init(failure error: any Error) {
@@ -64,15 +60,15 @@ extension CommandError {
         self.init(status, what, reason: error.description, hint: Self.hint(error))
     }
 
-    private static func hint(_ error: HTTPTransportError) -> String {
+    private static func hint(_ error: HTTPTransportError) -> Hint {
         switch error.kind {
-        case .tls: "for a private certificate authority name its file with --ca-file"
-        case .timedOut: "try again, with more time in --timeout if the network is slow"
+        case .tls: "for a private certificate authority, \(AccountRemedy.nameCertificateFile)"
+        case .timedOut: "try again; if the network is slow, \(AccountRemedy.extendTimeLimit)"
         case .proxy: "check the proxy that is set in the environment"
         case .invalidRequest, .plainHTTPRefused: "correct the address in the settings, or the file of --ca-file"
         case .redirectRefused: "check the address: it leads elsewhere"
         case .responseTooLarge: "ask for less at once"
-        case .other: "try again; if it stays: lodge doctor"
+        case .other: "try again; if it stays: \(run: "doctor")"
         default: "check the network and try again"
         }
     }
@@ -98,14 +94,16 @@ extension CommandError {
         }
     }
 
-    private static func hint(_ error: AccountStoreError) -> String? {
-        if error.kind == .denied, error.remedy == .nothing { return "lodge sign-in, and approve what it asks for" }
+    private static func hint(_ error: AccountStoreError) -> Hint? {
+        if error.kind == .denied, error.remedy == .nothing {
+            return "\(AccountRemedy.signIn(type: nil)), and approve what it asks for"
+        }
         return switch error.remedy {
         case .retryLater(let seconds?) where seconds > 0: "come back in \(seconds) s"
         case .retryLater: "try again later; the saved sign-in is untouched"
         case .signInAgain: signIn(asking: error.provider?.claims)
         case .changeSettings: "correct the settings"
-        case .repairStore: "lodge doctor"
+        case .repairStore: "\(run: "doctor")"
         case .askAdministrator: "ask the administrator of your organisation"
         case .nothing: nil
         }
@@ -122,13 +120,13 @@ extension CommandError {
             case .throttled, .unavailable: .unavailable
             default: .failed
             }
-        var hint = error.remedy
+        var hint = error.remedy.map(Hint.init(_:))
         if status == .signInNeeded {
             var demanded: String?
             if case .signInNeeded(let claims) = error.kind { demanded = claims }
             hint = Self.signIn(asking: demanded)
         }
-        if status == .usage, error.kind == .emptySearch { hint = "lodge search ada" }
+        if status == .usage, error.kind == .emptySearch { hint = "\(run: "search") ada" }
         self.init(
             status, error.summary, reason: error.displayMessage, hint: hint, code: error.code,
             requestID: error.requestID ?? error.clientRequestID)

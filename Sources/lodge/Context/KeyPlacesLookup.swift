@@ -38,6 +38,7 @@ extension CommandContext {
     /// - Parameter target: where the key is to be moved.
     func keyLocations(target: KeyCustodyChoice? = nil) throws -> KeyLocations {
         var places = KeyLocations(directory: storeDirectory, choice: try keyChoice(), environment: world.environment)
+        places.keyLabel = "Key of the lodge accounts"
         try checkHandedOver(places.choice)
         try checkHandedOver(target)
         places.allowsPrompts = !console.options.refusesInput
@@ -113,7 +114,7 @@ struct PassphraseFile {
         return bytes
     }
 
-    private func fault(_ reason: String, _ hint: String) -> KeyCustodyError {
+    private func fault(_ reason: String, _ hint: Hint) -> KeyCustodyError {
         KeyCustodyError(place: "the passphrase file \(path)", reason: reason, hint: hint)
     }
 }

@@ -76,8 +76,8 @@ extension CommandError {
     }
 
     /// The command line that sets a preset up.
-    static func addCommand(_ preset: ProviderPreset) -> String {
-        var words = ["lodge providers add \(preset.name)"]
+    static func addCommand(_ preset: ProviderPreset) -> Hint {
+        var words: [String] = []
         for key in preset.requiredKeys {
             switch key {
             case "clientId": words.append("--client-id ID")
@@ -86,6 +86,6 @@ extension CommandError {
             default: words.append("--set \(key)=…")
             }
         }
-        return words.joined(separator: " ")
+        return "\(run: "providers add") \(([preset.name] + words).joined(separator: " "))"
     }
 }

@@ -4,10 +4,10 @@ import DirectorySearch
 extension CommandError {
     /// Creates the error of an offline copy, with its remedy as a command.
     init(offline error: OfflineIndexError) {
-        let (status, hint): (ExitStatus, String) =
+        let (status, hint): (ExitStatus, Hint) =
             switch error.remedy {
-            case .sync: (.failed, "lodge sync")
-            case .replace: (.store, "lodge sync --forget, then lodge sync")
+            case .sync: (.failed, "\(run: "sync")")
+            case .replace: (.store, "\(run: "sync") --forget, then \(run: "sync")")
             case .chooseOwnStore: (.store, "choose a directory of your own with --store")
             case .makeRoom: (.store, "make room or choose another directory with --store")
             }

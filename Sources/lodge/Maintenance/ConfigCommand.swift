@@ -79,7 +79,7 @@ struct ConfigCommand {
         let move = try await AccountStore.moveKey(
             to: choice, storage: SQLiteStorage(directory: context.storeDirectory),
             places: try context.keyLocations(target: choice))
-        for leftover in move.leftovers { context.console.note("Warning: \(leftover)") }
+        for leftover in move.leftovers { context.console.note("Warning: \(context.text(leftover))") }
         context.console.note(
             move.isMoved ? "The key of the accounts is now here: \(move.place)." : "It is there already: \(move.place)."
         )
@@ -95,7 +95,8 @@ struct ConfigCommand {
             reason: "expected \(names.joined(separator: ", "))",
             hint: isKnown
                 ? "edit \(context.settingsFile?.path ?? "a file, and name it with --settings")"
-                : SpellingSuggestion.nearest(to: name, in: names).map { "did you mean \($0)?" } ?? "lodge config list")
+                : SpellingSuggestion.nearest(to: name, in: names).map { "did you mean \($0)?" }
+                    ?? "\(run: "config list")")
     }
 
     private func value(_ name: String) async throws -> ConfigValue {

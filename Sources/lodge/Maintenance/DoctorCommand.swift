@@ -24,7 +24,7 @@ struct DoctorCommand {
     func run() async throws -> ExitStatus {
         let diagnosis = try await diagnose()
         let writer = OutputFormat(context.invocation).list(DiagnosisRecord.columns, context.console)
-        let places = context.invocation.typedPlaces
+        let places = context.invocation.remedyText
         for finding in diagnosis.findings { try writer.write(DiagnosisRecord(finding: finding, places: places)) }
         try writer.finish()
         let statuses = diagnosis.problems.map { DiagnosisRecord(finding: $0).status }
@@ -74,8 +74,8 @@ struct DoctorCommand {
 /// One thing that `doctor` looked at.
 struct DiagnosisRecord: OutputRecord {
     let finding: Diagnosis.Finding
-    /// The places that were typed, for what mends it.
-    var places = TypedPlaces()
+    /// The options of the command line, for the remedy.
+    var places = RemedyText()
 
     static let columns = [
         TableColumn("CHECK"), TableColumn("STATE"), TableColumn("OF"), TableColumn("FOUND"), TableColumn("REMEDY"),
@@ -88,7 +88,7 @@ struct DiagnosisRecord: OutputRecord {
     var remedy: String? {
         guard finding.state != .ok else { return nil }
         return (finding.remedy ?? finding.failure.flatMap { CommandError(reporting: $0).hint })
-            .map(places.named)
+            .map { places.hint($0).description }
     }
 
     var cells: [String] {

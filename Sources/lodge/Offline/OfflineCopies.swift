@@ -47,7 +47,7 @@ enum OfflineCopies {
         for copy in try await copies(context, store) {
             let who =
                 copy.account?.label
-                ?? context.naming(placesIn: "\(copy.index.account) (no account; lodge sync --forget --all)")
+                ?? context.text("\(copy.index.account) (no account; \(run: "sync") --forget --all)")
             switch copy.summary {
             case .success(let summary):
                 let time = summary.completed.map { "as of \(TimeText.rfc3339($0))" } ?? "not complete yet"

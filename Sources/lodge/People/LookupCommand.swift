@@ -29,7 +29,7 @@ struct LookupCommand {
         guard let first = try await Names.next(of: lines) else {
             throw CommandError(
                 .usage, "there is no name to look up", reason: "expected one a line",
-                hint: "echo ada@contoso.com | lodge lookup")
+                hint: "echo ada@contoso.com | \(run: "lookup")")
         }
         let format = OutputFormat(context.invocation)
         let fields = try context.shownFields(format, Input.fields)
@@ -39,7 +39,7 @@ struct LookupCommand {
         let line = context.console.terminal.outputIsTerminal ? nil : ProgressLine(context.console)
         var status = ExitStatus.done
         var (written, answered) = (0, 0)
-        var hint: String?
+        var hint: Hint?
         var waiting: String? = first
         do {
             while let name = waiting {
@@ -75,7 +75,7 @@ struct LookupCommand {
     /// Nobody of a name is an answer, which `--quiet` leaves out; a failure is said in any case.
     ///
     /// - Parameter hint: what the last failure advised: for many names in a row it is said once.
-    private func report(_ name: String, _ error: DirectoryError, after hint: inout String?) -> ExitStatus {
+    private func report(_ name: String, _ error: DirectoryError, after hint: inout Hint?) -> ExitStatus {
         let console = context.console
         guard error.kind != .notFound else {
             if !console.options.reportsJSON {

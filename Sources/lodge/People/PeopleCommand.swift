@@ -34,7 +34,7 @@ extension CommandContext {
     /// Says when not everybody is in the copy yet.
     func tellIncomplete(_ copy: OfflineDirectory) async throws {
         guard try await copy.summary().completed == nil else { return }
-        console.note(naming(placesIn: "The offline copy is not complete yet; lodge sync goes on with it."))
+        console.note(text("The offline copy is not complete yet; \(run: "sync") goes on with it."))
     }
 
     /// Returns the fields that `--fields` names, or `nil` if it is not given.
@@ -127,7 +127,7 @@ struct PeopleCommand {
         } catch let error as DirectoryError where error.kind == .notFound {
             throw CommandError(
                 .notFound, "nobody is found for \(name)", reason: error.displayMessage,
-                hint: "lodge search finds people by name", code: error.code, requestID: error.requestID)
+                hint: "\(run: "search") finds people by name", code: error.code, requestID: error.requestID)
         }
     }
 
@@ -137,7 +137,7 @@ struct PeopleCommand {
         guard let directory = directory as? GraphDirectory else {
             throw CommandError(
                 .usage, "this directory gives no chain of managers", reason: "only Microsoft Graph tells it at once",
-                hint: "lodge show --manager")
+                hint: "\(run: "show") --manager")
         }
         let person = try await directory.user(
             name, select: ["id"], expand: .managers(select: ["id", "displayName", "mail", "jobTitle"]))
@@ -165,7 +165,7 @@ struct PeopleCommand {
         } catch let error as DirectoryError where error.kind == .notFound {
             throw CommandError(
                 .notFound, "nobody is found for \(name)", reason: "the offline copy has nobody of this name",
-                hint: "lodge sync brings it up to date")
+                hint: "\(run: "sync") brings it up to date")
         }
     }
 

@@ -132,7 +132,7 @@ struct SearchCommand {
             throw CommandError(
                 .usage, "--limit 0 lists nobody",
                 reason: "expected 1 or more, or --count beside it for the number alone",
-                hint: "lodge search ada --count --limit 0")
+                hint: "\(run: "search") ada --count --limit 0")
         }
         let limit = isUnlimited ? nil : invocation[Input.limit] ?? Self.standardLimit
         // The largest page serves everybody with the fewest requests.

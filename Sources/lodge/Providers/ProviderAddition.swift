@@ -67,7 +67,7 @@ struct ProviderAddition {
             try await save(keys, path)
         }
         context.console.note(
-            "Added \(name) to \(path). To sign in: " + context.naming(placesIn: "lodge sign-in \(name)"))
+            "Added \(name) to \(path). To sign in: " + context.text("\(run: "sign-in") \(name)"))
         if context.console.options.reportsJSON {
             let type = try SettingsEdit.read(path).flatMap { try Settings(bytes: $0, source: path)[name] }
             if let type {
@@ -100,7 +100,7 @@ struct ProviderAddition {
         if preset == nil, issuer == nil {
             throw usage(
                 "nothing says which provider it is", "neither --issuer nor --provider was given",
-                "name the issuer with --issuer, or one of the presets of: lodge providers")
+                "name the issuer with --issuer, or one of the presets of: \(run: "providers")")
         }
         if let id = invocation[Input.clientID] { keys["clientId"] = .string(id) }
         if let secret = try secret() { keys["clientSecret"] = secret }
@@ -130,7 +130,7 @@ struct ProviderAddition {
             throw CommandError(
                 .usage, "wrong value of --provider", reason: "there is no preset \(wanted)",
                 hint: SpellingSuggestion.nearest(to: wanted, in: ProviderPreset.names).map { "did you mean \($0)?" }
-                    ?? "lodge providers")
+                    ?? "\(run: "providers")")
         }
         return preset
     }
@@ -168,7 +168,7 @@ struct ProviderAddition {
         path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
     }
 
-    private func usage(_ message: String, _ reason: String, _ hint: String?) -> CommandError {
+    private func usage(_ message: String, _ reason: String, _ hint: Hint?) -> CommandError {
         CommandError(.usage, message, reason: reason, hint: hint ?? "lodge help providers add")
     }
 

@@ -93,7 +93,8 @@ struct PresetRecord: OutputRecord {
         detail.add("Note", preset.notes)
         detail.add("Documentation", preset.documentation)
         detail.add(
-            "To set it up", preset.isComplete ? "lodge sign-in \(preset.name)" : CommandError.addCommand(preset))
+            "To set it up",
+            preset.isComplete ? "lodge sign-in \(preset.name)" : CommandError.addCommand(preset).description)
         return detail
     }
 

@@ -30,7 +30,7 @@ struct ProviderRemoval {
             throw CommandError(
                 .notFound, "no account type \(name)",
                 reason: isPreset ? "\(name) is a preset and stays" : "\(path) does not have it",
-                hint: "lodge providers")
+                hint: "\(run: "providers")")
         }
         // Whatever is wrong with the file is found before anything is deleted at the provider.
         _ = try SettingsEdit.removing(name, from: old, file: path)
@@ -40,7 +40,7 @@ struct ProviderRemoval {
             throw CommandError(
                 .failed, "the type \(name) is in use",
                 reason: "\(accounts.count) \(accounts.count == 1 ? "account is" : "accounts are") of this type",
-                hint: "lodge sign-out --all --type \(name)")
+                hint: "\(run: "sign-out") --all --type \(name)")
         }
         if let client = try await store.registration(ofType: name) {
             try await delete(client, type)

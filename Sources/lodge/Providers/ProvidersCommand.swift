@@ -131,8 +131,8 @@ struct ProvidersCommand {
             throw CommandError(
                 .usage, "\(preset.name) cannot be checked without \(key)", reason: error.expected,
                 hint: key == "issuer"
-                    ? "lodge providers check --issuer URL"
-                    : "lodge providers check \(preset.name) --set \(key)=…")
+                    ? "\(run: "providers check") --issuer URL"
+                    : "\(run: "providers check") \(preset.name) --set \(key)=…")
         }
     }
 
@@ -149,7 +149,8 @@ struct ProvidersCommand {
         let names = (settings?.types.map(\.name) ?? []) + ProviderPreset.names
         return CommandError(
             .notFound, "no account type or preset \(name)",
-            hint: SpellingSuggestion.nearest(to: name, in: names).map { "did you mean \($0)?" } ?? "lodge providers")
+            hint: SpellingSuggestion.nearest(to: name, in: names).map { "did you mean \($0)?" } ?? "\(run: "providers")"
+        )
     }
 }
 

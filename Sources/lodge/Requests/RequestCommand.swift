@@ -188,10 +188,10 @@ extension CommandError {
     @MainActor
     init?(answering answer: HTTPStreamedResponse, account: Account?) {
         let head = HTTPResponse(status: answer.status, fields: answer.fields)
-        let signIn = "lodge sign-in" + (account.map { " \($0.type)" } ?? "")
+        let signIn: Hint = "\(AccountRemedy.signIn(type: account?.type))"
         let status: ExitStatus
         var reason: String?
-        var hint: String?
+        var hint: Hint?
         switch answer.status {
         case 200..<300, 304: return nil
         case 401:

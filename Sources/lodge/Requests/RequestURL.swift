@@ -30,7 +30,7 @@ struct RequestURL {
             throw CommandError(
                 .usage, "\(UsageError.quoted(text)) is no address",
                 reason: "expected one that begins with https://, or a path that begins with /",
-                hint: "lodge request GET /me")
+                hint: "\(run: "request") GET /me")
         }
         // Their letters are told apart badly, and the settings name hosts as they are sent.
         guard url.host(percentEncoded: false)?.utf8.allSatisfy({ $0 < 0x80 }) == true else {

@@ -78,7 +78,7 @@ struct SignInCommand {
         where other.id != account.id && other.subject == nil && other.userName?.lowercased() == name {
             context.console.note(
                 "Another account of this name is kept whose owner was never verified: \(other.id). If it is the same person's, "
-                    + context.naming(placesIn: "lodge accounts remove \(other.id)"))
+                    + context.text("\(run: "accounts remove") \(other.id)"))
         }
     }
 
@@ -118,7 +118,7 @@ struct SignInCommand {
         guard !context.console.options.refusesInput else {
             throw CommandError(
                 .usage, "--paste and --no-input exclude each other", reason: "what is pasted has to be read",
-                hint: "lodge sign-in \(type) --device")
+                hint: "\(run: "sign-in") \(type) --device")
         }
         let isCode = store.settings[type]?.redirectURI.text == RedirectURI.outOfBand
         let read = context.world.readLine
@@ -192,7 +192,7 @@ struct SignInCommand {
         guard !isTyped || !context.console.options.refusesInput else {
             throw CommandError(
                 .usage, "no password", reason: "--no-input forbids asking for it",
-                hint: "give it on standard input: lodge sign-in \(type) --username NAME < FILE")
+                hint: "give it on standard input: \(run: "sign-in") \(type) --username NAME < FILE")
         }
         // Nobody types a password for nothing.
         if let known = store.settings[type], !known.allowsPasswordGrant { return Secret("") }
@@ -200,7 +200,7 @@ struct SignInCommand {
         guard let line = try await context.world.readHiddenLine(Self.maximumLine) else {
             throw CommandError(
                 .usage, "no password", reason: "standard input is empty",
-                hint: "give the password on standard input: lodge sign-in \(type) --username NAME < FILE")
+                hint: "give the password on standard input: \(run: "sign-in") \(type) --username NAME < FILE")
         }
         return Secret(line.last == "\r" ? String(line.dropLast()) : line)
     }

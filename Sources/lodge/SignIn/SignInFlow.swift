@@ -54,7 +54,7 @@ enum SignInFlow: Equatable {
     func explaining(_ error: AccountStoreError, type: String) -> AccountStoreError {
         guard case .device(_?) = self, error.kind == .settings, error.hint == nil else { return error }
         var error = error
-        error.hint = "lodge sign-in \(type) --no-browser shows an address to open on this machine"
+        error.hint = "\(run: "sign-in") \(type) --no-browser shows an address to open on this machine"
         return error
     }
 

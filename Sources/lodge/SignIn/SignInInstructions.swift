@@ -87,7 +87,7 @@ struct SignInInstructions: Sendable {
                 throw CommandError(
                     .signInNeeded, "the sign-in was not finished",
                     reason: "standard input ended before anything was pasted",
-                    hint: "lodge sign-in \(type) --paste")
+                    hint: "\(run: "sign-in") \(type) --paste")
             }
             return line
         }

@@ -38,7 +38,7 @@ struct SignOutCommand {
             ? try await store.accounts(ofType: invocation[GlobalOptions.type])
             : [try await context.account(store, named: invocation[Input.account])]
         guard !accounts.isEmpty else {
-            throw CommandError(.notFound, "nobody is signed in", hint: "lodge sign-in")
+            throw CommandError(.notFound, "nobody is signed in", hint: "\(AccountRemedy.signIn(type: nil))")
         }
         var records: [JSONValue] = []
         for account in accounts {

@@ -45,7 +45,7 @@ struct ExecCommand {
         let words = context.invocation[Input.command]
         guard let program = words.first, !program.isEmpty else {
             throw CommandError(
-                .usage, "no program to run", reason: "expected one after --", hint: "lodge exec -- COMMAND")
+                .usage, "no program to run", reason: "expected one after --", hint: "\(run: "exec") -- COMMAND")
         }
         let store = try await context.store(try context.settings())
         let token = try await context.freshToken(store, of: try await context.account(store))

@@ -51,10 +51,10 @@ extension CommandContext {
     }
 
     /// The sign-in that asks for what is missing, and for what there was before.
-    private static func hint(_ error: AccountStoreError, _ account: Account, _ scopes: Scope?) -> String? {
+    private static func hint(_ error: AccountStoreError, _ account: Account, _ scopes: Scope?) -> Hint? {
         guard error.kind == .signInNeeded(.scopeNotGranted), error.provider?.claims == nil, let scopes,
             scopes.firstInvalidToken == nil, !scopes.text.contains("'"), !account.scope.text.contains("'")
         else { return nil }
-        return "lodge sign-in \(account.type) --scope '\(account.scope.union(scopes).text)'"
+        return "\(run: "sign-in") \(account.type) --scope '\(account.scope.union(scopes).text)'"
     }
 }

@@ -109,7 +109,7 @@ import Testing
         #expect(
             other.errors.contains("lodge accounts salvage") && !other.errors.contains("--store="), "\(other.errors)"
         )
-        #expect(TypedPlaces(store: "/a/b-1").named(in: "lodge doctor") == "lodge doctor --store=/a/b-1")
+        #expect(RemedyText(store: "/a/b-1").hint("\(run: "doctor")").description == "lodge doctor --store=/a/b-1")
     }
 
     @Test func `what can be read of a damaged store is copied, put in its place, and used`() async throws {

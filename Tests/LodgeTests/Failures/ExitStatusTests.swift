@@ -56,7 +56,7 @@ struct ExitStatusTests {
         let error = CommandError(
             reporting: AccountStoreError(kind, what: "it failed", reason: "why", remedy: remedy))
         #expect(Int(error.status.rawValue) == row.expect.int("status"))
-        #expect(error.hint?.isEmpty == false || remedy == .nothing)
+        #expect(error.hint?.description.isEmpty == false || remedy == .nothing)
     }
 
     @Test(arguments: [

@@ -200,7 +200,8 @@ import Testing
         #expect(error.status == .signInNeeded)
         #expect(error.hint == #"lodge sign-in --claims '{"access_token":{"nbf":{"value":"it'\''s"}}}'"#)
         #expect(
-            CommandError(reporting: demanded, type: "graph").hint?.hasPrefix("lodge sign-in graph --claims '")
+            CommandError(reporting: demanded, type: "graph").hint?.description.hasPrefix(
+                "lodge sign-in graph --claims '")
                 == true)
         var provider = ProviderError(code: .interactionRequired)
         provider.claims = #"{"a":1}"#

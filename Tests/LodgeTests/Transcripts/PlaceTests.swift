@@ -99,26 +99,50 @@ import Testing
         #expect(await terminal.run("me").errors.contains("hint: lodge sign-in local\n"))
     }
 
-    @Test(arguments: [
-        (
-            "lodge accounts remove a1 and lodge sign-in graph",
-            "lodge accounts remove --store=/s a1 and lodge sign-in --store=/s graph"
-        ),
-        ("choose another directory with --store", "choose another directory with --store"),
-        ("lodge help sign-in", "lodge help sign-in"),
-        (
-            "lodge sync --forget, then lodge sync",
-            "lodge sync --store=/s --forget, then lodge sync --store=/s"
-        ),
-        (
-            "to move it: lodge config set key-custody passphrase; or ask for key-file",
-            "to move it: lodge config set --store=/s key-custody passphrase; or ask for key-file"
-        ),
-        ("try again; if it stays: lodge doctor", "try again; if it stays: lodge doctor --store=/s"),
-        ("echo ada@contoso.com | lodge lookup", "echo ada@contoso.com | lodge lookup --store=/s"),
-    ])
-    func `the store stands behind the words of each command`(hint: String, expected: String) {
-        #expect(TypedPlaces(store: "/s").named(in: hint) == expected)
+    @Test(
+        arguments: [
+            (
+                "\(AccountRemedy.removeAccount(id: "a1")) and \(AccountRemedy.signIn(type: "graph"))",
+                "lodge accounts remove --store=/s a1 and lodge sign-in --store=/s graph"
+            ),
+            ("\(StorageRemedy.chooseStore(.other))", "choose another folder with --store"),
+            ("\(StorageRemedy.chooseStore(.any))", "choose a folder with --store or LODGE_STORE"),
+            ("lodge help sign-in", "lodge help sign-in"),
+            (
+                "\(run: "sync") --forget, then \(run: "sync")",
+                "lodge sync --store=/s --forget, then lodge sync --store=/s"
+            ),
+            (
+                "to move it: \(KeyRemedy.moveKey(to: .passphrase)); or ask for key-file",
+                "to move it: lodge config set --store=/s key-custody passphrase; or ask for key-file"
+            ),
+            ("\(KeyRemedy.nameDescriptor)", "set LODGE_KEY_CUSTODY=fd:3"),
+            ("\(KeyRemedy.namePassphraseFile)", "set LODGE_PASSPHRASE_FILE to a file that contains it"),
+            ("try again; if it stays: \(run: "doctor")", "try again; if it stays: lodge doctor --store=/s"),
+            ("echo ada@contoso.com | \(run: "lookup")", "echo ada@contoso.com | lodge lookup --store=/s"),
+            ("\(SettingsRemedy.listPresets)", "to list the presets, run: lodge providers list"),
+            ("\(SettingsRemedy.showPreset("github"))", "for all required values, run: lodge providers show github"),
+            ("\(SettingsRemedy.removeType("work"))", "remove the type: lodge providers remove work"),
+            ("\(SettingsRemedy.chooseFile)", "use another file with --settings"),
+            ("\(StorageRemedy.salvage)", "lodge accounts salvage --store=/s"),
+            ("\(AccountRemedy.checkProvider(type: "graph"))", "lodge providers check graph"),
+            ("\(AccountRemedy.nameCertificateFile)", "pass its certificate file with --ca-file"),
+            ("\(AccountRemedy.extendTimeLimit)", "allow more time with --timeout"),
+            (
+                "\(AccountRemedy.signIn(type: nil, parameters: [.init(name: "acr_values", value: "gold x")]))",
+                "lodge sign-in --store=/s --param 'acr_values=gold x'"
+            ),
+        ] as [(Hint, String)])
+    func `a remedy becomes a command with the store of the command line`(hint: Hint, expected: String) {
+        #expect(RemedyText(store: "/s").hint(hint).description == expected)
+    }
+
+    @Test func `a sign-in without a type gets the type of the command line`() {
+        let text = RemedyText(store: "/s", settings: "/t u", type: "graph")
+        #expect(
+            text.hint("\(AccountRemedy.signIn(type: nil))").description
+                == "lodge sign-in --store=/s --settings='/t u' graph")
+        #expect(text.hint("\(SettingsRemedy.listPresets)").actions.count == 1)
     }
 
     // MARK: Tokens that nothing renews

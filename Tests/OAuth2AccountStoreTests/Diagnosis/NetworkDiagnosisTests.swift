@@ -72,7 +72,8 @@ struct NetworkDiagnosisTests {
         ]
         let found = try finding(try await examine(test, transport: transport, certificates: chain), .network)
         #expect(found.state == .problem && found.detail.contains("issued by: CN = Company Root"))
-        #expect(found.remedy?.contains("--ca-file") == true && found.remedy?.contains("caFile of graph") == true)
+        #expect(found.remedy?.actions.first as? AccountRemedy == .nameCertificateFile)
+        #expect(found.remedy?.description.contains("caFile of graph") == true)
         // A server that is not there has presented nothing.
         let absent = Answers { _ in
             throw HTTPTransportError(.cannotConnect, host: "op.example.com", reason: "Nothing accepted the connection.")
@@ -90,7 +91,7 @@ struct NetworkDiagnosisTests {
         let found = try finding(try await examine(test, transport: transport, environment: environment), .proxy)
         #expect(
             found.state == .problem && found.detail.contains("proxy.example:3128") && found.subject == "HTTPS_PROXY")
-        #expect(found.remedy?.contains("unset HTTPS_PROXY") == true && !"\(found)".contains("s3cret"))
+        #expect(found.remedy?.description.contains("unset HTTPS_PROXY") == true && !"\(found)".contains("s3cret"))
         let passing = try finding(try await examine(test, environment: environment), .proxy)
         #expect(passing.state == .ok && passing.detail.contains("lets them pass"))
     }

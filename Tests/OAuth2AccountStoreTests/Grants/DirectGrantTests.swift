@@ -94,7 +94,7 @@ import Platform
         let refused = try await provider.store()
         let method = SignInMethod.password("ada", Secret("lovelace-1815"))
         let error = try await grantFailure { try await refused.signIn(to: "t", by: method) }
-        #expect(error?.kind == .settings && error?.hint?.contains("allowsPasswordGrant") == true)
+        #expect(error?.kind == .settings && error?.hint?.description.contains("allowsPasswordGrant") == true)
         #expect(provider.requests(to: "/token").isEmpty)
 
         let store = try await provider.store(["allowsPasswordGrant": true, "scopes": ["read"]])
@@ -209,7 +209,9 @@ import Platform
         #expect(account.type == "t")
         for text in ["c", "http://127.0.0.1/callback?code=c&state=another", "http://127.0.0.1/callback?code=c"] {
             let error = try await grantFailure { try await store.signIn(to: "t", by: .paste { _ in text }) }
-            #expect(error?.kind == .redirectRefused && error?.hint?.contains("whole address") == true, "\(text)")
+            #expect(
+                error?.kind == .redirectRefused && error?.hint?.description.contains("whole address") == true, "\(text)"
+            )
         }
         #expect(provider.requests(to: "/token").count == 1)
     }

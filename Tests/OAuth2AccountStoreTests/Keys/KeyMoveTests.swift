@@ -116,7 +116,7 @@ struct KeyMoveTests {
         let move = try await test.move(to: .passphrase)
         #expect(move.isMoved)
         #expect(move.leftovers.count == 1)
-        #expect(move.leftovers.first?.contains("it is locked") == true)
+        #expect(move.leftovers.first?.description.contains("it is locked") == true)
         #expect(try await test.record() == KeyLocationRecord(current: .passphrase, leftovers: [.secretService]))
         #expect(await test.copies() == ["passphrase", "secret-service"])
 

@@ -147,7 +147,7 @@ struct BadStoreTests {
         #expect(chmod(directory.store.path, mode) == 0)
         let error = try await failure { try await open() }
         #expect(error?.kind == .storage(.insecure))
-        #expect(error?.hint?.contains("chmod 700") == true)
+        #expect(error?.hint?.description.contains("chmod 700") == true)
         #expect(try names().isEmpty)
     }
 
@@ -300,7 +300,7 @@ struct BadStoreTests {
         let filler = try fill()
         let error = try await failure { try await open() }
         #expect(error?.kind == .storage(.full))
-        #expect(error?.hint?.contains("free some space") == true)
+        #expect(error?.hint?.description.contains("free some space") == true)
         #expect(try names() == [URL(filePath: filler).lastPathComponent])
     }
 

@@ -157,7 +157,7 @@ import Platform
                 return .text([], holdsSecret: false)
             }
         }
-        #expect(error?.found == "another text" && error?.hint?.contains("try again") == true)
+        #expect(error?.found == "another text" && error?.hint?.description.contains("try again") == true)
         #expect(try String(contentsOfFile: path, encoding: .utf8).hasPrefix("1+."))
         // Gone, made in between, and a link that leads nowhere.
         try FileManager.default.removeItem(atPath: path)

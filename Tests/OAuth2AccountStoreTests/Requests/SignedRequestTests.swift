@@ -146,7 +146,11 @@ import Platform
             try await store.send(HTTPRequest(.get, try self.url("https://api.example/me")), for: account.id)
         }
         #expect(error?.kind == .signInNeeded(.interactionRequired))
-        #expect(error?.hint == "lodge sign-in --param 'acr_values=gold' --param max_age=5")
+        #expect(
+            error?.hint?.actions.first as? AccountRemedy
+                == .signIn(
+                    type: nil,
+                    parameters: [.init(name: "acr_values", value: "gold"), .init(name: "max_age", value: "5")]))
     }
 
     @Test func `a token goes to the hosts that the type names and to the provider, and else nothing is asked`()

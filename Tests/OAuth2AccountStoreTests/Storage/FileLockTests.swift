@@ -21,7 +21,7 @@ struct FileLockTests {
         lock.request = { _, _ in code }
         let error = await #expect(throws: StorageError.self) { try await lock.lock("a", timeout: .seconds(1)) }
         #expect(error?.reason.contains("offers no locks") == true)
-        #expect(error?.hint.contains("local disk") == true)
+        #expect(error?.hint.description.contains("local disk") == true)
     }
 
     @Test func `a lock on a file that was removed meanwhile does not count`() async throws {

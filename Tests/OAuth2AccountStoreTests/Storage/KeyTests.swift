@@ -55,7 +55,7 @@ struct KeyTests {
         try Data(repeating: 1, count: size).write(to: URL(filePath: path))
         #expect(chmod(path, 0o600) == 0)
         let fault = try #require(await fault())
-        #expect(fault.hint.contains("copy") || fault.reason.contains("bytes"))
+        #expect(fault.hint.description.contains("copy") || fault.reason.contains("bytes"))
         #expect(try Data(contentsOf: URL(filePath: path)).count == size)
     }
 
@@ -64,7 +64,7 @@ struct KeyTests {
         _ = try await file.create()
         #expect(chmod(path, mode) == 0)
         let fault = try #require(await fault())
-        #expect(fault.hint.contains("chmod 600"))
+        #expect(fault.hint.description.contains("chmod 600"))
     }
 
     @Test func `a link or a directory in place of the key file is a fault`() async throws {

@@ -143,14 +143,14 @@ struct AccountTests {
     }
 
     @Test(arguments: [
-        (["LODGE_STORE": "/a/b/"], "/a/b"), (["XDG_DATA_HOME": "/x", "HOME": "/h"], "/x/lodge"),
-        (["XDG_DATA_HOME": "relative", "HOME": "/h"], "/h/.local/share/lodge"),
+        (["XDG_DATA_HOME": "/x", "HOME": "/h"], "/x/people"),
+        (["XDG_DATA_HOME": "relative", "HOME": "/h"], "/h/.local/share/people"),
         (["HOME": "relative"], ""), ([:], ""), (["HOME": ""], ""),
     ])
-    func `the standard directory is never where the program happens to be`(
+    func `the default location is never where the program happens to be`(
         environment: [String: String], path: String
     ) async throws {
-        #expect(StoreLocation.standard(environment: environment).path == path)
+        #expect(StoreLocation(application: "people", environment: environment).path == path)
         guard path.isEmpty else { return }
         let error = try await failure {
             try await AccountStore(
@@ -158,6 +158,6 @@ struct AccountTests {
                 dependencies: Dependencies(transport: Providers(all: []), environment: environment))
         }
         #expect(error?.reason.contains("HOME is not set") == true)
-        #expect(error?.hint?.contains("--store") == true)
+        #expect(error?.hint?.actions.first as? StorageRemedy == .chooseStore(.any))
     }
 }

@@ -1,0 +1,31 @@
+import Platform
+
+/// An action that solves a problem of a store.
+public enum StorageRemedy: SuggestedAction {
+    /// The kinds of folder that a store needs.
+    public enum Folder: String, Sendable {
+        /// Any folder, because the default location is not set.
+        case any = "a folder"
+        /// Another folder than this one.
+        case other = "another folder"
+        /// A folder that belongs to the user.
+        case own = "a folder that you own"
+        /// A folder on a disk of this machine.
+        case local = "a folder on a local disk"
+        /// A folder that can be written to.
+        case writable = "a writable folder"
+    }
+
+    /// Use a store in another folder.
+    case chooseStore(Folder)
+    /// Copy the readable records of a damaged store.
+    case salvage
+
+    /// The name of the action.
+    public var description: String {
+        switch self {
+        case .chooseStore(let folder): "choose \(folder.rawValue) for the store"
+        case .salvage: "salvage the accounts"
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import CommandLineKit
+import OAuth2AccountStore
+import Platform
+
+/// A command of this program in a hint.
+struct ProgramCommand: SuggestedAction {
+    /// The names of the command and its subcommand.
+    var words: String
+    /// The options of the command line that it repeats, each after a space.
+    var options = ""
+
+    var description: String { "\(Program.name) \(words)\(options)" }
+}
+
+extension Hint.StringInterpolation {
+    /// Appends a command of this program, without its arguments.
+    mutating func appendInterpolation(run words: String) { appendInterpolation(ProgramCommand(words: words)) }
+}
+
+/// Converts the actions of hints into commands and options of this program.
+///
+/// A command repeats the options `--store` and `--settings` of the command line, because it would change another store without them.
+struct RemedyText: Sendable {
+    /// The value of `--store`; `nil` if the command line does not have it.
+    var store: String?
+    /// The value of `--settings`; `nil` if the command line does not have it.
+    var settings: String?
+    /// The account type of the command line, for a sign-in that names no type.
+    var type: String?
+
+    /// Returns a hint whose actions are commands of this program.
+    func hint(_ hint: Hint) -> Hint { hint.replacingActions(replacement) }
+
+    private func replacement(_ action: any SuggestedAction) -> Hint {
+        switch action {
+        case let action as ProgramCommand: command(action.words)
+        case let action as StorageRemedy: replacement(action)
+        case let action as KeyRemedy: replacement(action)
+        case let action as SettingsRemedy: replacement(action)
+        case let action as AccountRemedy: replacement(action)
+        default: "\(action)"
+        }
+    }
+
+    private func replacement(_ remedy: StorageRemedy) -> Hint {
+        switch remedy {
+        case .chooseStore(.any): "choose a folder with --store or LODGE_STORE"
+        case .chooseStore(let folder): "choose \(folder.rawValue) with --store"
+        case .salvage: command("accounts salvage")
+        }
+    }
+
+    private func replacement(_ remedy: KeyRemedy) -> Hint {
+        switch remedy {
+        case .moveKey(let choice): command("config set") + " key-custody \(choice)"
+        case .nameDescriptor: "set LODGE_KEY_CUSTODY=fd:3"
+        case .namePassphraseFile: "set LODGE_PASSPHRASE_FILE to a file that contains it"
+        }
+    }
+
+    private func replacement(_ remedy: SettingsRemedy) -> Hint {
+        switch remedy {
+        case .chooseFile: "use another file with --settings"
+        case .listPresets: "to list the presets, run: " + command("providers list")
+        case .showPreset(let name): "for all required values, run: " + command("providers show") + " \(name)"
+        case .removeType(let name): "remove the type: " + command("providers remove") + " \(name)"
+        }
+    }
+
+    private func replacement(_ remedy: AccountRemedy) -> Hint {
+        switch remedy {
+        case .signIn(let named, let parameters):
+            command("sign-in") + Hint((named ?? type).map { " \($0)" } ?? "")
+                + Hint(parameters.map { " --param \(Self.quoted("\($0.name)=\($0.value)"))" }.joined())
+        case .removeAccount(let id): command("accounts remove") + " \(id)"
+        case .checkProvider(let type): command("providers check") + Hint(type.map { " \($0)" } ?? "")
+        case .nameCertificateFile: "pass its certificate file with --ca-file"
+        case .extendTimeLimit: "allow more time with --timeout"
+        }
+    }
+
+    private func command(_ words: String) -> Hint {
+        var options = ""
+        if let store, !words.hasPrefix("providers") { options += " --store=" + Self.quoted(store) }
+        if let settings { options += " --settings=" + Self.quoted(settings) }
+        return "\(ProgramCommand(words: words, options: options))"
+    }
+
+    /// Returns a string quoted as one word of a shell.
+    private static func quoted(_ text: String) -> String {
+        let isPlain =
+            !text.isEmpty
+            && text.utf8.allSatisfy { byte in
+                (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7A || byte >= 0x30 && byte <= 0x39
+                    || "/._-+@%=".utf8.contains(byte)
+            }
+        return isPlain ? text : "'" + text.replacing("'", with: "'\\''") + "'"
+    }
+}
+
+extension Invocation {
+    /// The text of remedies for this command line. It does not repeat values of environment variables, which also apply to the next
+    /// command.
+    var remedyText: RemedyText {
+        func typed(_ option: String) -> String? { source(of: option) == .option ? string(option) : nil }
+        return RemedyText(store: typed("store"), settings: typed("settings"))
+    }
+}
