@@ -153,4 +153,3 @@ public struct AccountFileError: Error, Sendable, Equatable, CustomStringConverti
         "\(source)\(place.map { ", \($0)" } ?? ""): expected \(expected), found \(found)"
     }
 }
-

@@ -87,7 +87,8 @@ struct ClockTests {
         let back = start.addingTimeInterval(60)
         for name in ["main", "further", "main"] {
             #expect(
-                ages.now(forAgeOf: tokens(name), account: id, wall: back, uptime: 3500) == start.addingTimeInterval(3500))
+                ages.now(forAgeOf: tokens(name), account: id, wall: back, uptime: 3500)
+                    == start.addingTimeInterval(3500))
         }
         // It remembers no more of an account than it can have.
         for number in 0..<50 { _ = ages.now(forAgeOf: tokens("t\(number)"), account: id, wall: start, uptime: 0) }

@@ -169,7 +169,9 @@ struct AuthorityTests {
     @Test func `a token of another cloud's issuer is not refreshed`() async throws {
         let (test, store) = try await begin()
         let ada = try await signIn(test, store)
-        _ = try await store.repository.update(ada.id, .tokens) { $0.issuer = "https://login.microsoftonline.us/t-1/v2.0" }
+        _ = try await store.repository.update(ada.id, .tokens) {
+            $0.issuer = "https://login.microsoftonline.us/t-1/v2.0"
+        }
         test.provider.advance(3600)
         #expect(try await grantFailure { try await store.accessToken(for: ada.id) }?.kind == .settings)
         #expect(test.provider.requests(to: Self.path("B2C_1_signin")).count == 1)
