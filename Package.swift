@@ -176,7 +176,8 @@ let package = Package(
         .testTarget(
             name: "LodgeTests",
             dependencies: [
-                "CommandLineKit", "lodge", "HTTPExchange", "JOSE", "LocalProvider", "LoopbackHTTP", "OAuth2AccountStore",
+                "CommandLineKit", "lodge", "HTTPExchange", "JOSE", "LocalProvider", "LoopbackHTTP",
+                "OAuth2AccountStore",
                 "StrictJSON", "TerminalBrowser", "TestSupport",
             ]),
     ],

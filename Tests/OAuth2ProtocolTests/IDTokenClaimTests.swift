@@ -22,7 +22,7 @@ struct IDTokenClaimTests {
             #expect(token.subject == claims["sub"]?.string)
         } catch {
             #expect(vector.outcome == "reject", "\(error)")
-            #expect(error.rawValue == vector.reason)
+            #expect(error.kind.rawValue == vector.reason)
         }
     }
 
@@ -62,7 +62,7 @@ struct IDTokenClaimTests {
         #expect(token.issuer == "https://login.microsoftonline.com/t1/v2.0")
         for tenant in ["t2", "", nil] {
             #expect(
-                rejectedKind {
+                rejectedKind { () throws(IDTokenError) in
                     try validation.check(header: ["alg": "RS256"], claims: claims(tenant), now: 0)
                 } == .issuerMismatch)
         }
@@ -86,13 +86,13 @@ struct IDTokenClaimTests {
         var claims = vector.input["claims"]?.object ?? [:]
         claims["nonce"] = "another"
         #expect(
-            rejectedKind {
+            rejectedKind { () throws(IDTokenError) in
                 try validation.check(header: ["alg": "RS256"], claims: claims, now: 1_700_000_000)
             } == .nonceMismatch)
         claims["nonce"] = nil
         claims["azp"] = "s6BhdRkqt3"
         #expect(
-            rejectedKind {
+            rejectedKind { () throws(IDTokenError) in
                 try validation.check(header: ["alg": "RS256"], claims: claims, now: 1_700_000_000)
             } == .authorizedPartyMismatch)
     }

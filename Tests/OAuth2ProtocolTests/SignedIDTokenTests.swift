@@ -28,7 +28,7 @@ struct SignedIDTokenTests {
             #expect(token.issuer == "https://op.example.com")
         case .failure(let rejection):
             #expect(vector.outcome == "reject", "\(rejection)")
-            #expect(rejection.rawValue == vector.reason)
+            #expect(rejection.kind.rawValue == vector.reason)
         }
         if let count = vector.expect.int("jwks_fetches") { #expect(fetches == count) }
         if let most = vector.expect.int("jwks_fetches_for_100_tokens_at_most") {
@@ -75,11 +75,11 @@ struct IDTokenSecretTests {
         validation.algorithms = ["HS256"]
         #expect(throws: Never.self) { try validation.validate(token, keys: JWKSet(), clientSecret: secret, now: 0) }
         #expect(
-            rejectedKind {
+            rejectedKind { () throws(IDTokenError) in
                 try validation.validate(token, keys: JWKSet(), clientSecret: Secret("short"), now: 0)
             } == .weakKey)
         #expect(
-            rejectedKind {
+            rejectedKind { () throws(IDTokenError) in
                 try IDTokenValidation(issuer: "i", clientID: "c").validate(
                     token, keys: JWKSet(), clientSecret: secret, now: 0)
             } == .algorithmNotAllowed)

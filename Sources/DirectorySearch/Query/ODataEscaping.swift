@@ -26,7 +26,9 @@ enum ODataEscaping {
 
     /// The value of a query option, as a whole. Everything but RFC 3986's unreserved characters is percent-encoded, the
     /// plus sign and the space included: a server may read a bare plus as a space.
-    static func queryValue(_ text: String) -> String { PercentEncoding.encode(text.utf8, keeping: PercentEncoding.isUnreserved) }
+    static func queryValue(_ text: String) -> String {
+        PercentEncoding.encode(text.utf8, keeping: PercentEncoding.isUnreserved)
+    }
 
     /// One segment of a path. A quote is not doubled here. `$` and `@` stay, as in the service's own addresses.
     static func pathSegment(_ text: String) -> String {
