@@ -1,3 +1,5 @@
+import Platform
+
 /// A command line that was understood: what to do, with which values.
 package struct Invocation: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
     /// What was asked for.
@@ -77,7 +79,7 @@ package struct Invocation: Sendable, Equatable, CustomStringConvertible, CustomR
         }
         throw CommandError(
             .usage, "--\(first) and --\(second) exclude each other",
-            hint: ([program, "help"] + path).joined(separator: " "))
+            hint: Hint(([program, "help"] + path).joined(separator: " ")))
     }
 
     /// Where the value of an option came from; nil when it was not given.
