@@ -1,3 +1,5 @@
+import Platform
+
 /// What can be wrong with the Secret Service, each with what to do.
 package enum SecretServiceError {
     static let place = "the key in the Secret Service"

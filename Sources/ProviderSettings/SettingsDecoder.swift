@@ -25,7 +25,9 @@ struct SettingsDecoder {
                 found: "an unknown key",
                 hint: isNested
                     ? "add the dictionary types beside it"
-                    : SpellingSuggestion.nearest(to: unknown, in: known + Self.nestedKeys).map { "did you mean \($0)?" }
+                    : SpellingSuggestion.nearest(to: unknown, in: known + Self.nestedKeys).map {
+                        "did you mean \($0)?" as Hint
+                    }
             )
         }
         return try Settings(types: [flat()], source: file)

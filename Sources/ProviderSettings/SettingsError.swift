@@ -1,3 +1,5 @@
+import Platform
+
 /// What is wrong with the settings: where, what was expected and what stood there.
 public struct SettingsError: Error, Sendable, Equatable {
     /// The file, or what stands in its place.

@@ -1,3 +1,5 @@
+import Platform
+
 /// One account as storage sees it: sealed bytes and what is needed to find them.
 public struct SealedRecord: Sendable, Equatable {
     /// The account's identifier.

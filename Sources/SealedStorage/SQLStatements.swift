@@ -1,3 +1,5 @@
+import Platform
+
 /// A value of a row or a parameter in SQL.
 package enum SQLValue: Equatable, Sendable {
     case integer(Int64)

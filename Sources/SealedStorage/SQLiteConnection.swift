@@ -1,3 +1,4 @@
+import Platform
 import CSQLite
 
 /// A connection to a SQLite file. One thread at a time uses it. It closes when the last reference is released.

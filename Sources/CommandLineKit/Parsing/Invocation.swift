@@ -1,3 +1,5 @@
+import Platform
+
 /// A command line that was understood: what to do, with which values.
 package struct Invocation: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
     /// What was asked for.
@@ -68,7 +70,7 @@ package struct Invocation: Sendable, Equatable, CustomStringConvertible, CustomR
         guard (one == .option) == (other == .option) else { return one == .option }
         throw CommandError(
             .usage, "--\(first.spec.name) and --\(second.spec.name) exclude each other",
-            hint: ([program, "help"] + path).joined(separator: " "))
+            hint: Hint(([program, "help"] + path).joined(separator: " ")))
     }
 
     // The values may be secrets (a body to send, a parameter), so that only names are printed.

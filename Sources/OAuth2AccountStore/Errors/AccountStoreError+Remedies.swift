@@ -1,3 +1,4 @@
+import Platform
 import HTTPExchange
 import JOSE
 import OAuth2Protocol

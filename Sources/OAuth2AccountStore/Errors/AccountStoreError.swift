@@ -1,3 +1,4 @@
+import Platform
 import OAuth2Protocol
 
 /// Why the store could not do what it was asked, and what to do about it.

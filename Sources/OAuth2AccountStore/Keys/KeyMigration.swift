@@ -1,3 +1,4 @@
+import Platform
 import JOSE
 
 /// What became of a move of the key.

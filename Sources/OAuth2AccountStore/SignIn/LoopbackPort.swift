@@ -1,3 +1,5 @@
+import Platform
+
 /// What to do about the port that the browser comes back to.
 package enum LoopbackPort {
     /// What to do when it cannot be opened: how to see which program has it, and the way around.

@@ -102,7 +102,7 @@ extension Invocation {
     /// The text of remedies for this command line. It does not repeat values of environment variables, which also apply to the next
     /// command.
     var remedyText: RemedyText {
-        func typed(_ option: String) -> String? { source(of: option) == .option ? string(option) : nil }
-        return RemedyText(store: typed("store"), settings: typed("settings"))
+        func typed(_ option: Option<String?>) -> String? { source(of: option) == .option ? self[option] : nil }
+        return RemedyText(store: typed(GlobalOptions.store), settings: typed(GlobalOptions.settings))
     }
 }

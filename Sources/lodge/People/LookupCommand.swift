@@ -1,3 +1,4 @@
+import Platform
 import CommandLineKit
 import DirectorySearch
 import OAuth2AccountStore

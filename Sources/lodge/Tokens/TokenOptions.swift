@@ -1,3 +1,4 @@
+import Platform
 import CommandLineKit
 import OAuth2Protocol
 import OAuth2AccountStore
