@@ -205,8 +205,7 @@ struct CommandContext {
 }
 
 extension CommandError {
-        invocation[GlobalOptions.store].map { StoreLocation($0) }
-            ?? StoreLocation(application: Program.name, environment: world.environment)
+    init(several accounts: [Account], named name: String, hint: Hint) {
         self.init(
             .usage, "several accounts are named \(name)",
             reason: accounts.map { "\($0.id) of type \($0.type)" }.joined(separator: ", "), hint: hint)

@@ -1,5 +1,6 @@
 import CommandLineKit
 import DirectorySearch
+import Platform
 
 extension CommandError {
     /// Creates the error of an offline copy, with its remedy as a command.

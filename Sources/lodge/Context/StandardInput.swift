@@ -9,7 +9,7 @@ enum StandardInput {
         try readAll(0, "standard input", limit, hint: "give the token answer alone, as JSON")
     }
 
-    private static func readAll(_ file: Int32, _ name: String, _ limit: Int, hint: String) throws -> [UInt8] {
+    private static func readAll(_ file: Int32, _ name: String, _ limit: Int, hint: Hint) throws -> [UInt8] {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 16 * 1024)
         while true {

@@ -198,7 +198,7 @@ import Testing
         let demanded = DirectoryError(.signInNeeded(claims: #"{ "access_token": {"nbf": {"value": "it's"}} }"#))
         let error = CommandError(reporting: demanded)
         #expect(error.status == .signInNeeded)
-        #expect(error.hint == #"lodge sign-in --claims '{"access_token":{"nbf":{"value":"it'\''s"}}}'"#)
+        #expect(error.hint?.description == #"lodge sign-in --claims '{"access_token":{"nbf":{"value":"it'\''s"}}}'"#)
         #expect(
             CommandError(reporting: demanded, type: "graph").hint?.description.hasPrefix(
                 "lodge sign-in graph --claims '")
@@ -208,7 +208,9 @@ import Testing
         let store = AccountStoreError(
             .signInNeeded(.interactionRequired), what: "sign-in needed", reason: "", remedy: .signInAgain,
             provider: provider)
-        #expect(CommandError(reporting: store, type: "graph").hint == #"lodge sign-in graph --claims '{"a":1}'"#)
+        #expect(
+            CommandError(reporting: store, type: "graph").hint?.description
+                == #"lodge sign-in graph --claims '{"a":1}'"#)
     }
 
     @Test(arguments: ["", "[]", "'; rm -rf ~; '", "{", #"{"a":"\#(String(repeating: "x", count: 5000))"}"#])

@@ -124,7 +124,7 @@ struct ImportTests {
             (ImportSamples.msal(client: "other"), "other"),
             (ImportSamples.msal(environment: "login.microsoftonline.us"), "login.microsoftonline.us"),
             (ImportSamples.msal(tokenType: "pop", withRefreshToken: false), "bound to a key"),
-            (ImportSamples.msalClient, "--client-credentials"),
+            (ImportSamples.msalClient, "client credentials"),
         ] {
             let report = try await take(file, test)
             #expect(words(report) == ["left"] && report.count == 0)

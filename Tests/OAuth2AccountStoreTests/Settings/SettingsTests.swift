@@ -162,7 +162,7 @@ struct SettingsTests {
     ) throws {
         let fault = try #require(faults(nested: member, type: type))
         #expect(fault.key == key)
-        if let hint { #expect(fault.hint == hint) }
+        if let hint { #expect(fault.hint?.description == hint) }
         var dumped = ""
         dump(fault, to: &dumped)
         #expect(!dumped.contains("s3cr3t"))

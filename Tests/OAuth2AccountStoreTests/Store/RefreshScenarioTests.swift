@@ -60,7 +60,7 @@ struct RefreshScenarioTests {
             "a link or a directory in place of the key file is a fault",
         ],
         "RS-045": ["a directory that others can look into is refused"],
-        "RS-046": ["the standard directory is never where the program happens to be"],
+        "RS-046": ["the default location is never where the program happens to be"],
         "RS-047": ["a key file that was planted as a half-written one is not written through"],
         "RS-049": ["RS-049: a key that cannot be had is an error, and nothing is written without it"],
         "RS-052": ["RS-052: tokens larger than a keyring takes come back whole"],
