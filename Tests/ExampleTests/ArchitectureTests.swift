@@ -1,0 +1,56 @@
+import Foundation
+import Testing
+
+/// ARCHITECTURE.md describes the package as it is.
+@Suite struct ArchitectureTests {
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    private func text(_ path: String) throws -> String {
+        try String(contentsOf: Self.root.appending(path: path), encoding: .utf8)
+    }
+
+    /// The modules of Sources in the manifest, each with its dependencies on other such modules.
+    private func manifest() throws -> [String: Set<String>] {
+        let folders = try FileManager.default.contentsOfDirectory(atPath: Self.root.appending(path: "Sources").path)
+        let target = #/\.(?:executableTarget|target)\(\s*name: "(\w+)"(?:,\s*dependencies: \[([^\]]*)\])?/#
+        var modules: [String: Set<String>] = [:]
+        for match in try text("Package.swift").matches(of: target) where folders.contains(String(match.1)) {
+            let names = (match.2 ?? "").matches(of: #/"(\w+)"/#).map { String($0.1) }
+            modules[String(match.1)] = Set(names).intersection(folders).subtracting(["COpenSSL", "CSQLite", "CNCurses"])
+        }
+        return modules
+    }
+
+    @Test func `the table of modules has the dependencies of the manifest, and no others`() throws {
+        let rows = try text("ARCHITECTURE.md").matches(of: #/\n\| `(\w+)` \|[^|]*\| ([^|]*) \|/#)
+        var table: [String: Set<String>] = [:]
+        for row in rows { table[String(row.1)] = Set(row.2.matches(of: #/`(\w+)`/#).map { String($0.1) }) }
+        let manifest = try manifest()
+        #expect(manifest.count > 15)
+        #expect(table.keys.sorted() == manifest.keys.sorted())
+        for (module, dependencies) in manifest { #expect(table[module] == dependencies, "\(module)") }
+    }
+
+    @Test func `every file that the architecture names exists`() throws {
+        let paths = try text("ARCHITECTURE.md").matches(of: #/`((?:Sources|Tests|Settings)\/[^`]+)`/#).map {
+            String($0.1)
+        }
+        #expect(paths.count > 25)
+        for path in Set(paths) {
+            #expect(FileManager.default.fileExists(atPath: Self.root.appending(path: path).path), "\(path)")
+        }
+    }
+
+    @Test func `the store is declared and extended in at most eight files of one folder`() throws {
+        let sources = Self.root.appending(path: "Sources")
+        let names = FileManager.default.enumerator(atPath: sources.path)?.compactMap { $0 as? String } ?? []
+        let files = try names.filter { $0.hasSuffix(".swift") }.filter { name in
+            let text = try text("Sources/" + name)
+            return text.contains("actor AccountStore {") || text.contains("extension AccountStore {")
+                || text.contains("extension AccountStore:")
+        }
+        #expect(!files.isEmpty && files.count <= 8, "\(files)")
+        #expect(files.allSatisfy { $0.hasPrefix("OAuth2AccountStore/Store/") }, "\(files)")
+    }
+}
