@@ -25,8 +25,8 @@ extension ProgramReference {
         ("BROWSER", "program that opens addresses"),
         ("LODGE_KEY_CUSTODY", "where the key of the accounts is: lodge help config set"),
         ("LODGE_PASSPHRASE_FILE", "file with the passphrase of that key"),
-        ("XDG_CONFIG_HOME", "folder of directory/settings.json (~/.config)"),
-        ("XDG_DATA_HOME", "folder of directory/, the accounts (~/.local/share)"),
+        ("XDG_CONFIG_HOME", "folder of lodge/settings.json (~/.config)"),
+        ("XDG_DATA_HOME", "folder of lodge/, the accounts (~/.local/share)"),
         ("HTTPS_PROXY, NO_PROXY", "proxy for requests, and the hosts that need none"),
     ]
 
