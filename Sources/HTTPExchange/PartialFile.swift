@@ -191,6 +191,8 @@ final class PartialFile: Sendable {
     @discardableResult
     func leave() async -> Bool {
         let stays = try? await FileThread.run { [self] () throws(HTTPFileError) in
+            // Other threads may hold the file for a moment longer: the next download must not find it locked.
+            defer { _ = flock(file.descriptor, LOCK_UN) }
             let size = lseek(file.descriptor, 0, SEEK_END)
             guard size <= 0 || Self.validator(in: mark, of: address) == nil else { return keeps }
             _ = unlink(mark)
