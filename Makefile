@@ -13,7 +13,7 @@ SEED ?= 1
 SWIFTFLAGS ?=
 
 # The cycles between modules, or between the folders of a module, that `make lint` allows.
-CYCLES := 3
+CYCLES := 0
 
 SHELL := /bin/bash
 

@@ -215,7 +215,8 @@ import Testing
 
     @Test(arguments: ["", "[]", "'; rm -rf ~; '", "{", #"{"a":"\#(String(repeating: "x", count: 5000))"}"#])
     func `claims that are none are not shown to be typed`(claims: String) {
-        #expect(CommandError(reporting: DirectoryError(.signInNeeded(claims: claims))).hint?.description == "lodge sign-in")
+        #expect(
+            CommandError(reporting: DirectoryError(.signInNeeded(claims: claims))).hint?.description == "lodge sign-in")
     }
 
     @Test func `a line break in the claims does not end the line`() {
