@@ -8,7 +8,7 @@ public protocol KeyCustody: Sendable {
     var place: String { get }
 
     /// Which of the choices this is; nil for a custody that only the program knows. The store remembers the choice that it was
-    /// made with, and refuses another one: see ``AccountStore/moveKey(to:storage:places:)``.
+    /// made with, and refuses another one: see `AccountStore/moveKey(to:storage:places:)`.
     var choice: KeyCustodyChoice? { get }
 
     /// The key, or nil when there is none yet.

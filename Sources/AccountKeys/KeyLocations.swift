@@ -12,7 +12,7 @@ public struct KeyLocations: Sendable {
     /// The store's directory, for the key file.
     public var directory: StoreLocation
     /// The place that was asked for; nil: the one that the store remembers. It never moves a key: another place than the one in use
-    /// is an error, see ``AccountStore/moveKey(to:storage:places:)``.
+    /// is an error, see `AccountStore/moveKey(to:storage:places:)`.
     public var choice: KeyCustodyChoice?
     /// The environment variables, which lead to the session bus.
     public var environment: [String: String]

@@ -67,7 +67,7 @@ public final class CurlTransport: HTTPTransport {
 
     /// Sends the request and gives the whole answer, whatever its status.
     ///
-    /// - Throws: ``HTTPTransportError`` when no answer came; ``HTTPFileError`` for content that cannot be read; `CancellationError` at once
+    /// - Throws: `HTTPTransportError` when no answer came; `HTTPFileError` for content that cannot be read; `CancellationError` at once
     ///   when the task is cancelled, and then the connection is closed (with HTTP/2 the stream).
     public func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         let time = TimeLimit(request, isStreamed: false)

@@ -26,7 +26,7 @@ public struct PeerCertificate: Sendable, Equatable {
     /// - Parameters:
     ///   - url: an https address; its path does not count.
     ///   - timeout: how long it may take.
-    /// - Throws: ``HTTPTransportError`` when there is no connection; `CancellationError` when the task was cancelled.
+    /// - Throws: `HTTPTransportError` when there is no connection; `CancellationError` when the task was cancelled.
     public static func chain(
         of url: URL, timeout: Duration = .seconds(10)
     ) async throws -> [PeerCertificate] {

@@ -30,7 +30,7 @@ public struct ProviderReport: Sendable {
     public internal(set) var findings: [Finding] = []
     /// The provider; nil when it could not be found out about.
     public internal(set) var server: AuthorizationServer?
-    /// Why nothing more could be found out: an ``AccountStoreError``.
+    /// Why nothing more could be found out: an `AccountStoreError`.
     public internal(set) var failure: AccountStoreError?
     /// How far the provider's clock is ahead of this machine's, in seconds; nil when it does not tell the time.
     public internal(set) var clockSkew: Double?

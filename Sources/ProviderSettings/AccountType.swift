@@ -113,7 +113,7 @@ public struct AccountType: Sendable, Equatable, Identifiable {
     public var idTokenSigningAlgorithm: String?
     /// The algorithm that the client registered for userinfo answers, which are refused unsigned then.
     public var userinfoSigningAlgorithm: String?
-    /// Whether ``SignInMethod/password(_:_:)`` may be used. Current practice forbids it (RFC 9700 section 2.4).
+    /// Whether `SignInMethod/password(_:_:)` may be used. Current practice forbids it (RFC 9700 section 2.4).
     public var allowsPasswordGrant = false
     /// The hosts that may be issuers for an authority beside its own.
     public var knownAuthorities: [String] = []

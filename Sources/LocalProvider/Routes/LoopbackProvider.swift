@@ -21,7 +21,7 @@ public final class LoopbackProvider: Sendable {
 
     /// Opens the port and starts to respond. The first sign-in creates the signing key in the background.
     ///
-    /// - Throws: ``LoopbackError`` if the port cannot be opened.
+    /// - Throws: `LoopbackError` if the port cannot be opened.
     public init(configuration: Configuration = .init()) async throws {
         let router = Router(provider: ProviderState(configuration))
         let listener = try LoopbackListener(port: configuration.port, limits: .server) {

@@ -5,7 +5,7 @@ import Platform
 extension AccountStore {
     /// A request in an account's name: with its access token, renewed when need be, as a Bearer token or with a DPoP proof.
     ///
-    /// The token goes only to the hosts of ``AccountType/tokenHosts``, by https, or by plain http on this machine. A proof is good for
+    /// The token goes only to the hosts of `AccountType/tokenHosts`, by https, or by plain http on this machine. A proof is good for
     /// one request: for a repeated one, call this again.
     ///
     /// - Parameters:

@@ -8,7 +8,7 @@ import StrictJSON
 
 /// Accounts of any OAuth 2 or OpenID Connect provider: signed in, stored safely, with fresh tokens.
 ///
-/// ``Settings`` configure a store, and an ``AccountStorage`` contains its sealed records. Any number of stores, in any number of
+/// `Settings` configure a store, and an `AccountStorage` contains its sealed records. Any number of stores, in any number of
 /// processes, can share one storage. After it saves a change, the store sends an event to ``events()`` and, unless the package is built
 /// without its trait `NotificationCenter`, posts a notification.
 public actor AccountStore {
@@ -38,7 +38,7 @@ public actor AccountStore {
     ///
     /// - Parameters:
     ///   - settings: the account types.
-    ///   - application: The folder of the default location: see ``StoreLocation/init(application:environment:)``. The default is the
+    ///   - application: The folder of the default location: see `StoreLocation/init(application:environment:)`. The default is the
     ///     name of the process.
     ///   - storage: where records are kept; nil: SQLite in the default location.
     ///   - custody: who keeps the key; nil: the place that the storage remembers, among `keyLocations`.

@@ -59,7 +59,7 @@ public struct DeviceAuthorization: Sendable, Equatable {
 
     /// Reads the answer.
     ///
-    /// - Parameter tolerance: ``TokenResponse/Tolerance/strict`` refuses Google's `verification_url`.
+    /// - Parameter tolerance: ``TokenResponse/ResponseQuirks/strict`` refuses Google's `verification_url`.
     /// - Throws: ``OAuth2Error``
     public static func read(
         _ response: HTTPResponse, tolerance: TokenResponse.ResponseQuirks = .providers, allowsLoopbackHTTP: Bool = false
