@@ -87,8 +87,8 @@ final class InventedDirectory: Sendable {
 
     private static func word(_ number: Int, _ kind: UInt64) -> String {
         var text = ""
-        for place in 0..<(2 + Int(mixed(number, kind) % 3)) {
-            text += syllables[Int(mixed(number, kind &+ 100 &+ UInt64(place)) % UInt64(syllables.count))]
+        for location in 0..<(2 + Int(mixed(number, kind) % 3)) {
+            text += syllables[Int(mixed(number, kind &+ 100 &+ UInt64(location)) % UInt64(syllables.count))]
         }
         return text.prefix(1).uppercased() + text.dropFirst()
     }

@@ -112,7 +112,7 @@ enum RequestsBenchmark {
         _ show: @MainActor (Figure) -> Void
     ) async throws {
         let source = "\(folder.path)/files/source"
-        let place = "\(folder.path)/received"
+        let location = "\(folder.path)/received"
         try fill(source, bytes)
         guard let from = URL(string: "\(nginx.url)/files/source"), let to = URL(string: "\(nginx.url)/files/target")
         else { throw BenchmarkError("nginx has no address") }
@@ -122,13 +122,14 @@ enum RequestsBenchmark {
             rounds: 5, warmUp: 1,
             ours: {
                 let begin = Seconds.elapsed
-                let saved = try await transport.download(HTTPRequest(.get, from), to: URL(filePath: place))
+                let saved = try await transport.download(HTTPRequest(.get, from), to: URL(filePath: location))
                 guard saved.size == Int64(bytes) else { throw BenchmarkError("\(saved.size) of \(bytes) bytes came") }
                 return Seconds.elapsed - begin
             },
             peer: {
                 let program = Program(
-                    path: curl, arguments: options + ["--output", place, from.absoluteString], environment: environment)
+                    path: curl, arguments: options + ["--output", location, from.absoluteString],
+                    environment: environment)
                 return try program.run().wall
             })
         show(

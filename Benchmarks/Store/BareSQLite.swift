@@ -33,12 +33,12 @@ final class BareSQLite {
         let statement = try prepared(sql)
         defer { sqlite3_reset(statement) }
         for (index, value) in values.enumerated() {
-            let place = Int32(index + 1)
+            let location = Int32(index + 1)
             switch value {
-            case .integer(let number): sqlite3_bind_int64(statement, place, number)
-            case .text(let text): _ = csqlite_bind_text(statement, place, text, Int32(text.utf8.count))
-            case .blob(let bytes): _ = csqlite_bind_blob(statement, place, bytes, Int32(bytes.count))
-            case .null: sqlite3_bind_null(statement, place)
+            case .integer(let number): sqlite3_bind_int64(statement, location, number)
+            case .text(let text): _ = csqlite_bind_text(statement, location, text, Int32(text.utf8.count))
+            case .blob(let bytes): _ = csqlite_bind_blob(statement, location, bytes, Int32(bytes.count))
+            case .null: sqlite3_bind_null(statement, location)
             }
         }
         switch sqlite3_step(statement) {

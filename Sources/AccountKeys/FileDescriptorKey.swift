@@ -26,7 +26,7 @@ public actor FileDescriptorKey: KeyCustody {
     }
 
     /// "file descriptor" and its number.
-    public nonisolated var place: String {
+    public nonisolated var location: String {
         descriptor.map { "the key in file descriptor \($0)" } ?? "the key in a file descriptor"
     }
 
@@ -117,7 +117,7 @@ public actor FileDescriptorKey: KeyCustody {
     }
 
     private func fault(_ reason: String, _ hint: Hint) -> KeyCustodyError {
-        KeyCustodyError(place: place, reason: reason, hint: hint)
+        KeyCustodyError(location: location, reason: reason, hint: hint)
     }
 }
 

@@ -5,7 +5,7 @@ import JOSE
 /// Who keeps the 32-byte key that seals a store's records.
 public protocol KeyCustody: Sendable {
     /// Where the key is, in words for people: "key file /home/ada/.local/share/com.example.people/accounts.key".
-    var place: String { get }
+    var location: String { get }
 
     /// Which of the choices this is; nil for a custody that only the program knows. The store remembers the choice that it was
     /// made with, and refuses another one: see `AccountStore/moveKey(to:storage:places:)`.
@@ -39,7 +39,7 @@ extension KeyCustody {
     /// Throws: a custody of the program's own takes no key, unless it says how.
     public func keep(_ key: SealingKey) async throws {
         throw KeyCustodyError(
-            place: place, reason: "a key cannot be put there", hint: "move the key to a place that takes one")
+            location: location, reason: "a key cannot be put there", hint: "move the key to a place that takes one")
     }
 
     /// Does nothing: what the program keeps, the program removes.
@@ -49,35 +49,35 @@ extension KeyCustody {
 /// Why the key cannot be had. Never a reason to start with a new one.
 public struct KeyCustodyError: Error, Sendable, Equatable, CustomStringConvertible {
     /// Where the key is kept.
-    public var place: String
+    public var location: String
     /// What is wrong.
     public var reason: String
     /// What to do.
     public var hint: Hint
 
     /// A fault.
-    public init(place: String, reason: String, hint: Hint) {
-        self.place = place
+    public init(location: String, reason: String, hint: Hint) {
+        self.location = location
         self.reason = reason
         self.hint = hint
     }
 
     /// Place and reason.
-    public var description: String { "\(place): \(reason)" }
+    public var description: String { "\(location): \(reason)" }
 }
 
 /// A key that lives in memory: for tests, and for programs that keep it themselves.
 public struct MemoryKey: KeyCustody {
     private let sealingKey: SealingKey
     /// "memory"
-    public let place: String
+    public let location: String
     /// Nil: only the program knows of it.
     public let choice: KeyCustodyChoice?
 
     /// This key.
     public init(_ key: SealingKey) {
         sealingKey = key
-        place = "memory"
+        location = "memory"
         choice = nil
     }
 
@@ -89,7 +89,7 @@ public struct MemoryKey: KeyCustody {
     /// A new key in the place of the one that a store of this folder would have.
     package init(inPlaceOf choice: KeyCustodyChoice, in directory: StoreLocation) throws {
         sealingKey = try SealingKey.random()
-        place = choice == .keyFile ? KeyFile(directory: directory).place : choice.explanation
+        location = choice == .keyFile ? KeyFile(directory: directory).location : choice.explanation
         self.choice = choice
     }
 

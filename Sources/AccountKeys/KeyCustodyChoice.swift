@@ -30,7 +30,7 @@ public enum KeyCustodyChoice: Sendable, Hashable {
             guard text.hasPrefix("fd:") else { throw Self.unknown(text) }
             guard let number = Int32(text.dropFirst(3)), (0...65_535).contains(number), number != 1, number != 2 else {
                 throw KeyCustodyError(
-                    place: Self.asked,
+                    location: Self.asked,
                     reason: "expected fd: and the number of a descriptor that can be read, found "
                         + text.prefix(40).debugDescription,
                     hint: "write fd:3, and hand the key over with 3< FILE")
@@ -59,7 +59,7 @@ public enum KeyCustodyChoice: Sendable, Hashable {
             "did you mean \(otherNames.first { $0.name == found }?.word ?? found)?"
         }
         return KeyCustodyError(
-            place: asked,
+            location: asked,
             reason: "expected \(words.joined(separator: ", ")), found \(text.prefix(40).debugDescription)",
             hint: near ?? "write one of these words")
     }

@@ -26,7 +26,7 @@ public actor KeyFile: KeyCustody {
     }
 
     /// "key file" and the path.
-    public nonisolated var place: String { "key file \(path)" }
+    public nonisolated var location: String { "key file \(path)" }
 
     /// ``KeyCustodyChoice/keyFile``
     public nonisolated var choice: KeyCustodyChoice? { .keyFile }
@@ -105,6 +105,6 @@ public actor KeyFile: KeyCustody {
     }
 
     private func fault(_ reason: String, _ hint: Hint) -> KeyCustodyError {
-        KeyCustodyError(place: place, reason: reason, hint: hint)
+        KeyCustodyError(location: location, reason: reason, hint: hint)
     }
 }

@@ -65,7 +65,7 @@ public struct KeyLocations: Sendable {
                 return KeychainKey(identity: try await identity(storage, makesIdentity), label: keyLabel)
             #else
                 throw KeyCustodyError(
-                    place: "the key in the Keychain", reason: "this system has no Keychain",
+                    location: "the key in the Keychain", reason: "this system has no Keychain",
                     hint: "choose secret-service, key-file, passphrase or fd")
             #endif
         }
@@ -88,18 +88,15 @@ public struct KeyLocations: Sendable {
 
     private func unknownIdentity(_ storage: any AccountStorage) -> KeyCustodyError {
         KeyCustodyError(
-            place: storage.place, reason: "the mark by which the keyring knows this store's key is missing or damaged",
+            location: storage.location,
+            reason: "the mark by which the keyring knows this store's key is missing or damaged",
             hint: "restore the store from a copy; nothing was changed")
     }
 }
 
-extension KeyLocations: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension KeyLocations: Redacted {
     /// The directory and the choice.
     public var description: String { "key places of \(directory.path): \(choice?.description ?? "as remembered")" }
-    /// The same as ``description``.
-    public var debugDescription: String { description }
-    /// Nothing more: the environment may hold secrets.
-    public var customMirror: Mirror { Mirror(self, children: ["places": description]) }
 }
 
 /// What a storage remembers of its key's place: the one in use, and those where a copy may still be.
@@ -125,7 +122,7 @@ package struct KeyLocationRecord: Equatable {
         let choices = words.compactMap { try? KeyCustodyChoice($0) }
         guard let current = choices.first, choices.count == words.count, bytes.count <= maximumByteCount else {
             throw KeyCustodyError(
-                place: storage.place, reason: "it says where its key is in words that this version does not know",
+                location: storage.location, reason: "it says where its key is in words that this version does not know",
                 hint: "use the version that wrote it, or a later one; nothing was changed")
         }
         return KeyLocationRecord(current: current, leftovers: Array(choices.dropFirst()))

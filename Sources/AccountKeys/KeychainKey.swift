@@ -27,7 +27,7 @@ import Platform
         }
 
         /// "Keychain"
-        public nonisolated var place: String { "the key in the Keychain" }
+        public nonisolated var location: String { "the key in the Keychain" }
 
         /// ``KeyCustodyChoice/keychain``
         public nonisolated var choice: KeyCustodyChoice? { .keychain }
@@ -50,7 +50,8 @@ import Platform
             guard status == errSecSuccess else { throw fault(status) }
             guard let data = found as? Data, data.count == SealingKey.byteCount else {
                 throw KeyCustodyError(
-                    place: place, reason: "what the Keychain has is no key", hint: "restore the Keychain from a copy")
+                    location: location, reason: "what the Keychain has is no key",
+                    hint: "restore the Keychain from a copy")
             }
             return try SealingKey(Array(data))
         }
@@ -65,7 +66,7 @@ import Platform
         public func keep(_ key: SealingKey) throws {
             guard let existing = try add(key), !equalInConstantTime(existing.bytes, key.bytes) else { return }
             throw KeyCustodyError(
-                place: place, reason: "another key is there already", hint: "see what it is in Keychain Access")
+                location: location, reason: "another key is there already", hint: "see what it is in Keychain Access")
         }
 
         /// The key that was there before this one; nil when this one was added.
@@ -96,7 +97,7 @@ import Platform
                 case errSecAuthFailed: "allow this program in Keychain Access, and try again"
                 default: "see whether Keychain Access works, and try again"
                 }
-            return KeyCustodyError(place: place, reason: text, hint: "\(hint); nothing was changed")
+            return KeyCustodyError(location: location, reason: text, hint: "\(hint); nothing was changed")
         }
     }
 #endif

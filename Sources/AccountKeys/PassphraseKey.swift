@@ -37,7 +37,7 @@ public actor PassphraseKey: KeyCustody {
     }
 
     /// "sealed with a passphrase in" and the storage's place.
-    public nonisolated var place: String { "the key sealed with a passphrase in \(storage.place)" }
+    public nonisolated var location: String { "the key sealed with a passphrase in \(storage.location)" }
 
     /// ``KeyCustodyChoice/passphrase``
     public nonisolated var choice: KeyCustodyChoice? { .passphrase }
@@ -94,7 +94,7 @@ public actor PassphraseKey: KeyCustody {
     }
 
     private func fault(_ reason: String, _ hint: Hint) -> KeyCustodyError {
-        KeyCustodyError(place: place, reason: reason, hint: hint)
+        KeyCustodyError(location: location, reason: reason, hint: hint)
     }
 
     /// Derives on a thread of its own, because it takes some tenths of a second.

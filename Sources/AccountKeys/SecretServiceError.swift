@@ -2,11 +2,11 @@ import Platform
 
 /// What can be wrong with the Secret Service, each with what to do.
 package enum SecretServiceError {
-    static let place = "the key in the Secret Service"
+    static let location = "the key in the Secret Service"
     package static let elsewhere = KeyRemedy.moveKey(to: .keyFile)
 
     private static func fault(_ reason: String, _ hint: Hint) -> KeyCustodyError {
-        KeyCustodyError(place: place, reason: reason, hint: hint)
+        KeyCustodyError(location: location, reason: reason, hint: hint)
     }
 
     static var notInstalled: KeyCustodyError {

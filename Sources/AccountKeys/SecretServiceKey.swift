@@ -44,7 +44,7 @@ public struct SecretServiceKey: KeyCustody {
     }
 
     /// "Secret Service"
-    public var place: String { SecretServiceError.place }
+    public var location: String { SecretServiceError.location }
 
     /// ``KeyCustodyChoice/secretService``
     public var choice: KeyCustodyChoice? { .secretService }
@@ -114,11 +114,9 @@ public struct SecretServiceKey: KeyCustody {
     }
 }
 
-extension SecretServiceKey: CustomStringConvertible, CustomReflectable {
+extension SecretServiceKey: Redacted {
     /// The place.
-    public var description: String { place }
-    /// The place; not the environment, which may hold secrets.
-    public var customMirror: Mirror { Mirror(self, children: ["place": place]) }
+    public var description: String { location }
 }
 
 /// One call to the service, which may be stopped from any thread.

@@ -31,7 +31,7 @@ extension Diagnosis {
         do throws(StorageError) {
             guard let storage = storage as? SQLiteStorage, try storage.isMissing() else { return false }
             if let failure = storage.unwritableFolder() { throw failure }
-            add(Finding(.store, .ok, "no store yet; the first sign-in makes \(storage.place)"))
+            add(Finding(.store, .ok, "no store yet; the first sign-in makes \(storage.location)"))
         } catch {
             add(Finding(.store, failing: error))
         }
@@ -49,7 +49,7 @@ extension Diagnosis {
             try await storage.checkWritable()
             if let damage = try await (storage as? SQLiteStorage)?.faults().first {
                 let failure = AccountStoreError(
-                    .storage(.notAStore), what: "the store is damaged", reason: "\(storage.place): \(damage)",
+                    .storage(.notAStore), what: "the store is damaged", reason: "\(storage.location): \(damage)",
                     remedy: .repairStore, hint: Self.salvage)
                 add(Finding(.store, .problem, failure.reason, failure: failure))
                 return true
@@ -57,7 +57,7 @@ extension Diagnosis {
             add(
                 Finding(
                     .store, .ok,
-                    "\(count) account\(count == 1 ? "" : "s") in \(storage.place), which can be written"))
+                    "\(count) account\(count == 1 ? "" : "s") in \(storage.location), which can be written"))
             return true
         } catch let error as CancellationError {
             throw error

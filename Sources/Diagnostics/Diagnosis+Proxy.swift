@@ -27,8 +27,8 @@ extension Diagnosis {
                 hint: "unset \(name), or set it to http://HOST:PORT")
             return add(Finding(.proxy, of: name, failing: error))
         }
-        let place = host + (url?.port.map { ":\($0)" } ?? "")
-        let passes = "requests to other machines go through \(place)"
+        let location = host + (url?.port.map { ":\($0)" } ?? "")
+        let passes = "requests to other machines go through \(location)"
         guard let (type, origin) = types.lazy.compactMap({ type in type.remoteOrigin.map { (type, $0) } }).first else {
             return add(Finding(.proxy, .ok, of: name, passes))
         }
@@ -42,7 +42,7 @@ extension Diagnosis {
             throw error
         } catch let error as HTTPTransportError where error.kind == .proxy {
             let failure = AccountStoreError(
-                .network, what: "the proxy cannot be used", reason: "\(place): \(error.reason)",
+                .network, what: "the proxy cannot be used", reason: "\(location): \(error.reason)",
                 remedy: .retryLater(after: nil),
                 hint: "correct \(name), or go without it: unset \(name); for some hosts alone: NO_PROXY=HOST")
             return add(Finding(.proxy, .problem, of: name, failure.reason, failure: failure))

@@ -87,7 +87,7 @@ final class StopSignal: Sendable {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else {
             throw StorageError(
-                .other, place: location, reason: "cannot create a pipe: no file descriptor is available",
+                .other, location: location, reason: "cannot create a pipe: no file descriptor is available",
                 hint: "raise the limit of open files")
         }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }

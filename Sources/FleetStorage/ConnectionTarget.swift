@@ -2,7 +2,7 @@ import SealedStorage
 import Platform
 
 /// The parameters of a connection, as libpq parsed them. They may contain a password, so only ``location`` is ever shown.
-struct ConnectionTarget: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+struct ConnectionTarget: Sendable, Redacted {
     private let parameters: [(keyword: String, value: String)]
     /// User, host, port, database and schema, without the password.
     let location: String
@@ -40,7 +40,7 @@ struct ConnectionTarget: Sendable, CustomStringConvertible, CustomDebugStringCon
 
     private static func unreadable(_ reason: String) -> StorageError {
         StorageError(
-            .other, place: "postgresql", reason: "cannot parse the connection: \(reason)",
+            .other, location: "postgresql", reason: "cannot parse the connection: \(reason)",
             hint: "write it as postgresql://user@host:port/database, with special characters percent-encoded")
     }
 
@@ -64,6 +64,4 @@ struct ConnectionTarget: Sendable, CustomStringConvertible, CustomDebugStringCon
     }
 
     var description: String { location }
-    var debugDescription: String { location }
-    var customMirror: Mirror { Mirror(self, children: ["location": location]) }
 }

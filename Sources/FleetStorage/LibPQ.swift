@@ -141,7 +141,7 @@ struct LibPQ {
 
     private static func missing(_ reason: String) -> StorageError {
         StorageError(
-            .other, place: "postgresql", reason: "cannot load libpq, the client library of PostgreSQL: \(reason)",
+            .other, location: "postgresql", reason: "cannot load libpq, the client library of PostgreSQL: \(reason)",
             hint: "install libpq (libpq5 on Debian and Ubuntu, libpq with Homebrew)")
     }
 }

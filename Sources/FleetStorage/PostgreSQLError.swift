@@ -58,7 +58,7 @@ struct PostgreSQLError: Error {
     func storageError(location: String) -> StorageError {
         if let storageError { return storageError }
         func error(_ kind: StorageError.Kind, _ hint: Hint) -> StorageError {
-            StorageError(kind, place: location, reason: message, hint: hint)
+            StorageError(kind, location: location, reason: message, hint: hint)
         }
         guard let state else { return error(.busy, Self.unreachable) }
         switch state {

@@ -17,7 +17,7 @@ struct PostgreSQLSchema: Sendable {
             && name.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x7A).contains($0) || $0 == 0x5F }
         guard isName, !name.hasPrefix("pg_") else {
             throw StorageError(
-                .other, place: "postgresql", reason: "the schema's name is not valid",
+                .other, location: "postgresql", reason: "the schema's name is not valid",
                 hint: "use 1 to 63 lowercase letters, digits and _, starting with a letter or _ but not with pg_")
         }
         self.name = name
@@ -75,7 +75,7 @@ struct PostgreSQLSchema: Sendable {
 
     private var notAStore: StorageError {
         StorageError(
-            .notAStore, place: location, reason: "the schema contains tables of another program",
+            .notAStore, location: location, reason: "the schema contains tables of another program",
             hint: "choose another schema; this one is unchanged")
     }
 

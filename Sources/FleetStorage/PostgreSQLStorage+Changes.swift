@@ -22,7 +22,7 @@ extension PostgreSQLStorage {
             ])
         guard case .integer(let sequence)? = row?.first, case .integer(let position)? = row?.dropFirst().first else {
             throw StorageError(
-                .other, place: place, reason: "another process removed the record immediately after it was added",
+                .other, location: location, reason: "another process removed the record immediately after it was added",
                 hint: "add it again if you still need it")
         }
         return (position, sequence)
@@ -82,7 +82,7 @@ extension PostgreSQLStorage {
         _ statement: String, _ kind: StorageChange.Kind, _ parameters: [SQLValue]
     ) async throws -> [SQLValue]? {
         guard let request = try? SecureRandom.bytes(16) else {
-            throw StorageError(.other, place: place, reason: "cannot create random bytes", hint: "try again")
+            throw StorageError(.other, location: location, reason: "cannot create random bytes", hint: "try again")
         }
         let statement = SQLStatement("\(statement) \(logging)", [.blob(request), .text(kind.rawValue)] + parameters)
         let row = try await perform(isChange: true) {

@@ -12,7 +12,7 @@ import Platform
 /// libpq's `sslmode` controls the encryption of the connection, and by default does not authenticate the server. Use
 /// `sslmode=verify-full` with `sslrootcert` if the server is not on this machine. Records are sealed before they reach
 /// the server. Put the password into the file that `PGPASSFILE` names or into a service file, not into the connection string;
-/// neither ``place`` nor any error shows it.
+/// neither ``location`` nor any error shows it.
 ///
 /// Every change is one statement and so one transaction. If a connection breaks before the server sends the result, the storage
 /// connects again and searches the log for the change before it repeats it.
@@ -25,7 +25,7 @@ import Platform
 /// connection broke, or a worker starts at that moment, another worker may send the same refresh token.
 public actor PostgreSQLStorage: AccountStorage {
     /// User, host, port, database and schema, without the password.
-    public nonisolated let place: String
+    public nonisolated let location: String
     let schema: PostgreSQLSchema
     private let target: ConnectionTarget
     private let sleep: @Sendable (Duration) async throws -> Void
@@ -53,7 +53,7 @@ public actor PostgreSQLStorage: AccountStorage {
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) throws(StorageError) {
         target = try ConnectionTarget(connection, schema: schema)
-        place = target.location
+        location = target.location
         self.schema = try PostgreSQLSchema(schema, location: target.location)
         self.sleep = sleep
         locks = SessionLocks(target, self.schema, sleep: sleep)
@@ -81,7 +81,7 @@ public actor PostgreSQLStorage: AccountStorage {
             } catch {
                 // A restart of the server does not end a worker, but the first connection fails immediately.
                 guard wasConnected, error.isTransient, waited < Self.reconnectTimeout else {
-                    throw error.storageError(location: place)
+                    throw error.storageError(location: location)
                 }
             }
             // The failed attempt may have taken long.
@@ -115,7 +115,7 @@ public actor PostgreSQLStorage: AccountStorage {
                     mayBeDone = true
                 }
                 guard error.isLost || error.isConflict, attempt < Self.maximumAttempts else {
-                    let error = error.storageError(location: place)
+                    let error = error.storageError(location: location)
                     throw isChange && mayBeDone ? Self.uncertain(error) : error
                 }
             }
@@ -124,7 +124,7 @@ public actor PostgreSQLStorage: AccountStorage {
 
     private static func uncertain(_ error: StorageError) -> StorageError {
         StorageError(
-            error.kind, place: error.place,
+            error.kind, location: error.location,
             reason:
                 "\(error.reason); the connection broke before the result: it is unknown whether the change was saved",
             hint: "\(error.hint); read the account before you change it again")
@@ -221,7 +221,7 @@ public actor PostgreSQLStorage: AccountStorage {
     }
 }
 
-extension PostgreSQLStorage: CustomReflectable {
-    /// Only the location.
-    public nonisolated var customMirror: Mirror { Mirror(self, children: ["place": place]) }
+extension PostgreSQLStorage: Redacted {
+    /// The location, without the password.
+    public nonisolated var description: String { location }
 }

@@ -88,7 +88,7 @@ actor SessionLocks {
 
     private nonisolated func timeoutError(_ timeout: Duration) -> StorageError {
         StorageError(
-            .busy, place: schema.location, reason: "another process has held a lock for \(timeout)",
+            .busy, location: schema.location, reason: "another process has held a lock for \(timeout)",
             hint: "check which worker uses the store (pg_locks, pg_stat_activity), then try again")
     }
 
@@ -106,7 +106,7 @@ actor SessionLocks {
         }
         guard keys().isDisjoint(with: broken) else {
             throw StorageError(
-                .busy, place: schema.location,
+                .busy, location: schema.location,
                 reason:
                     "the connection that held the lock broke, and another process may have held the lock since then",
                 hint: "try again")

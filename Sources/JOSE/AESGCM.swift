@@ -1,4 +1,5 @@
 import COpenSSL
+public import Platform
 
 /// A 256-bit key that seals records with AES-GCM. It never prints, and its memory is wiped after the last use.
 ///
@@ -131,11 +132,7 @@ public struct SealingKey: Sendable {
     }
 }
 
-extension SealingKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension SealingKey: Redacted {
     /// Says that this is a key, and nothing about it.
     public var description: String { "SealingKey(hidden)" }
-    /// The same as ``description``.
-    public var debugDescription: String { description }
-    /// No children.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,3 +1,4 @@
+public import Platform
 import StrictJSON
 
 /// A JSON Web Key: a public key, a key pair, or a shared secret, with what it may be used for.
@@ -194,14 +195,10 @@ extension JWK {
     }
 }
 
-extension JWK: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension JWK: Redacted {
     /// The key's type and size, and nothing that identifies it.
     public var description: String {
         let kind = isPrivate && type != .symmetric ? ", private" : ""
         return "JWK(\(curve?.rawValue ?? type.rawValue), \(bitCount) bits\(kind))"
     }
-    /// The same as ``description``.
-    public var debugDescription: String { description }
-    /// No children.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,3 +1,4 @@
+public import Platform
 public import StrictJSON
 
 /// A signed content: its bytes, and one or more signatures. Nothing of it is to be believed before `verified(with:algorithms:)`.
@@ -138,25 +139,19 @@ extension JWS.Signature {
     }
 }
 
-extension JWS.Signature: CustomStringConvertible, CustomReflectable {
+extension JWS.Signature: Redacted {
     /// The algorithm if it is a known one, and no part of the token.
     public var description: String {
         "JWS.Signature(\(algorithmName.flatMap(JWSAlgorithm.init(name:))?.rawValue ?? "unknown algorithm"))"
     }
-    /// No children.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-extension JWS: CustomStringConvertible, CustomReflectable {
+extension JWS: Redacted {
     /// The number of signatures, and no part of the token.
     public var description: String { "JWS(\(signatures.count) signatures)" }
-    /// No children.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-extension JWS.Verified: CustomStringConvertible, CustomReflectable {
+extension JWS.Verified: Redacted {
     /// The algorithm, and no part of the token.
     public var description: String { "JWS.Verified(\(algorithm))" }
-    /// No children.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,3 +1,4 @@
+public import Platform
 public import StrictJSON
 
 /// A signed JSON Web Token in its compact form. Its claims are not to be believed before it is verified.
@@ -116,16 +117,12 @@ public struct JWT: Sendable {
     }
 }
 
-extension JWT: CustomStringConvertible, CustomReflectable {
+extension JWT: Redacted {
     /// The algorithm if it is a known one, and no part of the token.
     public var description: String { "JWT(\(algorithm?.rawValue ?? "unknown algorithm"), not verified)" }
-    /// No children.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-extension JWT.Verified: CustomStringConvertible, CustomReflectable {
+extension JWT.Verified: Redacted {
     /// The algorithm, and no part of the token.
     public var description: String { "JWT.Verified(\(algorithm))" }
-    /// No children.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,3 +1,4 @@
+public import Platform
 public import StrictJSON
 
 /// The claims of a token, with readers for the registered ones.
@@ -67,9 +68,7 @@ public struct JWTClaims: Sendable, Equatable {
     }
 }
 
-extension JWTClaims: CustomStringConvertible, CustomReflectable {
+extension JWTClaims: Redacted {
     /// How many claims there are. Their values are people's data and do not print.
     public var description: String { "JWTClaims(\(members.members.count) claims)" }
-    /// No children.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }

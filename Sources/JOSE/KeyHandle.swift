@@ -1,4 +1,5 @@
 import COpenSSL
+import Platform
 import Synchronization
 
 /// A key in libcrypto's form, with verification contexts that were made ready for it.
@@ -76,9 +77,8 @@ final class KeyHandle: @unchecked Sendable {
     }
 }
 
-extension KeyHandle: CustomStringConvertible, CustomReflectable {
+extension KeyHandle: Redacted {
     var description: String { "KeyHandle(hidden)" }
-    var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 // MARK: - Making keys

@@ -1,4 +1,5 @@
 import COpenSSL
+import Platform
 
 /// Bytes that are wiped from memory when nobody holds them any more, and that never print.
 ///
@@ -28,7 +29,6 @@ final class SecretBytes: @unchecked Sendable {
     }
 }
 
-extension SecretBytes: CustomStringConvertible, CustomReflectable {
+extension SecretBytes: Redacted {
     var description: String { "SecretBytes(hidden)" }
-    var customMirror: Mirror { Mirror(self, children: []) }
 }

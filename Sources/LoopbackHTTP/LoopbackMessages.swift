@@ -32,10 +32,8 @@ package struct LoopbackRequest: Sendable, Equatable {
     }
 }
 
-extension LoopbackRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension LoopbackRequest: Redacted {
     package var description: String { "\(method) \(path)" }
-    package var debugDescription: String { description }
-    package var customMirror: Mirror { Mirror(self, children: ["request": description]) }
 }
 
 /// The response to a ``LoopbackRequest``.
@@ -65,10 +63,8 @@ package struct LoopbackResponse: Sendable, Equatable {
     }
 }
 
-extension LoopbackResponse: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension LoopbackResponse: Redacted {
     package var description: String { "HTTP \(status), \(body.count) bytes" }
-    package var debugDescription: String { description }
-    package var customMirror: Mirror { Mirror(self, children: ["response": description]) }
 }
 
 /// An error that is injected into a response, for tests and demonstrations.

@@ -8,4 +8,5 @@
 @_exported import SealedStorage
 @_exported import StrictJSON
 @_exported import struct Platform.Hint
+@_exported import protocol Platform.Redacted
 @_exported import protocol Platform.SuggestedAction

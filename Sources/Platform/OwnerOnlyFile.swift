@@ -99,15 +99,15 @@ package enum OwnerOnlyFile {
         _ path: String, _ bytes: [UInt8], mode: mode_t? = nil, suffix: String
     ) -> Result<Void, Failure> {
         var status = stat()
-        guard let place = resolved(path), stat(place, &status) == 0 else { return .failure(Failure(errno)) }
-        let beside = place + "." + suffix + ".new"
+        guard let location = resolved(path), stat(location, &status) == 0 else { return .failure(Failure(errno)) }
+        let beside = location + "." + suffix + ".new"
         if case .failure(let failure) = create(beside, bytes, suffix: suffix) { return .failure(failure) }
-        guard chmod(beside, mode ?? status.st_mode & 0o777) == 0, rename(beside, place) == 0 else {
+        guard chmod(beside, mode ?? status.st_mode & 0o777) == 0, rename(beside, location) == 0 else {
             let failure = Failure(errno)
             unlink(beside)
             return .failure(failure)
         }
-        syncDirectory(of: place)
+        syncDirectory(of: location)
         return .success(())
     }
 

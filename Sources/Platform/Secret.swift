@@ -25,11 +25,18 @@ extension Secret: Codable {
     }
 }
 
-extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension Secret: Redacted {
     /// The mask.
     public var description: String { Self.mask }
-    /// The mask.
-    public var debugDescription: String { Self.mask }
-    /// The mask.
-    public var customMirror: Mirror { Mirror(self, children: ["value": Self.mask]) }
+}
+
+/// A type with contents that must not reach a log: its `description` contains no secret, and `dump`, a debugger and string
+/// interpolation print only that.
+public protocol Redacted: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {}
+
+extension Redacted {
+    /// The same as `description`.
+    public var debugDescription: String { description }
+    /// A mirror without children.
+    public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -158,11 +158,7 @@ public struct AccountType: Sendable, Equatable, Identifiable {
     }
 }
 
-extension AccountType: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension AccountType: Redacted {
     /// Name, provider and client. Parameters and fields are left out: their values may be secrets.
     public var description: String { "account type \(name), client \(clientID) at \(provider)" }
-    /// The same as ``description``.
-    public var debugDescription: String { description }
-    /// Name, provider and client.
-    public var customMirror: Mirror { Mirror(self, children: ["type": description]) }
 }

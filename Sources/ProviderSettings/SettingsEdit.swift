@@ -124,8 +124,8 @@ package enum SettingsEdit {
     }
 
     /// The line break that begins the white space before a place; nil when something else stands on its line.
-    private static func lineBreakBefore(_ place: Int, in bytes: [UInt8]) -> Int? {
-        var index = place
+    private static func lineBreakBefore(_ location: Int, in bytes: [UInt8]) -> Int? {
+        var index = location
         while index > 0, [0x20, 0x09, 0x0D].contains(bytes[index - 1]) { index -= 1 }
         guard index > 0, bytes[index - 1] == 0x0A else { return nil }
         index -= 1

@@ -26,7 +26,7 @@ public struct SettingsError: Error, Sendable, Equatable {
 extension SettingsError: CustomStringConvertible {
     /// File, key, expected and found, in a line.
     public var description: String {
-        let place = key.map { "\(file): \($0)" } ?? file
-        return "\(place): expected \(expected), found \(found)"
+        let location = key.map { "\(file): \($0)" } ?? file
+        return "\(location): expected \(expected), found \(found)"
     }
 }

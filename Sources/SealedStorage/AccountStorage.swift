@@ -77,7 +77,7 @@ public protocol StorageLock: Sendable {
 /// All functions throw ``StorageError``.
 public protocol AccountStorage: Sendable {
     /// Where it is, in words for people: a path, "memory".
-    var place: String { get }
+    var location: String { get }
 
     /// A page of the records of a type, or of every type: the first `limit` of those with a greater position, in order of
     /// position. No record means that there are no more. A record that cannot be made out is given all the same, with what can
@@ -132,7 +132,7 @@ extension AccountStorage {
             let last = all.last?.position ?? 0
             let page = try await records(ofType: type, after: last, limit: RecordPage.size)
             guard let end = page.last?.position else { return all }
-            _ = try RecordPage.next(after: last, end, place: place)
+            _ = try RecordPage.next(after: last, end, location: location)
             all += page
         }
     }
@@ -144,10 +144,10 @@ package enum RecordPage {
     package static let size = 256
 
     /// Where the next page begins. Positions that do not go up are damage, and would be gone through for ever.
-    package static func next(after last: Int64, _ end: Int64, place: String) throws(StorageError) -> Int64 {
+    package static func next(after last: Int64, _ end: Int64, location: String) throws(StorageError) -> Int64 {
         guard end > last else {
             throw StorageError(
-                .notAStore, place: place, reason: "the order of its records is damaged",
+                .notAStore, location: location, reason: "the order of its records is damaged",
                 hint: "nothing was changed; restore a copy, or copy what can be read: \(StorageRemedy.salvage)")
         }
         return end
@@ -179,20 +179,20 @@ public struct StorageError: Error, Sendable, Equatable, CustomStringConvertible 
     /// The kind.
     public var kind: Kind
     /// Where.
-    public var place: String
+    public var location: String
     /// What the system said.
     public var reason: String
     /// What to do.
     public var hint: Hint
 
     /// A fault.
-    public init(_ kind: Kind, place: String, reason: String, hint: Hint) {
+    public init(_ kind: Kind, location: String, reason: String, hint: Hint) {
         self.kind = kind
-        self.place = place
+        self.location = location
         self.reason = reason
         self.hint = hint
     }
 
     /// Place and reason.
-    public var description: String { "\(place): \(reason)" }
+    public var description: String { "\(location): \(reason)" }
 }

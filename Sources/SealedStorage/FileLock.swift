@@ -39,7 +39,7 @@ package struct FileLock: Sendable {
     /// Tries once; nil when another holder has it.
     func tryLock(_ name: String) throws(StorageError) -> (any StorageLock)? {
         let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard file >= 0 else { throw StorageError.system(errno, place: path, doing: "opening the lock file") }
+        guard file >= 0 else { throw StorageError.system(errno, location: path, doing: "opening the lock file") }
         var range = flock()
         range.l_type = Int16(F_WRLCK)
         range.l_whence = Int16(SEEK_SET)
@@ -54,9 +54,9 @@ package struct FileLock: Sendable {
         case let code:
             close(file)
             guard ![ENOLCK, EOPNOTSUPP, ENOSYS, EINVAL].contains(code) else {
-                throw .noLocks(place: path, reason: "locking failed: \(String(cString: strerror(code)))")
+                throw .noLocks(location: path, reason: "locking failed: \(String(cString: strerror(code)))")
             }
-            throw .system(code, place: path, doing: "locking")
+            throw .system(code, location: path, doing: "locking")
         }
     }
 
@@ -72,7 +72,7 @@ package struct FileLock: Sendable {
     func lock(_ name: String, timeout: Duration) async throws -> any StorageLock {
         guard let lock = try await poll(timeout: timeout, sleep: sleep, { try tryLock(name) }) else {
             throw StorageError(
-                .busy, place: path, reason: "another process has held a lock for \(timeout)",
+                .busy, location: path, reason: "another process has held a lock for \(timeout)",
                 hint: "see which process uses the store, and try again")
         }
         return lock
@@ -89,27 +89,29 @@ private func systemClose(_ file: Int32) -> Int32 { close(file) }
 
 extension StorageError {
     /// The fault of a file system on which processes cannot exclude each other, such as some network file systems.
-    static func noLocks(place: String, reason: String) -> StorageError {
+    static func noLocks(location: String, reason: String) -> StorageError {
         StorageError(
-            .other, place: place, reason: "\(reason): the file system offers no locks, which a store cannot do without",
+            .other, location: location,
+            reason: "\(reason): the file system offers no locks, which a store cannot do without",
             hint: "\(StorageRemedy.chooseStore(.local))")
     }
 
     /// The fault that an error number means.
-    package static func system(_ code: Int32, place: String, doing action: String) -> StorageError {
+    package static func system(_ code: Int32, location: String, doing action: String) -> StorageError {
         let reason = "\(action) failed: \(String(cString: strerror(code)))"
         switch code {
         case ENOSPC, EDQUOT, EFBIG:
-            return StorageError(.full, place: place, reason: reason, hint: "free some space and try again")
+            return StorageError(.full, location: location, reason: reason, hint: "free some space and try again")
         case EROFS:
             return StorageError(
-                .readOnly, place: place, reason: reason, hint: "\(StorageRemedy.chooseStore(.writable))")
+                .readOnly, location: location, reason: reason, hint: "\(StorageRemedy.chooseStore(.writable))")
         case EACCES, EPERM:
             return StorageError(
-                .noPermission, place: place, reason: reason,
+                .noPermission, location: location, reason: reason,
                 hint: "check who owns it and its mode, or \(StorageRemedy.chooseStore(.other))")
         default:
-            return StorageError(.other, place: place, reason: reason, hint: "\(StorageRemedy.chooseStore(.other))")
+            return StorageError(
+                .other, location: location, reason: reason, hint: "\(StorageRemedy.chooseStore(.other))")
         }
     }
 }

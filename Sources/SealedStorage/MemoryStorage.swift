@@ -18,13 +18,13 @@ public actor MemoryStorage: AccountStorage {
     private nonisolated let watchers = Mutex<[Int: @Sendable () -> Void]>([:])
 
     /// "memory"
-    public nonisolated let place: String
+    public nonisolated let location: String
 
     /// An empty storage.
-    public init() { place = "memory" }
+    public init() { location = "memory" }
 
     /// An empty storage in the place of one that is not there yet.
-    package init(inPlaceOf place: String) { self.place = place }
+    package init(inPlaceOf location: String) { self.location = location }
 
     private static let maximumChanges = Int(SQLStatements.maximumChanges)
 
@@ -73,7 +73,7 @@ public actor MemoryStorage: AccountStorage {
     /// Adds a record after all others.
     public func insert(_ record: SealedRecord) throws -> (position: Int64, sequence: Int64) {
         guard kept[record.id] == nil else {
-            throw StorageError.duplicateIdentifier(location: place)
+            throw StorageError.duplicateIdentifier(location: location)
         }
         position += 1
         var record = record

@@ -140,7 +140,7 @@ extension StorageChange {
 extension StorageError {
     /// Returns the error for a new record with the identifier of another one.
     package static func duplicateIdentifier(location: String) -> StorageError {
-        StorageError(.other, place: location, reason: "the identifier is taken", hint: "use another identifier")
+        StorageError(.other, location: location, reason: "the identifier is taken", hint: "use another identifier")
     }
 
     /// Returns the error for tables of a version that this library does not know.
@@ -148,7 +148,7 @@ extension StorageError {
         _ found: Int64, known: Int64, location: String, alternative: Hint
     ) -> StorageError {
         StorageError(
-            .laterVersion, place: location,
+            .laterVersion, location: location,
             reason: "it was written by a later version (schema \(found), this one knows \(known))",
             hint: "use that version, or \(alternative); this one is unchanged")
     }

@@ -154,7 +154,7 @@ package final class SQLiteConnection {
         // SQLite's sentence names tables and columns, never values.
         let reason = database.map { String(cString: sqlite3_errmsg($0)) } ?? String(cString: sqlite3_errstr(code))
         func error(_ kind: StorageError.Kind, _ hint: Hint) -> StorageError {
-            StorageError(kind, place: path, reason: reason, hint: hint)
+            StorageError(kind, location: path, reason: reason, hint: hint)
         }
         switch code & 0xFF {
         case SQLITE_NOTADB, SQLITE_CORRUPT:
@@ -174,7 +174,7 @@ package final class SQLiteConnection {
             // SQLITE_IOERR_WRITE: a quota or a limit on the file's size.
             return error(.full, "free some space or raise the limit, and try again; nothing was changed")
         // The errors of locking: SQLITE_IOERR_UNLOCK, _RDLOCK, _CHECKRESERVEDLOCK, _LOCK.
-        case SQLITE_IOERR where [8, 9, 14, 15].contains(code >> 8): return .noLocks(place: path, reason: reason)
+        case SQLITE_IOERR where [8, 9, 14, 15].contains(code >> 8): return .noLocks(location: path, reason: reason)
         default: return error(.other, "try again; if it stays, \(StorageRemedy.chooseStore(.other))")
         }
     }

@@ -65,7 +65,7 @@ enum SQLiteSchema {
             application == applicationID, found > 0
         else {
             throw StorageError(
-                .notAStore, place: connection.path, reason: "it is a database of another program",
+                .notAStore, location: connection.path, reason: "it is a database of another program",
                 hint: "\(StorageRemedy.chooseStore(.other)); nothing was changed")
         }
         guard found <= version else {
@@ -86,9 +86,9 @@ enum SQLiteSchema {
     }
 
     /// Returns the error for a file that SQLite can read, but whose contents are damaged.
-    static func damaged(_ place: String, _ reason: String) -> StorageError {
+    static func damaged(_ location: String, _ reason: String) -> StorageError {
         StorageError(
-            .notAStore, place: place, reason: reason,
+            .notAStore, location: location, reason: reason,
             hint: "nothing was changed; restore a copy, or copy what can be read: \(StorageRemedy.salvage)")
     }
 }

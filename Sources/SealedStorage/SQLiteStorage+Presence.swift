@@ -8,14 +8,14 @@ extension SQLiteStorage {
         var status = stat()
         if !file.folder.path.isEmpty, lstat(file.folder.path, &status) != 0 { return errno == ENOENT }
         try file.folder.prepare()
-        return lstat(place, &status) != 0 && errno == ENOENT
+        return lstat(location, &status) != 0 && errno == ENOENT
     }
 
     /// Returns the error of the nearest existing folder above the store if it is not writable.
     package nonisolated func unwritableFolder() -> StorageError? {
-        var folder = place
+        var folder = location
         repeat { folder = OwnerOnlyFile.directory(of: folder) } while access(folder, F_OK) != 0 && folder.count > 1
         guard access(folder, W_OK | X_OK) != 0 else { return nil }
-        return .system(errno, place: folder, doing: "making the store in it")
+        return .system(errno, location: folder, doing: "making the store in it")
     }
 }

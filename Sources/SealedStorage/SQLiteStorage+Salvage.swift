@@ -54,7 +54,7 @@ extension SQLiteStorage {
     package func salvage(opening key: RecordKey?) throws -> SalvageReport {
         let path = siblingPath(Self.salvageName)
         // Unlike the usual connection, this one does not check the file when it opens it.
-        let source = try SQLiteConnection(path: place)
+        let source = try SQLiteConnection(path: location)
         let columns = Self.readableColumns(source)
         var found: [String: SealedRecord] = [:]
         var lost = 0
@@ -71,7 +71,8 @@ extension SQLiteStorage {
         }
         guard !found.isEmpty else {
             throw StorageError(
-                .notAStore, place: place, reason: "no account can be read of it", hint: "restore a copy of the file")
+                .notAStore, location: location, reason: "no account can be read of it",
+                hint: "restore a copy of the file")
         }
         let records = found.values.sorted { ($0.position, $0.id) < ($1.position, $1.id) }
         let opening = key.map { key in records.count { key.opens($0) } }
@@ -94,7 +95,7 @@ extension SQLiteStorage {
     }
 
     private func siblingPath(_ name: String) -> String {
-        (place.lastIndex(of: "/").map { String(place[...$0]) } ?? "") + name
+        (location.lastIndex(of: "/").map { String(location[...$0]) } ?? "") + name
     }
 
     private static func readableColumns(_ source: SQLiteConnection) -> String {
@@ -162,15 +163,15 @@ extension SQLiteStorage {
         }
         guard let image = memory.image(), let random = try? SecureRandom.bytes(9) else {
             throw StorageError(
-                .other, place: path, reason: "no memory or randomness", hint: "close other programs and try again")
+                .other, location: path, reason: "no memory or randomness", hint: "close other programs and try again")
         }
         if case .failure(let failure) = OwnerOnlyFile.create(path, image, suffix: Base64URL.encode(random)) {
             guard failure.code != EEXIST else {
                 throw StorageError(
-                    .other, place: path, reason: "there is a file of this name, and it is not overwritten",
+                    .other, location: path, reason: "there is a file of this name, and it is not overwritten",
                     hint: "move it, or use it if it is the result of an earlier copy")
             }
-            throw .system(failure.code, place: path, doing: "making the new file")
+            throw .system(failure.code, location: path, doing: "making the new file")
         }
     }
 }

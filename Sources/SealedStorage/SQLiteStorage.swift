@@ -17,7 +17,7 @@ public actor SQLiteStorage: AccountStorage {
     private var openedFile: SQLiteStoreFile.Identity?
 
     /// The path of the file.
-    public nonisolated var place: String { file.path }
+    public nonisolated var location: String { file.path }
 
     /// The storage's own thread, because SQLite waits for the disk and for other processes.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
@@ -38,7 +38,7 @@ public actor SQLiteStorage: AccountStorage {
             // Changes to a file without a name would be lost, and a new file would look like an empty store.
             guard let openedFile, file.identity() == openedFile else {
                 throw StorageError(
-                    .notAStore, place: place, reason: "the file was removed or replaced while it was open",
+                    .notAStore, location: location, reason: "the file was removed or replaced while it was open",
                     hint: "start the program again, after restoring the file if it was removed by mistake")
             }
             return connection
@@ -111,7 +111,9 @@ public actor SQLiteStorage: AccountStorage {
         return try connection.transaction { () throws(StorageError) -> (position: Int64, sequence: Int64) in
             var position: Int64 = 1
             if case .integer(let last)? = try connection.run("SELECT max(position) FROM accounts").first?.first {
-                guard last < Int64.max else { throw SQLiteSchema.damaged(place, "the order of its records is damaged") }
+                guard last < Int64.max else {
+                    throw SQLiteSchema.damaged(location, "the order of its records is damaged")
+                }
                 position = max(last, 0) + 1
             }
             try connection.run(SQLiteSchema.insertion(record, at: position))
@@ -181,7 +183,7 @@ public actor SQLiteStorage: AccountStorage {
         let connection = try opened()
         guard !connection.isReadOnly else {
             throw StorageError(
-                .readOnly, place: place, reason: "it can only be read",
+                .readOnly, location: location, reason: "it can only be read",
                 hint: "make the file and its directory writable, or \(StorageRemedy.chooseStore(.other))")
         }
         // A process that was killed here may have left its block.
@@ -206,7 +208,7 @@ public actor SQLiteStorage: AccountStorage {
             free * size >= Self.reservedSpace
         else { return false }
         var status = stat()
-        return lstat(place + "-journal", &status) == 0 && Int64(status.st_size) >= Self.reservedSpace
+        return lstat(location + "-journal", &status) == 0 && Int64(status.st_size) >= Self.reservedSpace
     }
 
     // MARK: Changes
@@ -227,7 +229,7 @@ public actor SQLiteStorage: AccountStorage {
 
     /// Calls `handler` after any process, including this one, writes the file.
     public nonisolated func watch(_ handler: @escaping @Sendable () -> Void) -> (any StorageLock)? {
-        FileWatch(path: place, handler: handler)
+        FileWatch(path: location, handler: handler)
     }
 
     /// Waits for the lock with a name.

@@ -30,9 +30,9 @@ struct SQLiteStoreFile: Sendable {
         try folder.prepare()
         var status = stat()
         if lstat(path, &status) != 0 {
-            guard errno == ENOENT else { throw .system(errno, place: path, doing: "opening the file") }
+            guard errno == ENOENT else { throw .system(errno, location: path, doing: "opening the file") }
             try create()
-            guard lstat(path, &status) == 0 else { throw .system(errno, place: path, doing: "opening the file") }
+            guard lstat(path, &status) == 0 else { throw .system(errno, location: path, doing: "opening the file") }
         }
         try check(status)
         // SQLite rejects links in any part of a path. The user created the links above the file, so they are resolved first.
@@ -42,22 +42,23 @@ struct SQLiteStoreFile: Sendable {
     private func check(_ status: stat) throws(StorageError) {
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw StorageError(
-                .notAStore, place: path, reason: "it is not a plain file", hint: "\(StorageRemedy.chooseStore(.other))"
+                .notAStore, location: path, reason: "it is not a plain file",
+                hint: "\(StorageRemedy.chooseStore(.other))"
             )
         }
         // A new file appears with its contents, so an empty one is always damaged.
         guard status.st_size > 0 else {
             throw StorageError(
-                .notAStore, place: path, reason: "it is empty, which a store never is: it was cut off",
+                .notAStore, location: path, reason: "it is empty, which a store never is: it was cut off",
                 hint: "restore a copy; or, to start again without accounts, remove it")
         }
         guard status.st_uid == geteuid() else {
             throw StorageError(
-                .insecure, place: path, reason: "it belongs to another user",
+                .insecure, location: path, reason: "it belongs to another user",
                 hint: "\(StorageRemedy.chooseStore(.own))")
         }
         if status.st_mode & 0o077 != 0, chmod(path, 0o600) != 0 {
-            throw .system(errno, place: path, doing: "making the file private")
+            throw .system(errno, location: path, doing: "making the file private")
         }
     }
 
@@ -66,13 +67,13 @@ struct SQLiteStoreFile: Sendable {
         let memory = try SQLiteConnection(path: ":memory:")
         try SQLiteSchema.create(memory)
         guard let image = memory.image(), let random = try? SecureRandom.bytes(9) else {
-            throw StorageError(.other, place: path, reason: "no memory or randomness", hint: "try again")
+            throw StorageError(.other, location: path, reason: "no memory or randomness", hint: "try again")
         }
         // If the file exists, another process created it first.
         if case .failure(let error) = OwnerOnlyFile.create(path, image, suffix: Base64URL.encode(random)),
             error.code != EEXIST
         {
-            throw .system(error.code, place: path, doing: "making the file")
+            throw .system(error.code, location: path, doing: "making the file")
         }
     }
 }

@@ -33,7 +33,7 @@ public struct StoreLocation: Sendable, Equatable {
 
     /// The same directory by its real path, in which no part is a link.
     package func resolved() throws(StorageError) -> StoreLocation {
-        guard let real = realpath(path, nil) else { throw .system(errno, place: path, doing: "following the path") }
+        guard let real = realpath(path, nil) else { throw .system(errno, location: path, doing: "following the path") }
         defer { free(real) }
         return StoreLocation(String(cString: real))
     }
@@ -47,32 +47,32 @@ public struct StoreLocation: Sendable, Equatable {
     public func prepare() throws(StorageError) {
         guard !path.isEmpty else {
             throw StorageError(
-                .other, place: "the store's directory", reason: Self.homeless,
+                .other, location: "the store's directory", reason: Self.homeless,
                 hint: "set HOME, or \(StorageRemedy.chooseStore(.any))")
         }
         var status = stat()
         if lstat(path, &status) != 0 {
-            guard errno == ENOENT else { throw .system(errno, place: path, doing: "opening the store's directory") }
+            guard errno == ENOENT else { throw .system(errno, location: path, doing: "opening the store's directory") }
             try create()
             guard lstat(path, &status) == 0 else {
-                throw .system(errno, place: path, doing: "opening the store's directory")
+                throw .system(errno, location: path, doing: "opening the store's directory")
             }
         }
         if status.st_mode & S_IFMT == S_IFLNK, stat(path, &status) != 0 {
-            throw .system(errno, place: path, doing: "following the link")
+            throw .system(errno, location: path, doing: "following the link")
         }
         guard status.st_mode & S_IFMT == S_IFDIR else {
             throw StorageError(
-                .notAStore, place: path, reason: "it is not a directory", hint: "\(StorageRemedy.chooseStore(.any))")
+                .notAStore, location: path, reason: "it is not a directory", hint: "\(StorageRemedy.chooseStore(.any))")
         }
         guard status.st_uid == geteuid() else {
             throw StorageError(
-                .insecure, place: path, reason: "it belongs to another user",
+                .insecure, location: path, reason: "it belongs to another user",
                 hint: "\(StorageRemedy.chooseStore(.own))")
         }
         guard status.st_mode & 0o077 == 0 else {
             throw StorageError(
-                .insecure, place: path,
+                .insecure, location: path,
                 reason: "other users can read or change it (mode \(String(status.st_mode & 0o777, radix: 8)))",
                 hint: "run: chmod 700 '\(path)'")
         }
@@ -83,7 +83,7 @@ public struct StoreLocation: Sendable, Equatable {
         for part in path.split(separator: "/", omittingEmptySubsequences: true) {
             made += (made.isEmpty && !path.hasPrefix("/") ? "" : "/") + part
             if mkdir(made, 0o700) != 0, errno != EEXIST {
-                throw .system(errno, place: made, doing: "making the store's directory")
+                throw .system(errno, location: made, doing: "making the store's directory")
             }
         }
         OwnerOnlyFile.syncDirectory(of: path)

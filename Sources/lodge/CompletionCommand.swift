@@ -94,8 +94,8 @@ struct CompletionCommand {
     private func places(in words: [String]) -> [String] {
         let names = ["--settings", "--store"]
         var found: [String] = []
-        for (place, word) in words.enumerated() {
-            if names.contains(word), place + 1 < words.count { found += [word + "=" + words[place + 1]] }
+        for (location, word) in words.enumerated() {
+            if names.contains(word), location + 1 < words.count { found += [word + "=" + words[location + 1]] }
             if names.contains(where: { word.hasPrefix($0 + "=") }) { found.append(word) }
         }
         return found

@@ -46,11 +46,11 @@ import Testing
     @Test func `a file that cannot be sent is named before anything is sent`() async throws {
         let server = try ScriptedServer { _ in answer() }
         let short = try folder.file("short", Data([1, 2, 3]))
-        mkfifo(folder.place("pipe").path, 0o600)
+        mkfifo(folder.location("pipe").path, 0o600)
         for content in [
-            HTTPBody.file(at: folder.place("missing")), .file(at: folder.url), .file(at: folder.place("pipe")),
+            HTTPBody.file(at: folder.location("missing")), .file(at: folder.url), .file(at: folder.location("pipe")),
             .file(at: short, offset: 4), .file(at: short, offset: 2, length: 2), .file(at: short, offset: -1),
-            .joined([.bytes(Data([1])), .file(at: folder.place("missing"))]),
+            .joined([.bytes(Data([1])), .file(at: folder.location("missing"))]),
         ] {
             let error = await #expect(throws: HTTPFileError.self) {
                 try await transport.send(HTTPRequest(.put, server.url(), content: content))

@@ -11,17 +11,17 @@ import Testing
     init() throws { folder = try TemporaryFolder() }
 
     private func mode(_ name: String) throws -> Int {
-        let all = try FileManager.default.attributesOfItem(atPath: folder.place(name).path(percentEncoded: false))
+        let all = try FileManager.default.attributesOfItem(atPath: folder.location(name).path(percentEncoded: false))
         return try #require(all[.posixPermissions] as? Int)
     }
 
     private func set(_ mode: Int, _ name: String) throws {
         try FileManager.default.setAttributes(
-            [.posixPermissions: mode], ofItemAtPath: folder.place(name).path(percentEncoded: false))
+            [.posixPermissions: mode], ofItemAtPath: folder.location(name).path(percentEncoded: false))
     }
 
     private func download(_ server: ScriptedServer, to name: String = "f") async throws -> HTTPDownload {
-        try await transport.download(HTTPRequest(.get, server.url()), to: folder.place(name))
+        try await transport.download(HTTPRequest(.get, server.url()), to: folder.location(name))
     }
 
     @Test(arguments: [0o600, 0o640, 0o755])
@@ -31,15 +31,15 @@ import Testing
         try set(mode, "f")
         _ = try await download(server)
         #expect(try self.mode("f") == mode)
-        #expect(try Data(contentsOf: folder.place("f")) == Data("new".utf8))
+        #expect(try Data(contentsOf: folder.location("f")) == Data("new".utf8))
         #expect(folder.names == ["f"])
     }
 
     @Test func `a new file has the permissions of any new file`() async throws {
         let server = try ScriptedServer { _ in answer(body: "new") }
         _ = try await download(server)
-        #expect(FileManager.default.createFile(atPath: folder.place("g").path(percentEncoded: false), contents: nil))
-        let descriptor = open(folder.place("h").path(percentEncoded: false), O_CREAT | O_WRONLY, 0o666)
+        #expect(FileManager.default.createFile(atPath: folder.location("g").path(percentEncoded: false), contents: nil))
+        let descriptor = open(folder.location("h").path(percentEncoded: false), O_CREAT | O_WRONLY, 0o666)
         close(descriptor)
         #expect(try mode("f") == mode("h"))
         #expect(folder.names == ["f", "g", "h"])
@@ -74,12 +74,12 @@ import Testing
         let server = try ScriptedServer { _ in answer(body: "new") }
         func link(_ name: String, _ target: String) throws {
             try FileManager.default.createSymbolicLink(
-                atPath: folder.place(name).path(percentEncoded: false), withDestinationPath: target)
+                atPath: folder.location(name).path(percentEncoded: false), withDestinationPath: target)
         }
         try link("f", "g")
-        try link("g", folder.place("real").path(percentEncoded: false))
+        try link("g", folder.location("real").path(percentEncoded: false))
         _ = try await download(server)
-        #expect(try Data(contentsOf: folder.place("real")) == Data("new".utf8))
+        #expect(try Data(contentsOf: folder.location("real")) == Data("new".utf8))
         #expect(folder.names == ["f", "g", "real"])
         try link("round", "round")
         try link("lost", "no/folder")

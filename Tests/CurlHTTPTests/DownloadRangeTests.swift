@@ -29,7 +29,7 @@ import Testing
     }
 
     private func download(_ server: ScriptedServer) async throws -> HTTPDownload {
-        try await transport.download(HTTPRequest(.get, server.url()), to: folder.place("f"))
+        try await transport.download(HTTPRequest(.get, server.url()), to: folder.location("f"))
     }
 
     @Test func `a server that sends the rest in pieces is asked until all is there`() async throws {
@@ -42,11 +42,11 @@ import Testing
         let error = await #expect(throws: HTTPTransportError.self) { try await download(server) }
         #expect(error?.reason.contains("What came is kept") == true)
         let steps = Mutex<[HTTPProgress]>([])
-        let saved = try await transport.download(HTTPRequest(.get, server.url()), to: folder.place("f")) { step in
+        let saved = try await transport.download(HTTPRequest(.get, server.url()), to: folder.location("f")) { step in
             steps.withLock { $0.append(step) }
         }
         #expect(saved.size == 1_000_000 && saved.resumed == 300_000 && saved.response.status == 206)
-        #expect(try Data(contentsOf: folder.place("f")) == content)
+        #expect(try Data(contentsOf: folder.location("f")) == content)
         #expect(folder.names == ["f"])
         let ranges = server.requests.flatMap { $0.values("Range") }
         #expect(ranges == ["bytes=300000-", "bytes=500000-", "bytes=700000-", "bytes=900000-"])
@@ -64,10 +64,10 @@ import Testing
         for size in [300_000, 700_000] {
             let error = await #expect(throws: HTTPTransportError.self) { try await download(server) }
             #expect(error?.kind == .connectionLost && error?.reason.contains("What came is kept") == true)
-            #expect(try Data(contentsOf: folder.place(".f.part")).count == size)
+            #expect(try Data(contentsOf: folder.location(".f.part")).count == size)
         }
         #expect(try await download(server).resumed == 700_000)
-        #expect(try Data(contentsOf: folder.place("f")) == content)
+        #expect(try Data(contentsOf: folder.location("f")) == content)
     }
 
     @Test(arguments: [
@@ -81,7 +81,7 @@ import Testing
         _ = try? await download(server)
         let saved = try await download(server)
         #expect(saved.size == 1_000_000 && saved.resumed == 0)
-        #expect(try Data(contentsOf: folder.place("f")) == content)
+        #expect(try Data(contentsOf: folder.location("f")) == content)
         #expect(folder.names == ["f"])
     }
 
@@ -94,7 +94,7 @@ import Testing
         _ = try? await download(server)
         let saved = try await download(server)
         #expect(saved.size == 50_000 && saved.resumed == 0)
-        #expect(try Data(contentsOf: folder.place("f")) == other)
+        #expect(try Data(contentsOf: folder.location("f")) == other)
     }
 
     @Test func `more than was said is not put behind ours`() async throws {
@@ -116,6 +116,6 @@ import Testing
         await #expect(throws: HTTPTransportError.self) { try await download(server) }
         #expect(folder.names.isEmpty)
         let request = HTTPRequest(.get, server.url(), fields: ["Range": "bytes=0-3"])
-        #expect(try await transport.download(request, to: folder.place("f")).size == 4)
+        #expect(try await transport.download(request, to: folder.location("f")).size == 4)
     }
 }

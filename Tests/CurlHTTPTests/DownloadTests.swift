@@ -41,42 +41,42 @@ import Testing
     func `the content is saved, and nothing else is left`(size: Int) async throws {
         let content = pattern(size)
         let server = try server(content)
-        let place = folder.place("saved file")
-        let saved = try await transport.download(HTTPRequest(.get, server.url()), to: place)
-        #expect(saved.file == place && saved.size == size && saved.resumed == 0 && saved.response.status == 200)
+        let location = folder.location("saved file")
+        let saved = try await transport.download(HTTPRequest(.get, server.url()), to: location)
+        #expect(saved.file == location && saved.size == size && saved.resumed == 0 && saved.response.status == 200)
         #expect(saved.response.body.isEmpty && saved.response.fields["ETag"] == "\"v1\"")
-        #expect(try Data(contentsOf: place) == content)
+        #expect(try Data(contentsOf: location) == content)
         #expect(folder.names == ["saved file"])
         #expect(server.requests.map { $0.values("Accept-Encoding") } == [["identity"]])
     }
 
     @Test func `an answer that says no leaves the place as it was`() async throws {
         let server = try ScriptedServer { _ in answer("404 Not Found", body: "none") }
-        let place = try folder.file("f", Data("old".utf8))
-        let saved = try await transport.download(HTTPRequest(.get, server.url()), to: place)
+        let location = try folder.file("f", Data("old".utf8))
+        let saved = try await transport.download(HTTPRequest(.get, server.url()), to: location)
         #expect(saved.file == nil && saved.response.status == 404 && saved.response.body == Data("none".utf8))
-        #expect(try Data(contentsOf: place) == Data("old".utf8))
+        #expect(try Data(contentsOf: location) == Data("old".utf8))
         #expect(folder.names == ["f"])
     }
 
     @Test func `one that breaks off is continued where it was`() async throws {
         let content = pattern(3_000_000)
         let server = try server(content, cuts: [1_000_000, 500_000])
-        let place = try folder.file("f", Data("old".utf8))
+        let location = try folder.file("f", Data("old".utf8))
         let request = HTTPRequest(.get, server.url("/x?secret=s"))
         for size in [1_000_000, 1_500_000] {
             let error = await #expect(throws: HTTPTransportError.self) {
-                try await transport.download(request, to: place)
+                try await transport.download(request, to: location)
             }
             #expect(error?.kind == .connectionLost)
-            #expect(try Data(contentsOf: folder.place(".f.part")).count == size)
-            #expect(try Data(contentsOf: place) == Data("old".utf8))
-            #expect(try !String(contentsOf: folder.place(".f.part.from"), encoding: .utf8).contains("secret"))
+            #expect(try Data(contentsOf: folder.location(".f.part")).count == size)
+            #expect(try Data(contentsOf: location) == Data("old".utf8))
+            #expect(try !String(contentsOf: folder.location(".f.part.from"), encoding: .utf8).contains("secret"))
         }
         let steps = Mutex<[HTTPProgress]>([])
-        let saved = try await transport.download(request, to: place) { step in steps.withLock { $0.append(step) } }
+        let saved = try await transport.download(request, to: location) { step in steps.withLock { $0.append(step) } }
         #expect(saved.resumed == 1_500_000 && saved.size == 3_000_000)
-        #expect(try Data(contentsOf: place) == content)
+        #expect(try Data(contentsOf: location) == content)
         #expect(folder.names == ["f"])
         #expect(server.requests.map { $0.values("Range") } == [[], ["bytes=1000000-"], ["bytes=1500000-"]])
         #expect(
@@ -89,30 +89,30 @@ import Testing
         let server = try server(content, cuts: [300_000, 300_000])
         let policy = HTTPRetryPolicy(firstDelay: .milliseconds(1))
         let saved = try await transport.download(
-            HTTPRequest(.get, server.url()), to: folder.place("f"), retrying: policy)
+            HTTPRequest(.get, server.url()), to: folder.location("f"), retrying: policy)
         #expect(saved.resumed == 600_000)
-        #expect(try Data(contentsOf: folder.place("f")) == content)
+        #expect(try Data(contentsOf: folder.location("f")) == content)
     }
 
     @Test func `content that changed, or another address, is fetched anew`() async throws {
-        let place = folder.place("f")
+        let location = folder.location("f")
         let first = try server(pattern(1_000_000), cuts: [400_000])
         for content in [pattern(900_000, seed: 2), pattern(100, seed: 3)] {
             let first = try server(pattern(1_000_000), cuts: [400_000])
-            _ = try? await transport.download(HTTPRequest(.get, first.url()), to: place)
+            _ = try? await transport.download(HTTPRequest(.get, first.url()), to: location)
             #expect(folder.names.contains(".f.part"))
             // Another address: the part is not its.
             let other = try server(content, tag: "\"v2\"")
-            let saved = try await transport.download(HTTPRequest(.get, other.url()), to: place)
+            let saved = try await transport.download(HTTPRequest(.get, other.url()), to: location)
             #expect(saved.resumed == 0)
-            #expect(try Data(contentsOf: place) == content)
+            #expect(try Data(contentsOf: location) == content)
             #expect(other.requests.map { $0.values("Range") } == [[]])
         }
         _ = first
     }
 
     @Test func `a server that has no ranges or another content sends all of it`() async throws {
-        let place = folder.place("f")
+        let location = folder.location("f")
         let turn = Mutex(0)
         let content = pattern(50_000, seed: 9)
         let server = try ScriptedServer { connection, _ in
@@ -134,10 +134,10 @@ import Testing
                 connection.send(Array(content))
             }
         }
-        _ = try? await transport.download(HTTPRequest(.get, server.url()), to: place)
-        let saved = try await transport.download(HTTPRequest(.get, server.url()), to: place)
+        _ = try? await transport.download(HTTPRequest(.get, server.url()), to: location)
+        let saved = try await transport.download(HTTPRequest(.get, server.url()), to: location)
         #expect(saved.resumed == 0 && saved.size == 50_000)
-        #expect(try Data(contentsOf: place) == content)
+        #expect(try Data(contentsOf: location) == content)
         #expect(folder.names == ["f"])
         #expect(server.requests.count == 3)
     }
@@ -146,7 +146,7 @@ import Testing
     func `what cannot be continued is not kept`(tag: String?, fields: String) async throws {
         let server = try server(pattern(1000), tag: tag, cuts: [500, 500], fields: fields)
         await #expect(throws: HTTPTransportError.self) {
-            try await transport.download(HTTPRequest(.get, server.url()), to: folder.place("f"))
+            try await transport.download(HTTPRequest(.get, server.url()), to: folder.location("f"))
         }
         #expect(folder.names.isEmpty)
     }
@@ -154,7 +154,7 @@ import Testing
     @Test func `nothing is kept for those who do not want to continue`() async throws {
         let server = try server(pattern(1000), cuts: [500])
         await #expect(throws: HTTPTransportError.self) {
-            try await transport.download(HTTPRequest(.get, server.url()), to: folder.place("f"), resuming: false)
+            try await transport.download(HTTPRequest(.get, server.url()), to: folder.location("f"), resuming: false)
         }
         #expect(folder.names.isEmpty)
     }
@@ -178,24 +178,27 @@ import Testing
         let got = Signal<Void>()
         let request = HTTPRequest(.get, server.url())
         let task = Task { [folder] in
-            try await transport.download(request, to: folder.place("f")) { if $0.received == 200_000 { got.send(()) } }
+            try await transport.download(request, to: folder.location("f")) {
+                if $0.received == 200_000 { got.send(()) }
+            }
         }
         try await until {
             folder.names == [".f.part", ".f.part.from"]
-                && (try? Data(contentsOf: folder.place(".f.part")).count) == 200_000
+                && (try? Data(contentsOf: folder.location(".f.part")).count) == 200_000
         }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
         await closed.next()
-        #expect(try await transport.download(request, to: folder.place("f")).resumed == 200_000)
-        #expect(try Data(contentsOf: folder.place("f")) == content)
+        #expect(try await transport.download(request, to: folder.location("f")).resumed == 200_000)
+        #expect(try Data(contentsOf: folder.location("f")) == content)
     }
 
     @Test func `a place that cannot be written is named before anything is asked`() async throws {
         let server = try server(pattern(10))
-        for place in [folder.url, folder.place("no/folder"), folder.place("a/"), URL(filePath: "/dev/full/x")] {
+        for location in [folder.url, folder.location("no/folder"), folder.location("a/"), URL(filePath: "/dev/full/x")]
+        {
             await #expect(throws: HTTPFileError.self) {
-                try await transport.download(HTTPRequest(.get, server.url()), to: place)
+                try await transport.download(HTTPRequest(.get, server.url()), to: location)
             }
         }
         #expect(server.requests.isEmpty)
@@ -216,8 +219,8 @@ import Testing
     @Test func `a symbolic link is followed and stays`() async throws {
         let server = try server(Data("new".utf8))
         let real = try folder.file("real", Data("old".utf8))
-        try FileManager.default.createSymbolicLink(at: folder.place("link"), withDestinationURL: real)
-        _ = try await transport.download(HTTPRequest(.get, server.url()), to: folder.place("link"))
+        try FileManager.default.createSymbolicLink(at: folder.location("link"), withDestinationURL: real)
+        _ = try await transport.download(HTTPRequest(.get, server.url()), to: folder.location("link"))
         #expect(try Data(contentsOf: real) == Data("new".utf8))
         #expect(folder.names == ["link", "real"])
     }
@@ -225,9 +228,9 @@ import Testing
     @Test func `an unfinished file that somebody else linked elsewhere is not written through`() async throws {
         let server = try server(Data("new".utf8))
         let victim = try folder.file("victim", Data("old".utf8))
-        try FileManager.default.createSymbolicLink(at: folder.place(".f.part"), withDestinationURL: victim)
+        try FileManager.default.createSymbolicLink(at: folder.location(".f.part"), withDestinationURL: victim)
         await #expect(throws: HTTPFileError.self) {
-            try await transport.download(HTTPRequest(.get, server.url()), to: folder.place("f"))
+            try await transport.download(HTTPRequest(.get, server.url()), to: folder.location("f"))
         }
         #expect(try Data(contentsOf: victim) == Data("old".utf8))
     }
@@ -242,10 +245,10 @@ import Testing
             connection.send(answer(body: "content"))
         }
         let request = HTTPRequest(.get, server.url())
-        let first = Task { [folder] in try await transport.download(request, to: folder.place("f")) }
+        let first = Task { [folder] in try await transport.download(request, to: folder.location("f")) }
         await arrived.next()
         let error = await #expect(throws: HTTPFileError.self) {
-            try await transport.download(request, to: folder.place("f"))
+            try await transport.download(request, to: folder.location("f"))
         }
         #expect(error?.reason.contains("another download") == true)
         go.signal()

@@ -11,12 +11,12 @@ final class TemporaryFolder: Sendable {
 
     deinit { try? FileManager.default.removeItem(at: url) }
 
-    func place(_ name: String) -> URL { url.appending(path: name) }
+    func location(_ name: String) -> URL { url.appending(path: name) }
 
     /// Writes a file and gives its place.
     func file(_ name: String, _ content: Data) throws -> URL {
-        try content.write(to: place(name))
-        return place(name)
+        try content.write(to: location(name))
+        return location(name)
     }
 
     /// The names in the folder, hidden ones included, in order.

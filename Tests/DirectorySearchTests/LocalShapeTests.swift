@@ -242,9 +242,9 @@ private enum Shape {
         switch (fixture, local) {
         case (.object(let left), .object(let right)):
             return left.members.flatMap { member -> [String] in
-                let place = path.isEmpty ? member.name : "\(path).\(member.name)"
-                guard let other = right[member.name] else { return ["\(place) is missing"] }
-                return differences(member.value, other, place)
+                let location = path.isEmpty ? member.name : "\(path).\(member.name)"
+                guard let other = right[member.name] else { return ["\(location) is missing"] }
+                return differences(member.value, other, location)
             }
         case (.array(let left), .array(let right)):
             if left.isEmpty || right.isEmpty {

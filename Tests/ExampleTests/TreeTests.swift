@@ -20,17 +20,17 @@ import Testing
 
     /// Returns the lines below a folder, or of a file, that contain a string.
     private func lines(of path: String, with needles: [String]) throws -> [Line] {
-        let place = Self.root.appending(path: path)
+        let location = Self.root.appending(path: path)
         var isFolder: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: place.path, isDirectory: &isFolder) else { return [] }
+        guard FileManager.default.fileExists(atPath: location.path, isDirectory: &isFolder) else { return [] }
         guard isFolder.boolValue else {
-            guard let text = try? String(contentsOf: place, encoding: .utf8) else { return [] }
+            guard let text = try? String(contentsOf: location, encoding: .utf8) else { return [] }
             guard needles.contains(where: { Self.contains(text, $0) }) else { return [] }
             return text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
                 .map { Line(file: path, number: $0.offset + 1, text: String($0.element)) }
                 .filter { line in needles.contains { Self.contains(line.text, $0) } }
         }
-        return try FileManager.default.contentsOfDirectory(atPath: place.path).sorted()
+        return try FileManager.default.contentsOfDirectory(atPath: location.path).sorted()
             .filter { !Self.skipped.contains($0) }
             .flatMap { try lines(of: path + "/" + $0, with: needles) }
     }

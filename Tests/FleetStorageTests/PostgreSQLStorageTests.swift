@@ -105,10 +105,10 @@ struct RejectionTests {
         #expect(error.reason.contains("password authentication failed") && !error.reason.contains("28P01"))
         var shown = ""
         dump((storage, error), to: &shown)
-        for text in [shown, "\(storage)", "\(error) \(error.hint)", storage.place, String(reflecting: storage)] {
+        for text in [shown, "\(storage)", "\(error) \(error.hint)", storage.location, String(reflecting: storage)] {
             #expect(!text.contains(wrong))
         }
-        #expect(storage.place.hasPrefix("postgresql://worker@127.0.0.1:"))
+        #expect(storage.location.hasPrefix("postgresql://worker@127.0.0.1:"))
     }
 
     @Test func `a missing database and an unreachable server have different errors`() async throws {
@@ -161,9 +161,9 @@ struct ConnectionTests {
     @Test func `the location contains everything except the password`() throws {
         let url = try PostgreSQLStorage(
             connection: "postgresql://ada:secret%40x@db.example.com:5433/accounts", schema: "s")
-        #expect(url.place == "postgresql://ada@db.example.com:5433/accounts (schema s)")
+        #expect(url.location == "postgresql://ada@db.example.com:5433/accounts (schema s)")
         let words = try PostgreSQLStorage(connection: "host=db dbname=accounts password=secret")
-        #expect(words.place == "postgresql://db/accounts (schema oauth2_accounts)")
+        #expect(words.location == "postgresql://db/accounts (schema oauth2_accounts)")
         #expect(
             !String(reflecting: words).contains("secret")
                 && !"\(Mirror(reflecting: words).children.map(\.value))".contains("secret"))

@@ -38,12 +38,12 @@ struct HostileInputTests {
         for _ in 0..<1000 {
             var body = Array((Self.seeds.randomElement(using: &dice) ?? "").utf8)
             for _ in 0..<Int.random(in: 1...3, using: &dice) where !body.isEmpty {
-                let place = Int.random(in: 0..<body.count, using: &dice)
+                let location = Int.random(in: 0..<body.count, using: &dice)
                 switch Int.random(in: 0..<4, using: &dice) {
-                case 0: body[place] = UInt8.random(in: 0...255, using: &dice)
-                case 1: body.removeSubrange(place...)
-                case 2: body.insert(contentsOf: (splices.randomElement(using: &dice) ?? "").utf8, at: place)
-                default: body.remove(at: place)
+                case 0: body[location] = UInt8.random(in: 0...255, using: &dice)
+                case 1: body.removeSubrange(location...)
+                case 2: body.insert(contentsOf: (splices.randomElement(using: &dice) ?? "").utf8, at: location)
+                default: body.remove(at: location)
                 }
             }
             let status = [200, 200, 201, 400, 401, 503].randomElement(using: &dice) ?? 200

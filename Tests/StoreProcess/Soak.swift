@@ -5,7 +5,7 @@ import OAuth2AccountStore
 /// opens, every acknowledged change is there, nothing unacknowledged is there by half, and nobody has to sign in unless the
 /// provider had rotated the token and its answer never arrived, which is then named.
 final class Soak {
-    private let place: StorePlace
+    private let location: StorePlace
     private let provider: SoakProvider
     private var numbers: SeededNumbers
     private let kills: Int
@@ -16,14 +16,14 @@ final class Soak {
     private var counts: [String: Int] = [:]
     private var lines = 0
 
-    init(place: StorePlace, kills: Int, seed: UInt64) throws {
-        self.place = place
+    init(location: StorePlace, kills: Int, seed: UInt64) throws {
+        self.location = location
         self.kills = kills
         numbers = SeededNumbers(seed: seed)
         provider = try SoakProvider()
     }
 
-    private var output: String { place.directory.path + "-output" }
+    private var output: String { location.directory.path + "-output" }
 
     /// Whether all held.
     func run() async throws -> Bool {
@@ -52,11 +52,11 @@ final class Soak {
 
     // MARK: Killing
 
-    private func start(_ place: StorePlace) throws -> pid_t {
+    private func start(_ location: StorePlace) throws -> pid_t {
         guard let program = Bundle.main.executablePath else { throw CocoaError(.executableNotLoadable) }
         let seed = UInt64.random(in: 0..<1 << 40, using: &numbers)
         var words =
-            [program, "live", place.word, "\(provider.port)", "\(seed)"].map { (word: String) in strdup(word) } + [
+            [program, "live", location.word, "\(provider.port)", "\(seed)"].map { (word: String) in strdup(word) } + [
                 nil
             ]
         defer { for word in words { free(word) } }
@@ -91,7 +91,7 @@ final class Soak {
 
     /// How long a process takes until it works, in microseconds.
     private func measureStartup() async throws -> Int {
-        let process = try start(place)
+        let process = try start(location)
         let begun = ContinuousClock.now
         while ((try? String(contentsOfFile: output, encoding: .utf8)) ?? "").isEmpty,
             ContinuousClock.now - begun < .seconds(20)
@@ -108,24 +108,24 @@ final class Soak {
     }
 
     private func killWhileWorking(_ startup: Int) async throws {
-        let process = try start(place)
+        let process = try start(location)
         try await pause(startup)
         await look(after: end(process))
     }
 
     /// A store that was being made is whole, or not there, and nothing else is left beside it.
     private func killWhileMaking(_ startup: Int, _ round: Int) async throws {
-        let place = place.new(round)
-        defer { try? FileManager.default.removeItem(atPath: place.directory.path) }
-        let process = try start(place)
+        let location = location.new(round)
+        defer { try? FileManager.default.removeItem(atPath: location.directory.path) }
+        let process = try start(location)
         try await Task.sleep(for: .microseconds(Int.random(in: 0..<startup + 5000, using: &numbers)))
         _ = end(process)
         count("killed while making a store")
         do {
-            let names = (try? FileManager.default.contentsOfDirectory(atPath: place.directory.path)) ?? []
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: location.directory.path)) ?? []
             let known: Set = ["accounts.sqlite", "accounts.sqlite-journal", "accounts.key", "accounts.lock"]
             if !known.isSuperset(of: names) { faults.append("left beside the store: \(names)") }
-            let worker = try await SoakWorker(place: place, port: provider.port, watches: false)
+            let worker = try await SoakWorker(location: location, port: provider.port, watches: false)
             if try await worker.store.accounts().isEmpty { try await worker.signIn(0) }
             if !(try await worker.store.damagedRecords().isEmpty) { faults.append("a new store has a damaged record") }
         } catch {
@@ -156,7 +156,7 @@ final class Soak {
         }
         count(begun.map { "killed in \($0.work.rawValue)" } ?? "killed between changes or while starting")
         do {
-            let worker = try await SoakWorker(place: place, port: provider.port, watches: false)
+            let worker = try await SoakWorker(location: location, port: provider.port, watches: false)
             try await check(worker, begun)
         } catch {
             faults.append("after \(said.last ?? "nothing"): \(error)")
@@ -218,7 +218,7 @@ final class Soak {
     /// In the end everybody's tokens are the ones that the provider takes.
     private func lookAtAll() async {
         do {
-            let worker = try await SoakWorker(place: place, port: provider.port, watches: false)
+            let worker = try await SoakWorker(location: location, port: provider.port, watches: false)
             for person in 0..<SoakWorker.people { try await use(worker, person, isLost: false) }
         } catch {
             faults.append("in the end: \(error)")

@@ -28,7 +28,7 @@ struct SoakWorker {
     static let people = 6
     let store: AccountStore
 
-    init(place: StorePlace, port: UInt16, watches: Bool = true) async throws {
+    init(location: StorePlace, port: UInt16, watches: Bool = true) async throws {
         var type = AccountType(
             name: "graph", provider: .endpoints, clientID: "client",
             redirectURI: try RedirectURI("http://127.0.0.1/callback"), scope: ["read"])
@@ -37,8 +37,8 @@ struct SoakWorker {
         ]
         .compactMapValues { URL(string: "http://127.0.0.1:\(port)/\($0)") }
         store = try await AccountStore(
-            settings: try Settings(types: [type]), storage: try place.storage(),
-            custody: KeyFile(directory: place.directory), dependencies: Dependencies(transport: CurlTransport()),
+            settings: try Settings(types: [type]), storage: try location.storage(),
+            custody: KeyFile(directory: location.directory), dependencies: Dependencies(transport: CurlTransport()),
             watchesOtherProcesses: watches)
     }
 

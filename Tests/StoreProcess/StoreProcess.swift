@@ -7,9 +7,9 @@ import OAuth2AccountStore
 /// can be killed at any time.
 @main
 struct StoreProcess {
-    let place: StorePlace
+    let location: StorePlace
     let port: UInt16
-    var directory: StoreLocation { place.directory }
+    var directory: StoreLocation { location.directory }
 
     static func main() async {
         // A limit on the size of files is to be an error, as a full disk is, not the end of the process.
@@ -25,7 +25,7 @@ struct StoreProcess {
             )
             exit(64)
         }
-        let process = StoreProcess(place: StorePlace(words[2]), port: port)
+        let process = StoreProcess(location: StorePlace(words[2]), port: port)
         let number = words.count > 3 ? Int(words[4]) ?? 1 : 1
         do {
             switch words[1] {
@@ -34,7 +34,7 @@ struct StoreProcess {
             case "change": try await process.change(fileLimit: number)
             case "churn": try await process.churn(seed: number)
             case "edit": try await process.edit(number)
-            case "live": try await SoakWorker(place: process.place, port: port).run(seed: UInt64(number))
+            case "live": try await SoakWorker(location: process.location, port: port).run(seed: UInt64(number))
             default: say("unknown word")
             }
         } catch let error as AccountStoreError {
@@ -52,7 +52,7 @@ struct StoreProcess {
         }
         do {
             let seed = words.count > 3 ? UInt64(words[3]) ?? 1 : 1
-            let holds = try await Soak(place: StorePlace(words[1]), kills: kills, seed: seed).run()
+            let holds = try await Soak(location: StorePlace(words[1]), kills: kills, seed: seed).run()
             exit(holds ? 0 : 1)
         } catch {
             say("error \(error)")
@@ -71,7 +71,7 @@ struct StoreProcess {
             redirectURI: try RedirectURI("http://127.0.0.1/callback"), scope: ["read"])
         type.endpoints = ["token_endpoint": URL(string: "http://127.0.0.1:\(port)/token")].compactMapValues { $0 }
         return try await AccountStore(
-            settings: try Settings(types: [type]), storage: try place.storage(),
+            settings: try Settings(types: [type]), storage: try location.storage(),
             custody: KeyFile(directory: directory), dependencies: Dependencies(transport: CurlTransport()))
     }
 

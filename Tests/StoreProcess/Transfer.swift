@@ -40,8 +40,8 @@ struct Transfer {
                     guard try await transport.send(other).status == 200 else { throw CocoaError(.featureUnsupported) }
                 }
             }
-            if let place = options["to"] {
-                let saved = try await transport.download(request, to: URL(filePath: place), progress: last.report)
+            if let location = options["to"] {
+                let saved = try await transport.download(request, to: URL(filePath: location), progress: last.report)
                 end("status=\(saved.response.status) size=\(saved.size) resumed=\(saved.resumed) \(last.words)")
             }
             if options["whole"] != nil { end("status=\(try await transport.send(request).status)") }

@@ -19,9 +19,9 @@ func `a text that is not JSON is refused`(text: String) {
     ("[1", "list"), ("[1,[2", "list"), ("{", "object"), ("{\"a\"", "object"), ("{\"a\":1", "object"),
     ("{\"a\":1,", "object"), ("{\"a\":[1]", "object"), ("[{\"a\":1}", "list"), ("{\"a\":{\"b\":{", "object"),
 ])
-func `a text that ends too early says in what it ends`(text: String, place: String) {
+func `a text that ends too early says in what it ends`(text: String, location: String) {
     let error = #expect(throws: JSONError.self) { try JSONValue(parsing: text) }
-    #expect(error?.reason == "the text ends inside \(place == "list" ? "a list" : "an object")")
+    #expect(error?.reason == "the text ends inside \(location == "list" ? "a list" : "an object")")
     let sliced = #expect(throws: JSONError.self) { try JSONSlice(parsing: Array(text.utf8)) }
     #expect(sliced == error)
 }

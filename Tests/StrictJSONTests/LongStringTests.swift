@@ -5,17 +5,17 @@ import Testing
 @Suite struct LongStringTests {
     private static let lengths = 1...40
 
-    private func text(_ length: Int, _ filler: UInt8, _ byte: UInt8, at place: Int) -> [UInt8] {
+    private func text(_ length: Int, _ filler: UInt8, _ byte: UInt8, at location: Int) -> [UInt8] {
         var content = [UInt8](repeating: filler, count: length)
-        content[place] = byte
+        content[location] = byte
         return [0x22] + content + [0x22]
     }
 
     @Test func `a control character is refused wherever it stands`() {
         for length in Self.lengths {
-            for place in 0..<length {
+            for location in 0..<length {
                 for byte: UInt8 in [0x00, 0x01, 0x0A, 0x1F] {
-                    #expect(throws: JSONError.self) { try JSONValue(parsing: text(length, 0x61, byte, at: place)) }
+                    #expect(throws: JSONError.self) { try JSONValue(parsing: text(length, 0x61, byte, at: location)) }
                 }
             }
         }
@@ -23,23 +23,23 @@ import Testing
 
     @Test func `the first quote ends a string wherever it stands`() {
         for length in Self.lengths {
-            for place in 0..<length {
-                let bytes = text(length, 0x61, 0x22, at: place)
+            for location in 0..<length {
+                let bytes = text(length, 0x61, 0x22, at: location)
                 #expect(throws: JSONError.self) { try JSONValue(parsing: bytes) }
-                let whole = Array(bytes[...(place + 1)])
-                #expect((try? JSONValue(parsing: whole)) == .string(String(repeating: "a", count: place)))
+                let whole = Array(bytes[...(location + 1)])
+                #expect((try? JSONValue(parsing: whole)) == .string(String(repeating: "a", count: location)))
             }
         }
     }
 
     @Test func `an escape is read wherever it stands`() throws {
         for length in Self.lengths {
-            for place in 0..<length {
+            for location in 0..<length {
                 var content = [UInt8](repeating: 0x7F, count: length)
-                content.replaceSubrange(place...place, with: Array(#"\u00e9"#.utf8))
+                content.replaceSubrange(location...location, with: Array(#"\u00e9"#.utf8))
                 let value = try JSONValue(parsing: [0x22] + content + [0x22])
                 let filler = { String(repeating: "\u{7F}", count: $0) }
-                #expect(value == .string(filler(place) + "é" + filler(length - place - 1)))
+                #expect(value == .string(filler(location) + "é" + filler(length - location - 1)))
             }
         }
     }

@@ -171,9 +171,9 @@ extension User {
 }
 
 /// Compares the whole screen, without the spaces at the ends of its rows.
-func compare(_ browser: DrivenModel, _ expected: String, at place: SourceLocation = #_sourceLocation) {
+func compare(_ browser: DrivenModel, _ expected: String, at location: SourceLocation = #_sourceLocation) {
     let text = browser.text
     if text != expected {
-        Issue.record("The screen is:\n\(text)\nSCREEN END", sourceLocation: place)
+        Issue.record("The screen is:\n\(text)\nSCREEN END", sourceLocation: location)
     }
 }

@@ -24,10 +24,10 @@ import Testing
     /// The screens that the README shows.
     private func readme(_ columns: Int, _ rows: Int) -> DrivenModel {
         var browser = DrivenModel(columns: columns, rows: rows)
-        let people = Self.people.enumerated().map { place, person in
+        let people = Self.people.enumerated().map { location, person in
             User.person(
-                "\(place)", person.name, title: person.title, mail: "\(person.mail)@contoso.com",
-                phone: place == 1 ? "+1 425 555 0100" : nil)
+                "\(location)", person.name, title: person.title, mail: "\(person.mail)@contoso.com",
+                phone: location == 1 ? "+1 425 555 0100" : nil)
         }
         browser.type("ad")
         browser.wait(.milliseconds(150))

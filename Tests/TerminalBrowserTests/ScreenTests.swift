@@ -194,9 +194,9 @@ import Testing
         func fastest(_ count: Int) -> Duration {
             var browser = DrivenModel(columns: 300, rows: 80)
             browser.list(User.many(count))
-            return (0..<100).map { place in
+            return (0..<100).map { location in
                 ContinuousClock().measure {
-                    browser.press(place % 50 < 25 ? .down : .up)
+                    browser.press(location % 50 < 25 ? .down : .up)
                     _ = browser.model.screen()
                 }
             }.min() ?? .zero

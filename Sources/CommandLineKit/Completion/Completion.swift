@@ -91,8 +91,8 @@ package struct Completion: Sendable, Equatable {
             self.init(source: .words(line.arguments.isEmpty ? names(command) : []))
         } else {
             let last = command.arguments.last.flatMap { $0.isVariadic ? $0 : nil }
-            let place = line.arguments.count
-            self.init((place < command.arguments.count ? command.arguments[place] : last)?.completion ?? .none)
+            let location = line.arguments.count
+            self.init((location < command.arguments.count ? command.arguments[location] : last)?.completion ?? .none)
         }
     }
 }
@@ -138,12 +138,12 @@ private struct CompletedLine {
             if option.takesValue, !word.contains("=") { open = option }
             return
         }
-        for (place, letter) in word.dropFirst().enumerated() {
+        for (location, letter) in word.dropFirst().enumerated() {
             guard let option = options.first(where: { $0.short == letter }) else { return }
             given.insert(option.name)
             guard option.takesValue else { continue }
             // What follows the letter in the same word is its value.
-            if place == word.count - 2 { open = option }
+            if location == word.count - 2 { open = option }
             return
         }
     }

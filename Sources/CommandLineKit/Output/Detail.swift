@@ -31,14 +31,14 @@ package struct Detail: Sendable, Equatable {
         let labels = entries.map { TerminalText.visible($0.label) }
         let column = (labels.map(TerminalText.width).max() ?? 0) + 3
         for (label, entry) in zip(labels, entries) {
-            for (place, value) in entry.values.map(TerminalText.visible).enumerated() {
+            for (location, value) in entry.values.map(TerminalText.visible).enumerated() {
                 guard console.terminal.outputIsTerminal else {
                     try console.writeLine((console.usesColour ? Style.bold(label) : label) + "\t" + value)
                     continue
                 }
-                let shown = place == 0 ? label + ":" : ""
+                let shown = location == 0 ? label + ":" : ""
                 let space = String(repeating: " ", count: column - TerminalText.width(shown))
-                try console.writeLine((console.usesColour && place == 0 ? Style.bold(shown) : shown) + space + value)
+                try console.writeLine((console.usesColour && location == 0 ? Style.bold(shown) : shown) + space + value)
             }
         }
     }

@@ -54,10 +54,10 @@ package struct TableLayout: Sendable, Equatable {
         guard columns.reduce(0, { $0 + widths[$1] }) > left else { return }
         // From the narrowest on: each takes what it needs as long as that is no more than an equal share of the rest.
         let ordered = columns.sorted { (widths[$0], $0) < (widths[$1], $1) }
-        for (place, column) in ordered.enumerated() {
-            let share = left / (ordered.count - place)
+        for (location, column) in ordered.enumerated() {
+            let share = left / (ordered.count - location)
             if widths[column] > share {
-                let cut = ordered[place...].sorted()
+                let cut = ordered[location...].sorted()
                 for (rank, column) in cut.enumerated() {
                     widths[column] = share + (rank < left - share * cut.count ? 1 : 0)
                 }

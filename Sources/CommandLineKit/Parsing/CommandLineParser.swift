@@ -121,8 +121,8 @@ extension CommandSyntax {
         if word.hasPrefix("--") {
             return options.contains { $0.takesValue && word == "--" + $0.name }
         }
-        for (place, letter) in word.dropFirst().enumerated() {
-            if options.contains(where: { $0.takesValue && $0.short == letter }) { return place == word.count - 2 }
+        for (location, letter) in word.dropFirst().enumerated() {
+            if options.contains(where: { $0.takesValue && $0.short == letter }) { return location == word.count - 2 }
         }
         return false
     }

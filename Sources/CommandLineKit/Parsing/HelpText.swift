@@ -31,7 +31,9 @@ package struct HelpText {
         lines.append("")
         var heads = [("Usage", usage(chain))]
         if !command.aliases.isEmpty { heads.append(("Also", command.aliases.joined(separator: ", "))) }
-        for (place, example) in command.examples.enumerated() { heads.append((place == 0 ? "Example" : "", example)) }
+        for (location, example) in command.examples.enumerated() {
+            heads.append((location == 0 ? "Example" : "", example))
+        }
         for (title, body) in heads {
             let label = title.isEmpty ? "" : title + ":"
             lines.append(label + String(repeating: " ", count: 9 - label.count) + body)

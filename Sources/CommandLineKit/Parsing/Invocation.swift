@@ -1,7 +1,7 @@
 import Platform
 
 /// A command line that was understood: what to do, with which values.
-package struct Invocation: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
+package struct Invocation: Sendable, Equatable, Redacted {
     /// What was asked for.
     package enum Action: Sendable, Equatable {
         case run
@@ -19,15 +19,13 @@ package struct Invocation: Sendable, Equatable, CustomStringConvertible, CustomR
     }
 
     /// The values of one option and where they came from.
-    package struct Given: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
+    package struct Given: Sendable, Equatable, Redacted {
         /// The texts, in order. Empty for a flag.
         package var texts: [String]
         /// Where they came from.
         package var source: Source
 
         package var description: String { "a value of \(source)" }
-        /// The description, also for `dump`.
-        package var customMirror: Mirror { Mirror(self, children: ["source": source]) }
     }
 
     /// The name of the program.
@@ -79,9 +77,6 @@ package struct Invocation: Sendable, Equatable, CustomStringConvertible, CustomR
     package var description: String {
         ([program] + path + given.keys.sorted().map { "--" + $0 }).joined(separator: " ")
     }
-
-    /// The description, also for `dump`.
-    package var customMirror: Mirror { Mirror(self, children: ["command": description]) }
 
     private func given(_ option: any DeclaredOption) -> Given? {
         let name = option.spec.name

@@ -40,7 +40,7 @@ final class OfflineDatabase {
         }
         if status.st_mode & 0o077 != 0, chmod(index.path, 0o600) != 0 {
             throw StorageError(
-                .insecure, place: index.path, reason: "other users can read it", hint: "run: chmod 600 on it")
+                .insecure, location: index.path, reason: "other users can read it", hint: "run: chmod 600 on it")
         }
         guard let identity = Identity(index.path) else { throw OfflineIndexError(.missing, path: index.path) }
         self.index = index
@@ -78,7 +78,7 @@ final class OfflineDatabase {
             """)
         try memory.run("INSERT INTO facts (name, value) VALUES ('state', ?)", [.text(state().text)])
         guard var image = memory.image(), image.count > 100 else {
-            throw StorageError(.other, place: index.path, reason: "there is no memory for it", hint: "try again")
+            throw StorageError(.other, location: index.path, reason: "there is no memory for it", hint: "try again")
         }
         // A write-ahead log from the beginning (SQLite's file format, section 1.3.3): to change to it later, a process has to be alone.
         image[18] = 2
@@ -129,7 +129,7 @@ final class OfflineDatabase {
             let state = SyncState(text)
         else {
             throw StorageError(
-                .notAStore, place: index.path, reason: "the state of the copy cannot be read",
+                .notAStore, location: index.path, reason: "the state of the copy cannot be read",
                 hint: "forget the copy and make a new one")
         }
         return state

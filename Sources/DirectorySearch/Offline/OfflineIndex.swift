@@ -120,7 +120,7 @@ public struct OfflineIndex: Sendable, Equatable {
         func error(_ action: String) -> StorageError {
             let code = errno
             return StorageError(
-                code == EACCES || code == EPERM ? .noPermission : .other, place: path,
+                code == EACCES || code == EPERM ? .noPermission : .other, location: path,
                 reason: "\(action) failed: \(String(cString: strerror(code)))",
                 hint: "remove the file by hand")
         }

@@ -17,7 +17,7 @@ public enum TokenRequirement: Sendable, Equatable {
     }
 }
 
-extension TokenRequirement: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension TokenRequirement: Redacted {
     /// The requirement without the token.
     public var description: String {
         switch self {
@@ -26,10 +26,6 @@ extension TokenRequirement: CustomStringConvertible, CustomDebugStringConvertibl
         case .claims: "with additional claims"
         }
     }
-    /// The same as ``description``.
-    public var debugDescription: String { description }
-    /// The same as ``description``.
-    public var customMirror: Mirror { Mirror(self, children: ["requirement": description]) }
 }
 
 extension HTTPRetryPolicy {

@@ -92,15 +92,11 @@ public struct HTTPBody: Sendable, Equatable {
     package var isInMemory: Bool { segments.allSatisfy { if case .bytes = $0 { true } else { false } } }
 }
 
-extension HTTPBody: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension HTTPBody: Redacted {
     /// The number of parts.
     public var description: String {
         segments.count == 1 ? "content of one part" : "content of \(segments.count) parts"
     }
-    /// The same as ``description``.
-    public var debugDescription: String { description }
-    /// The number of parts.
-    public var customMirror: Mirror { Mirror(self, children: ["content": description]) }
 }
 
 /// Where chunks come from. Two are equal when they are the same.

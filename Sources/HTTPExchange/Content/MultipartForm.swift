@@ -157,20 +157,12 @@ extension MultipartForm.Part {
     }
 }
 
-extension MultipartForm: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension MultipartForm: Redacted {
     /// The number of parts, and nothing of what is in them.
     public var description: String { "form of \(parts.count) parts" }
-    /// The same as ``description``.
-    public var debugDescription: String { description }
-    /// The number of parts.
-    public var customMirror: Mirror { Mirror(self, children: ["form": description]) }
 }
 
-extension MultipartForm.Part: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension MultipartForm.Part: Redacted {
     /// Nothing of what is in it.
     public var description: String { "part of a form" }
-    /// The same as ``description``.
-    public var debugDescription: String { description }
-    /// Nothing of what is in it.
-    public var customMirror: Mirror { Mirror(self, children: ["part": description]) }
 }

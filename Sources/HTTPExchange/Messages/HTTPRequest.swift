@@ -88,13 +88,9 @@ public struct HTTPRequest: Sendable, Equatable {
     }
 }
 
-extension HTTPRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension HTTPRequest: Redacted {
     /// The method and the address without its query.
     public var description: String { "\(method) \(url.addressWithoutQuery)" }
-    /// The same as ``description``.
-    public var debugDescription: String { description }
-    /// The method and the address without its query.
-    public var customMirror: Mirror { Mirror(self, children: ["request": description]) }
 }
 
 /// An answer, whole.
@@ -119,11 +115,7 @@ public struct HTTPResponse: Sendable, Equatable {
     }
 }
 
-extension HTTPResponse: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension HTTPResponse: Redacted {
     /// The status and the number of bytes.
     public var description: String { "HTTP \(status), \(body.count) bytes" }
-    /// The same as ``description``.
-    public var debugDescription: String { description }
-    /// The status and the number of bytes.
-    public var customMirror: Mirror { Mirror(self, children: ["response": description]) }
 }

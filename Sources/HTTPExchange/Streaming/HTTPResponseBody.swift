@@ -43,13 +43,9 @@ public struct HTTPStreamedResponse: Sendable {
     }
 }
 
-extension HTTPStreamedResponse: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension HTTPStreamedResponse: Redacted {
     /// The status.
     public var description: String { "HTTP \(status), streamed" }
-    /// The same as ``description``.
-    public var debugDescription: String { description }
-    /// The status.
-    public var customMirror: Mirror { Mirror(self, children: ["response": description]) }
 }
 
 /// The content of an answer as chunks of bytes, in the size in which they came. It can be read once.

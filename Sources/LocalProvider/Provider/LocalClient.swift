@@ -47,13 +47,9 @@ public struct LocalClient: Sendable, Equatable {
     }
 }
 
-extension LocalClient: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension LocalClient: Redacted {
     /// The identifier and the name.
     public var description: String { "\(id) (\(name))" }
-    /// The same as ``description``.
-    public var debugDescription: String { description }
-    /// The identifier and the name.
-    public var customMirror: Mirror { Mirror(self, children: ["id": id, "name": name]) }
 }
 
 /// An error response of the token endpoint and similar endpoints. See RFC 6749 section 5.2.

@@ -55,11 +55,7 @@ public struct Dependencies: Sendable {
     }
 }
 
-extension Dependencies: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension Dependencies: Redacted {
     /// "surroundings": the environment may hold secrets.
     public var description: String { "dependencies" }
-    /// The same as ``description``.
-    public var debugDescription: String { description }
-    /// Nothing more.
-    public var customMirror: Mirror { Mirror(self, children: ["dependencies": "\(environment.count) variables"]) }
 }

@@ -20,7 +20,7 @@ struct KeyLoader {
         if let check = try await storage.value(Self.checkName) {
             let record = try await KeyLocationRecord.read(storage)
             var custody = try await agreed(record)
-            var key = isEarly && custody.place == first.place ? try await early : nil
+            var key = isEarly && custody.location == first.location ? try await early : nil
             // Another process may have made or moved it in between.
             for _ in 0..<3 where key == nil {
                 custody = try await agreed(KeyLocationRecord.read(storage))
@@ -44,7 +44,7 @@ struct KeyLoader {
     private func make() async throws -> (key: SealingKey, custody: any KeyCustody) {
         guard try await storage.isEmpty() else {
             throw StorageError(
-                .notAStore, place: storage.place,
+                .notAStore, location: storage.location,
                 reason: "it has accounts, but nothing that tells which key opens them",
                 hint: "restore it from a copy, or \(StorageRemedy.chooseStore(.other)); nothing was changed")
         }
@@ -72,7 +72,7 @@ struct KeyLoader {
         let current = record?.current ?? .keyFile
         if let asked = given == nil ? places.choice : given?.choice, asked.word != current.word {
             throw KeyCustodyError(
-                place: "the key of \(storage.place)",
+                location: "the key of \(storage.location)",
                 reason: "it is in \(current.explanation), not in \(asked.explanation)",
                 hint: "to move it: \(KeyRemedy.moveKey(to: asked)); or ask for \(current.word)")
         }
@@ -86,13 +86,13 @@ struct KeyLoader {
     ) throws -> SealingKey {
         guard let key else {
             throw KeyCustodyError(
-                place: custody.place, reason: "the key of this store is missing",
-                hint: "restore it from a copy; without it the accounts in \(storage.place) cannot be read")
+                location: custody.location, reason: "the key of this store is missing",
+                hint: "restore it from a copy; without it the accounts in \(storage.location) cannot be read")
         }
         guard RecordSeal(key: key).matches(check) else {
             throw KeyCustodyError(
-                place: custody.place, reason: "it is not the key of this store",
-                hint: "restore the right key; without it the accounts in \(storage.place) cannot be read")
+                location: custody.location, reason: "it is not the key of this store",
+                hint: "restore the right key; without it the accounts in \(storage.location) cannot be read")
         }
         return key
     }

@@ -6,7 +6,7 @@ public struct KeyMigration: Sendable, Equatable {
     /// Where the key was, in words for people.
     public var origin: String
     /// Where it is.
-    public var place: String
+    public var location: String
     /// Whether it is in another place than before.
     public var isMoved: Bool
     /// Why a copy is left somewhere, a sentence each. The next move, or opening the store, tries again to remove it.
@@ -25,7 +25,7 @@ extension KeyMigration {
             let custody = try await reaching(choice, "this store has no key yet") {
                 try await KeyLoader(storage: storage, given: nil, places: places).open().custody
             }
-            return KeyMigration(origin: custody.place, place: custody.place, isMoved: true, leftovers: [])
+            return KeyMigration(origin: custody.location, location: custody.location, isMoved: true, leftovers: [])
         }
         defer { lock.release() }
         var record = try await KeyLocationRecord.read(storage) ?? KeyLocationRecord(current: .keyFile)
@@ -37,7 +37,8 @@ extension KeyMigration {
         let key = try KeyLoader.checked(try await origin.key(), check, origin, storage)
         let leftovers = try await tidy(&record, key, storage, places) { _ in true }
         guard choice.word != current.word else {
-            return KeyMigration(origin: origin.place, place: origin.place, isMoved: false, leftovers: leftovers)
+            return KeyMigration(
+                origin: origin.location, location: origin.location, isMoved: false, leftovers: leftovers)
         }
         let target = try await reaching(choice, "the key is still in \(current.explanation)") {
             let target = try await places.custody(choice, storage, makesIdentity: true)
@@ -56,7 +57,7 @@ extension KeyMigration {
             // The key is moved whatever becomes of the old copy, which stays remembered.
             left = ["a copy may be left in \(current.explanation)"]
         }
-        return KeyMigration(origin: origin.place, place: target.place, isMoved: true, leftovers: left)
+        return KeyMigration(origin: origin.location, location: target.location, isMoved: true, leftovers: left)
     }
 
     /// What the keyring's own failures advise is for a key that is in it. One that is to go there stays where it is.
@@ -82,7 +83,7 @@ extension KeyMigration {
         if let existing = try await target.key() {
             guard equalInConstantTime(existing.bytes, key.bytes) else {
                 throw KeyCustodyError(
-                    place: target.place, reason: "another key is there already",
+                    location: target.location, reason: "another key is there already",
                     hint: "see what it belongs to, move it away, and try again; nothing was changed")
             }
             return
@@ -93,7 +94,7 @@ extension KeyMigration {
             try await target.keep(key)
             guard let copy = try await target.key(), equalInConstantTime(copy.bytes, key.bytes) else {
                 throw KeyCustodyError(
-                    place: target.place, reason: "the key does not come back as it was put there",
+                    location: target.location, reason: "the key does not come back as it was put there",
                     hint: "choose another place; the key is still in \(record.current.explanation)")
             }
         } catch {

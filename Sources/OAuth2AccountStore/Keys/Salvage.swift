@@ -21,25 +21,25 @@ extension SQLiteStorage {
 /// Files change their names here, apart from the store, whose own `rename` is another thing.
 enum FileReplacement {
     /// The damaged file gets a second name first, so that at no moment there is none: a store that is missing would be made anew.
-    static func replace(_ place: String, by path: String) throws(StorageError) -> String {
-        let stem = place.hasSuffix(".sqlite") ? String(place.dropLast(".sqlite".count)) : place
+    static func replace(_ location: String, by path: String) throws(StorageError) -> String {
+        let stem = location.hasSuffix(".sqlite") ? String(location.dropLast(".sqlite".count)) : location
         for number in 1...100 {
             let kept = "\(stem).damaged-\(number).sqlite"
-            guard link(place, kept) == 0 else {
+            guard link(location, kept) == 0 else {
                 if errno == EEXIST { continue }
-                throw .system(errno, place: kept, doing: "keeping the damaged file")
+                throw .system(errno, location: kept, doing: "keeping the damaged file")
             }
             // SQLite would play a journal of the damaged file back into the new one.
-            let journal = place + "-journal"
+            let journal = location + "-journal"
             if rename(journal, kept + "-journal") != 0, errno != ENOENT {
-                throw .system(errno, place: journal, doing: "keeping the journal of the damaged file")
+                throw .system(errno, location: journal, doing: "keeping the journal of the damaged file")
             }
-            guard rename(path, place) == 0 else {
-                throw .system(errno, place: place, doing: "putting the new file in its place")
+            guard rename(path, location) == 0 else {
+                throw .system(errno, location: location, doing: "putting the new file in its place")
             }
             return kept
         }
         throw StorageError(
-            .other, place: place, reason: "a hundred damaged files are kept beside it", hint: "move them away")
+            .other, location: location, reason: "a hundred damaged files are kept beside it", hint: "move them away")
     }
 }

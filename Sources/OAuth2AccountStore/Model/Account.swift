@@ -121,15 +121,11 @@ extension Account.SignInReason {
     }
 }
 
-extension Account: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension Account: Redacted {
     /// Type, identifier and state; neither names nor claims, which may end in a log.
     public var description: String {
         "account \(id) of type \(type)" + (signInNeeded.map { ", needs sign-in (\($0.rawValue))" } ?? "")
     }
-    /// The same as ``description``.
-    public var debugDescription: String { description }
-    /// Type, identifier and state.
-    public var customMirror: Mirror { Mirror(self, children: ["account": description]) }
 }
 
 /// An access token that is good for use now.

@@ -25,13 +25,9 @@ public struct SignOutReport: Sendable {
     public let endSessionURL: URL?
 }
 
-extension SignOutReport: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension SignOutReport: Redacted {
     /// The account and how the parts went, without the address, which holds the ID token.
     public var description: String {
         "signed out: \(account), revocation: \(revocation), browser session: \(browserSession)"
     }
-    /// The same as ``description``.
-    public var debugDescription: String { description }
-    /// The account and how the parts went.
-    public var customMirror: Mirror { Mirror(self, children: ["report": description]) }
 }

@@ -22,13 +22,9 @@ public struct RegisteredClient: Sendable, Equatable {
     }
 }
 
-extension RegisteredClient: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension RegisteredClient: Redacted {
     /// The client identifier and the issuer; no token.
     public var description: String { "the client \(clientID.debugDescription) of \(issuer)" }
-    /// The same as ``description``.
-    public var debugDescription: String { description }
-    /// The same as ``description``.
-    public var customMirror: Mirror { Mirror(self, children: ["client": description]) }
 }
 
 extension RegisteredClient {

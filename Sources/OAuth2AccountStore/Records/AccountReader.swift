@@ -66,7 +66,7 @@ struct AccountReader: Sendable {
             try Task.checkCancellation()
             let page = try await storage.records(ofType: type, after: last, limit: RecordPage.size)
             guard let end = page.last?.position else { return }
-            last = try RecordPage.next(after: last, end, place: storage.place)
+            last = try RecordPage.next(after: last, end, location: storage.location)
             for record in page { try body(record) }
         }
     }
@@ -78,7 +78,7 @@ struct AccountReader: Sendable {
         let accounts = page.compactMap { sealed in
             seal.open(sealed).map { Account(record: $0, position: sealed.position) }
         }
-        return (accounts, try RecordPage.next(after: position, end, place: storage.place))
+        return (accounts, try RecordPage.next(after: position, end, location: storage.location))
     }
 
     /// Returns the records that do not open.

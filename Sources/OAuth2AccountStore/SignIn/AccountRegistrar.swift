@@ -153,7 +153,7 @@ struct AccountRegistrar: StoreCollaborator {
             try Task.checkCancellation()
             var page = try await storage.unidentifiedRecords(ofType: type, after: last, limit: RecordPage.size)
             guard let end = page.last?.position else { return known }
-            last = try RecordPage.next(after: last, end, place: storage.place)
+            last = try RecordPage.next(after: last, end, location: storage.location)
             for index in page.indices {
                 guard let record = seal.open(page[index]) else { continue }
                 page[index].identity = seal.identities.digest(record)

@@ -94,13 +94,9 @@ public struct PreparedSignIn: Sendable {
     public let redirectURI: RedirectURI
 }
 
-extension PreparedSignIn: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension PreparedSignIn: Redacted {
     /// Where the person is sent, without the query: who knows the state could finish the sign-in.
     public var description: String { "sign-in at \(url.addressWithoutQuery)" }
-    /// The same as ``description``.
-    public var debugDescription: String { description }
-    /// Where the person is sent, without the query.
-    public var customMirror: Mirror { Mirror(self, children: ["sign-in": description]) }
 }
 
 /// What the store keeps of a sign-in until its redirect comes.

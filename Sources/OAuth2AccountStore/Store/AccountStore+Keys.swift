@@ -71,7 +71,7 @@ extension AccountStore {
     /// - Throws: ``AccountStoreError``; the damaged file is then where it was.
     public static func use(_ report: SalvageReport, inPlaceOf storage: SQLiteStorage) async throws -> String {
         do {
-            return try FileReplacement.replace(storage.place, by: report.path)
+            return try FileReplacement.replace(storage.location, by: report.path)
         } catch {
             throw AccountStoreError.wrapping(error, what: "cannot put the new file in its place")
         }

@@ -88,9 +88,9 @@ public actor AccountStore {
     }
 
     /// The location of the records, for messages.
-    public nonisolated var storagePlace: String { storage.place }
+    public nonisolated var storagePlace: String { storage.location }
     /// The location of the key, for messages.
-    public nonisolated var keyPlace: String { custody.place }
+    public nonisolated var keyPlace: String { custody.location }
 
     /// The way people use the device, from the settings.
     public nonisolated var deviceMode: DeviceMode { settings.deviceMode }
@@ -101,9 +101,7 @@ public actor AccountStore {
     }
 }
 
-extension AccountStore: CustomStringConvertible, CustomReflectable {
+extension AccountStore: Redacted {
     /// The location of the records.
-    public nonisolated var description: String { "account store in \(storage.place)" }
-    /// The location of the records, without settings and environment, which can contain secrets.
-    public nonisolated var customMirror: Mirror { Mirror(self, children: ["store": description]) }
+    public nonisolated var description: String { "account store in \(storage.location)" }
 }

@@ -38,7 +38,7 @@ public struct AccountFile: Sendable {
     public let source: String
     let entries: [Entry]
     /// What is in the file and cannot be an account.
-    let left: [(place: String, name: String?, reason: String)]
+    let left: [(location: String, name: String?, reason: String)]
 
     /// Reads a file.
     ///
@@ -51,7 +51,7 @@ public struct AccountFile: Sendable {
         } catch {
             let line = bytes.prefix(error.offset).count { $0 == 0x0A } + 1
             throw AccountFileError(
-                source: source, place: "line \(line)", expected: "JSON", found: error.reason)
+                source: source, location: "line \(line)", expected: "JSON", found: error.reason)
         }
         let reader = AccountFileReader(source: source)
         format = try Self.format(of: value, reader)
@@ -64,7 +64,7 @@ public struct AccountFile: Sendable {
         }
         guard contents.entries.count <= Self.maximumCount else {
             throw AccountFileError(
-                source: source, place: nil, expected: "at most \(Self.maximumCount) accounts",
+                source: source, location: nil, expected: "at most \(Self.maximumCount) accounts",
                 found: "\(contents.entries.count)")
         }
         (entries, left) = (contents.entries, contents.left)
@@ -83,7 +83,7 @@ public struct AccountFile: Sendable {
         let members = object.members
         if !members.isEmpty, members.allSatisfy({ $0.value.object?["accountType"] != nil }) { return .archive }
         throw AccountFileError(
-            source: reader.source, place: nil,
+            source: reader.source, location: nil,
             expected: "a token answer, a token cache of MSAL, an archive of NXOAuth2 accounts or an export",
             found: "an object of another kind")
     }
@@ -91,7 +91,7 @@ public struct AccountFile: Sendable {
     /// One account, as far as the file tells. Nothing of it is verified.
     struct Entry: Sendable {
         /// Where it stands.
-        var place: String
+        var location: String
         /// By what it is known again when the file is read again.
         var key: String?
         /// The type that the file names.
@@ -128,13 +128,9 @@ public struct AccountFile: Sendable {
     }
 }
 
-extension AccountFile: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension AccountFile: Redacted {
     /// Form, source and number of accounts; nothing of what stands in it.
     public var description: String { "\(format.rawValue) \(source) with \(entries.count) accounts" }
-    /// The same as ``description``.
-    public var debugDescription: String { description }
-    /// The same as ``description``.
-    public var customMirror: Mirror { Mirror(self, children: ["file": description]) }
 }
 
 /// What is wrong with a file of accounts: where, what was expected and what stood there. Never holds what stood there itself.
@@ -142,7 +138,7 @@ public struct AccountFileError: Error, Sendable, Equatable, CustomStringConverti
     /// The file.
     public var source: String
     /// The place in it: `RefreshToken[2].secret`, `line 7`; nil for the file as a whole.
-    public var place: String?
+    public var location: String?
     /// What was expected.
     public var expected: String
     /// What stood there, by its kind.
@@ -150,6 +146,6 @@ public struct AccountFileError: Error, Sendable, Equatable, CustomStringConverti
 
     /// File, place, expected and found, in a line.
     public var description: String {
-        "\(source)\(place.map { ", \($0)" } ?? ""): expected \(expected), found \(found)"
+        "\(source)\(location.map { ", \($0)" } ?? ""): expected \(expected), found \(found)"
     }
 }

@@ -7,7 +7,7 @@ import StrictJSON
 extension AccountFileReader {
     /// One credential of a section.
     private struct Credential {
-        let place: String
+        let location: String
         let object: JSONObject
         /// `uid.utid`; nil for the client's own.
         let home: String?
@@ -47,13 +47,13 @@ extension AccountFileReader {
             throw fault(name, expected: "at most \(AccountFile.maximumCount) credentials", found: "\(members.count)")
         }
         for (number, member) in members.enumerated() {
-            let place = "\(name)[\(number)]"
-            let credential = try object(member.value, place)
+            let location = "\(name)[\(number)]"
+            let credential = try object(member.value, location)
             credentials.append(
                 Credential(
-                    place: place, object: credential, home: try text(credential, "home_account_id", place),
-                    host: Self.cloud(try text(credential, "environment", place) ?? ""),
-                    client: try text(credential, "client_id", place)))
+                    location: location, object: credential, home: try text(credential, "home_account_id", location),
+                    host: Self.cloud(try text(credential, "environment", location) ?? ""),
+                    client: try text(credential, "client_id", location)))
         }
         return credentials
     }
@@ -68,14 +68,14 @@ extension AccountFileReader {
         for credential in refresh + access {
             guard credential.home != nil else {
                 let reason = "it is the client's own token: sign in with the client credentials to get a new one"
-                contents.left.append((credential.place, credential.client, reason))
+                contents.left.append((credential.location, credential.client, reason))
                 continue
             }
             let home = credential.home
             guard used.insert(credential.group).inserted else { continue }
             let person = peopleOf[[home, credential.host]]
             let name = try person.flatMap { (person) throws(AccountFileError) in
-                try text(person.object, "username", person.place)
+                try text(person.object, "username", person.location)
             }
             let (tokens, further) = try newest(accessOf.with(credential))
             let renewing = refreshOf.with(credential).first
@@ -83,15 +83,16 @@ extension AccountFileReader {
                 try required(renewing)
             }
             guard tokens != nil || refreshToken != nil else {
-                contents.left.append((credential.place, name, "its tokens are bound to a key that is not in the file"))
+                contents.left.append(
+                    (credential.location, name, "its tokens are bound to a key that is not in the file"))
                 continue
             }
             var scope: Scope = []
-            if let renewing { scope = try self.scope(renewing.object, "target", renewing.place) }
+            if let renewing { scope = try self.scope(renewing.object, "target", renewing.location) }
             let usedUp = TokenSet(
                 access: nil, refresh: nil, idToken: nil, scope: scope, type: nil, received: nil, lifetime: nil)
             var entry = AccountFile.Entry(
-                place: credential.place, key: credential.home.map { "home:\($0)" }, tokens: tokens ?? usedUp)
+                location: credential.location, key: credential.home.map { "home:\($0)" }, tokens: tokens ?? usedUp)
             entry.hasTime = tokens != nil && !entry.tokens.isUndated
             entry.tokens.refreshToken = refreshToken
             let identity = identitiesOf.with(credential).first
@@ -103,21 +104,24 @@ extension AccountFileReader {
             entry.host = credential.host
             entry.userName = name
             entry.displayName = try person.flatMap { (person) throws(AccountFileError) in
-                try text(person.object, "name", person.place)
+                try text(person.object, "name", person.location)
             }
             entry.fill(unverified: entry.tokens.idToken)
             contents.entries.append(entry)
             if further > 0 {
                 contents.left.append(
-                    (credential.place, name, "\(further) further access tokens: they are asked for again when needed"))
+                    (
+                        credential.location, name,
+                        "\(further) further access tokens: they are asked for again when needed"
+                    ))
             }
         }
         return contents
     }
 
     private func required(_ credential: Credential) throws(AccountFileError) -> Secret {
-        guard let secret = try secret(credential.object, "secret", credential.place) else {
-            throw fault(credential.place + ".secret", expected: "a token", found: "nothing")
+        guard let secret = try secret(credential.object, "secret", credential.location) else {
+            throw fault(credential.location + ".secret", expected: "a token", found: "nothing")
         }
         return secret
     }
@@ -127,14 +131,14 @@ extension AccountFileReader {
     private func newest(_ credentials: [Credential]) throws(AccountFileError) -> (TokenSet?, further: Int) {
         var all: [TokenSet] = []
         for credential in credentials {
-            let object = credential.object, place = credential.place
-            let type = try text(object, "token_type", place)?.lowercased()
+            let object = credential.object, location = credential.location
+            let type = try text(object, "token_type", location)?.lowercased()
             let secret = try required(credential)
             guard type == nil || type == "bearer" else { continue }
-            let cached = try seconds(object, "cached_at", place), end = try seconds(object, "expires_on", place)
+            let cached = try seconds(object, "cached_at", location), end = try seconds(object, "expires_on", location)
             let start = cached.map(Date.init(timeIntervalSince1970:))
             var tokens = TokenSet(
-                access: secret, refresh: nil, idToken: nil, scope: try scope(object, "target", place), type: type,
+                access: secret, refresh: nil, idToken: nil, scope: try scope(object, "target", location), type: type,
                 received: start, lifetime: cached.flatMap { cached in end.map { $0 - cached } })
             if cached == nil { tokens.end(at: end.map(Date.init(timeIntervalSince1970:))) }
             all.append(tokens)

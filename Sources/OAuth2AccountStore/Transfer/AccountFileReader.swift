@@ -10,67 +10,67 @@ struct AccountFileReader {
     /// What a file has.
     struct Contents {
         var entries: [AccountFile.Entry] = []
-        var left: [(place: String, name: String?, reason: String)] = []
+        var left: [(location: String, name: String?, reason: String)] = []
     }
 
     // MARK: Values and their places
 
-    func fault(_ place: String, expected: String, found: String) -> AccountFileError {
-        AccountFileError(source: source, place: place.isEmpty ? nil : place, expected: expected, found: found)
+    func fault(_ location: String, expected: String, found: String) -> AccountFileError {
+        AccountFileError(source: source, location: location.isEmpty ? nil : location, expected: expected, found: found)
     }
 
-    func object(_ value: JSONValue?, _ place: String) throws(AccountFileError) -> JSONObject {
+    func object(_ value: JSONValue?, _ location: String) throws(AccountFileError) -> JSONObject {
         guard let object = value?.object else {
-            throw fault(place, expected: "an object", found: value?.kind ?? "nothing")
+            throw fault(location, expected: "an object", found: value?.kind ?? "nothing")
         }
         return object
     }
 
     /// A text; nil when there is none, it is null or empty.
-    func text(_ object: JSONObject, _ name: String, _ place: String) throws(AccountFileError) -> String? {
+    func text(_ object: JSONObject, _ name: String, _ location: String) throws(AccountFileError) -> String? {
         guard let value = object[name], !value.isNull else { return nil }
         guard let text = value.string else {
-            throw fault(Self.join(place, name), expected: "a string", found: value.kind)
+            throw fault(Self.join(location, name), expected: "a string", found: value.kind)
         }
         return text.isEmpty ? nil : text
     }
 
     /// A secret that goes into header fields and forms; nil when there is none.
-    func secret(_ object: JSONObject, _ name: String, _ place: String) throws(AccountFileError) -> Secret? {
-        guard let text = try text(object, name, place) else { return nil }
+    func secret(_ object: JSONObject, _ name: String, _ location: String) throws(AccountFileError) -> Secret? {
+        guard let text = try text(object, name, location) else { return nil }
         guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             throw fault(
-                Self.join(place, name), expected: "a token", found: "a string with characters that no token has")
+                Self.join(location, name), expected: "a token", found: "a string with characters that no token has")
         }
         guard text.utf8.count <= AccountFile.maximumTokenSize else {
             throw fault(
-                Self.join(place, name), expected: "a token of at most \(AccountFile.maximumTokenSize) bytes",
+                Self.join(location, name), expected: "a token of at most \(AccountFile.maximumTokenSize) bytes",
                 found: "one of \(text.utf8.count)")
         }
         return Secret(text)
     }
 
     /// A number of seconds: a number, or a string of one, as MSAL writes it.
-    func seconds(_ object: JSONObject, _ name: String, _ place: String) throws(AccountFileError) -> Double? {
+    func seconds(_ object: JSONObject, _ name: String, _ location: String) throws(AccountFileError) -> Double? {
         guard let value = object[name], !value.isNull else { return nil }
         let number = value.number?.double ?? value.string.flatMap(Double.init)
         guard let number, number.isFinite, abs(number) < 1e12 else {
-            throw fault(Self.join(place, name), expected: "a number of seconds", found: value.kind)
+            throw fault(Self.join(location, name), expected: "a number of seconds", found: value.kind)
         }
         return number
     }
 
     /// A scope: a string or a list of strings.
-    func scope(_ object: JSONObject, _ name: String, _ place: String) throws(AccountFileError) -> Scope {
+    func scope(_ object: JSONObject, _ name: String, _ location: String) throws(AccountFileError) -> Scope {
         guard let value = object[name], !value.isNull else { return [] }
         if let text = value.string { return Scope(parsing: text) }
         guard let list = value.array, case let texts = list.compactMap(\.string), texts.count == list.count else {
-            throw fault(Self.join(place, name), expected: "a string or a list of strings", found: value.kind)
+            throw fault(Self.join(location, name), expected: "a string or a list of strings", found: value.kind)
         }
         return Scope(texts)
     }
 
-    static func join(_ place: String, _ name: String) -> String { place.isEmpty ? name : "\(place).\(name)" }
+    static func join(_ location: String, _ name: String) -> String { location.isEmpty ? name : "\(location).\(name)" }
 
     // MARK: A token answer
 
@@ -83,7 +83,7 @@ struct AccountFileReader {
         let idToken = try secret(object, "id_token", "")
         let lifetime = try seconds(object, "expires_in", "")
         var entry = AccountFile.Entry(
-            place: "the token answer",
+            location: "the token answer",
             tokens: TokenSet(
                 access: access, refresh: refresh, idToken: idToken, scope: try scope(object, "scope", ""),
                 type: try text(object, "token_type", ""), received: nil, lifetime: lifetime))
@@ -108,17 +108,17 @@ struct AccountFileReader {
 
     func archive(_ value: JSONValue) throws(AccountFileError) -> Contents {
         var contents = Contents()
-        for (place, item) in try archived(value) {
-            let account = try object(item, place)
-            guard let type = try text(account, "accountType", place) else {
-                throw fault(place + ".accountType", expected: "the name of an account type", found: "nothing")
+        for (location, item) in try archived(value) {
+            let account = try object(item, location)
+            guard let type = try text(account, "accountType", location) else {
+                throw fault(location + ".accountType", expected: "the name of an account type", found: "nothing")
             }
-            let identifier = try text(account, "identifier", place)
+            let identifier = try text(account, "identifier", location)
             guard let kept = account["accessToken"], !kept.isNull else {
-                contents.left.append((place, identifier, "it has no tokens"))
+                contents.left.append((location, identifier, "it has no tokens"))
                 continue
             }
-            let inner = place + ".accessToken"
+            let inner = location + ".accessToken"
             let token = try object(kept, inner)
             let access = try secret(token, "accessToken", inner)
             let refresh = try secret(token, "refreshToken", inner)
@@ -129,7 +129,7 @@ struct AccountFileReader {
             let answer = body.flatMap { try? JSONValue(parsing: $0) }?.object
             let idToken = answer?["id_token"]?.string.map(Secret.init)
             var entry = AccountFile.Entry(
-                place: place, key: identifier.map { "nxoauth2:\($0)" }, type: type,
+                location: location, key: identifier.map { "nxoauth2:\($0)" }, type: type,
                 tokens: TokenSet(
                     access: access, refresh: refresh, idToken: idToken, scope: try scope(token, "scope", inner),
                     type: try text(token, "tokenType", inner), received: nil, lifetime: nil))
@@ -143,7 +143,7 @@ struct AccountFileReader {
         return contents
     }
 
-    private func archived(_ value: JSONValue) throws(AccountFileError) -> [(place: String, item: JSONValue)] {
+    private func archived(_ value: JSONValue) throws(AccountFileError) -> [(location: String, item: JSONValue)] {
         let list = value.array ?? value.object?["accounts"]?.array
         let prefix = value.array == nil ? "accounts" : ""
         if let list { return list.enumerated().map { ("\(prefix)[\($0.offset)]", $0.element) } }
@@ -157,16 +157,16 @@ struct AccountFileReader {
     }
 
     /// A time: seconds since 1970, or RFC 3339 text.
-    private func date(_ object: JSONObject, _ name: String, _ place: String) throws(AccountFileError) -> Date? {
+    private func date(_ object: JSONObject, _ name: String, _ location: String) throws(AccountFileError) -> Date? {
         if let text = object[name]?.string, Double(text) == nil {
             guard let date = try? Date(text, strategy: .iso8601) else {
                 throw fault(
-                    Self.join(place, name), expected: "seconds since 1970 or a time of RFC 3339",
+                    Self.join(location, name), expected: "seconds since 1970 or a time of RFC 3339",
                     found: "another string")
             }
             return date
         }
-        return try seconds(object, name, place).map(Date.init(timeIntervalSince1970:))
+        return try seconds(object, name, location).map(Date.init(timeIntervalSince1970:))
     }
 
     // MARK: An export
@@ -180,38 +180,38 @@ struct AccountFileReader {
         }
         var contents = Contents()
         for (number, item) in list.enumerated() {
-            let place = "accounts[\(number)]"
-            let account = try self.object(item, place)
-            guard let type = try text(account, "type", place) else {
-                throw fault(place + ".type", expected: "the name of an account type", found: "nothing")
+            let location = "accounts[\(number)]"
+            let account = try self.object(item, location)
+            guard let type = try text(account, "type", location) else {
+                throw fault(location + ".type", expected: "the name of an account type", found: "nothing")
             }
-            let access = try secret(account, "accessToken", place)
-            let refresh = try secret(account, "refreshToken", place)
+            let access = try secret(account, "accessToken", location)
+            let refresh = try secret(account, "refreshToken", location)
             guard access != nil || refresh != nil else {
-                throw fault(place + ".accessToken", expected: "a token", found: "nothing")
+                throw fault(location + ".accessToken", expected: "a token", found: "nothing")
             }
-            let received = try seconds(account, "received", place)
+            let received = try seconds(account, "received", location)
             var entry = AccountFile.Entry(
-                place: place, key: try text(account, "id", place).map { "export:\($0)" }, type: type,
+                location: location, key: try text(account, "id", location).map { "export:\($0)" }, type: type,
                 tokens: TokenSet(
-                    access: access, refresh: refresh, idToken: try secret(account, "idToken", place),
-                    scope: try scope(account, "scope", place), type: try text(account, "tokenType", place),
+                    access: access, refresh: refresh, idToken: try secret(account, "idToken", location),
+                    scope: try scope(account, "scope", location), type: try text(account, "tokenType", location),
                     received: received.map(Date.init(timeIntervalSince1970:)),
-                    lifetime: try seconds(account, "lifetime", place)))
+                    lifetime: try seconds(account, "lifetime", location)))
             entry.hasTime = received != nil
-            entry.tokens.additional = try text(account, "additional", place).map(Secret.init)
-            entry.clientID = try text(account, "clientId", place)
-            entry.issuer = try text(account, "issuer", place)
-            entry.subject = try text(account, "subject", place)
-            entry.userName = try text(account, "userName", place)
-            entry.displayName = try text(account, "displayName", place)
-            entry.nickname = try text(account, "label", place)
-            entry.tokenOrigin = try text(account, "tokenOrigin", place)
-            entry.senderKey = try text(account, "senderKey", place).map(Secret.init)
-            entry.grant = account["grant"] == nil ? nil : try scope(account, "grant", place)
-            entry.policy = try text(account, "policy", place)
-            entry.homeAccountID = try text(account, "homeAccountId", place)
-            entry.created = try seconds(account, "created", place).map(Date.init(timeIntervalSince1970:))
+            entry.tokens.additional = try text(account, "additional", location).map(Secret.init)
+            entry.clientID = try text(account, "clientId", location)
+            entry.issuer = try text(account, "issuer", location)
+            entry.subject = try text(account, "subject", location)
+            entry.userName = try text(account, "userName", location)
+            entry.displayName = try text(account, "displayName", location)
+            entry.nickname = try text(account, "label", location)
+            entry.tokenOrigin = try text(account, "tokenOrigin", location)
+            entry.senderKey = try text(account, "senderKey", location).map(Secret.init)
+            entry.grant = account["grant"] == nil ? nil : try scope(account, "grant", location)
+            entry.policy = try text(account, "policy", location)
+            entry.homeAccountID = try text(account, "homeAccountId", location)
+            entry.created = try seconds(account, "created", location).map(Date.init(timeIntervalSince1970:))
             if let userData = account["userData"], !userData.isNull {
                 entry.userData = Data(JSONValue.array([userData]).serialized())
             }

@@ -43,7 +43,7 @@ struct AccountImporter: StoreCollaborator {
                         outcome = try await take(entry, type, &known[type.name, default: AccountMatcher()], &undo)
                     }
                     report.items.append(
-                        .init(place: entry.place, name: entry.userName ?? entry.displayName, outcome: outcome))
+                        .init(location: entry.location, name: entry.userName ?? entry.displayName, outcome: outcome))
                 }
             } catch {
                 let steps = undo
@@ -51,7 +51,9 @@ struct AccountImporter: StoreCollaborator {
                 await Task { for step in steps.reversed() { try? await step() } }.value
                 throw error
             }
-            report.items += file.left.map { .init(place: $0.place, name: $0.name, outcome: .left(reason: $0.reason)) }
+            report.items += file.left.map {
+                .init(location: $0.location, name: $0.name, outcome: .left(reason: $0.reason))
+            }
             return report
         }
     }
@@ -64,7 +66,7 @@ struct AccountImporter: StoreCollaborator {
         let account = try await signIns.add(try TokenResponse.read(response), toType: type)
         let outcome: ImportReport.Outcome = before.contains(account.id) ? .updated(account) : .added(account)
         return ImportReport(items: [
-            .init(place: file.entries.first?.place ?? "", name: account.userName, outcome: outcome)
+            .init(location: file.entries.first?.location ?? "", name: account.userName, outcome: outcome)
         ])
     }
 

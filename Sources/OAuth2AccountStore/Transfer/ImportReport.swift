@@ -21,7 +21,7 @@ public struct ImportReport: Sendable {
     /// One account of the file.
     public struct Item: Sendable, Equatable {
         /// Where it stands in the file.
-        public var place: String
+        public var location: String
         /// Its name, when the file has one. Text of the file: make control characters visible before showing it.
         public var name: String?
         /// What became of it.

@@ -94,11 +94,7 @@ public struct AuthorizationResponse: Sendable {
     }
 }
 
-extension AuthorizationResponse: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension AuthorizationResponse: Redacted {
     /// The address without its query.
     public var description: String { String(address.prefix { $0 != "?" }) }
-    /// The same as ``description``.
-    public var debugDescription: String { description }
-    /// The address without its query.
-    public var customMirror: Mirror { Mirror(self, children: ["redirect": description]) }
 }

@@ -1,4 +1,5 @@
 import JOSE
+public import Platform
 
 /// What a client keeps while the person signs in. One-shot: when its redirect has been taken, it is gone.
 public struct PendingAuthorization: Sendable, Equatable {
@@ -47,11 +48,7 @@ public struct PendingAuthorization: Sendable, Equatable {
     }
 }
 
-extension PendingAuthorization: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension PendingAuthorization: Redacted {
     /// The issuer and the scope; no secrets.
     public var description: String { "sign-in pending at \(issuer ?? "a provider") for \(scope.text)" }
-    /// The same as ``description``.
-    public var debugDescription: String { description }
-    /// The issuer and the scope; no secrets.
-    public var customMirror: Mirror { Mirror(self, children: ["pending": description]) }
 }

@@ -85,13 +85,9 @@ public struct ClientManagementRequest: Sendable {
     }
 }
 
-extension ClientManagementRequest.Access: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension ClientManagementRequest.Access: Redacted {
     /// The address without its query, and no token.
     public var description: String { "the registration at \(url.addressWithoutQuery)" }
-    /// The same as ``description``.
-    public var debugDescription: String { description }
-    /// The same as ``description``.
-    public var customMirror: Mirror { Mirror(self, children: ["access": description]) }
 }
 
 extension ClientRegistration {

@@ -118,11 +118,7 @@ public struct ClientRegistration: Sendable, Equatable {
     }
 }
 
-extension ClientRegistration: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension ClientRegistration: Redacted {
     /// The client identifier; no secrets, and no members that may be some.
     public var description: String { "the client \(quoted(clientID))" }
-    /// The same as ``description``.
-    public var debugDescription: String { description }
-    /// The client identifier.
-    public var customMirror: Mirror { Mirror(self, children: ["registration": description]) }
 }

@@ -1,3 +1,4 @@
+public import Platform
 import StrictJSON
 
 /// A validated ID token: who signed in, by whose word.
@@ -17,11 +18,7 @@ public struct IDToken: Sendable, Equatable {
     }
 }
 
-extension IDToken: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension IDToken: Redacted {
     /// The issuer and the subject; no other claims, they are personal.
     public var description: String { "\(quoted(subject)) at \(issuer)" }
-    /// The same as ``description``.
-    public var debugDescription: String { description }
-    /// The issuer and the subject.
-    public var customMirror: Mirror { Mirror(self, children: ["idToken": description]) }
 }

@@ -98,13 +98,9 @@ public struct DeviceAuthorization: Sendable, Equatable {
     }
 }
 
-extension DeviceAuthorization: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension DeviceAuthorization: Redacted {
     /// The address and the person's code; not the device's, which is a secret.
     public var description: String {
         "\(verificationURI.absoluteString) with the code \(quoted(userCode))"
     }
-    /// The same as ``description``.
-    public var debugDescription: String { description }
-    /// The address and the person's code.
-    public var customMirror: Mirror { Mirror(self, children: ["deviceAuthorization": description]) }
 }

@@ -62,11 +62,7 @@ public struct Introspection: Sendable, Equatable {
     }
 }
 
-extension Introspection: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension Introspection: Redacted {
     /// Whether the token is active, and its scope.
     public var description: String { isActive ? "active token, scope \(scope?.text ?? "unknown")" : "inactive token" }
-    /// The same as ``description``.
-    public var debugDescription: String { description }
-    /// Whether the token is active, and its scope.
-    public var customMirror: Mirror { Mirror(self, children: ["introspection": description]) }
 }

@@ -28,14 +28,10 @@ public struct TokenResponse: Sendable, Equatable {
     public func grantedScope(asked: Scope) -> Scope { scope ?? asked }
 }
 
-extension TokenResponse: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension TokenResponse: Redacted {
     /// The type, the lifetime and the scope; no tokens.
     public var description: String {
         let lifetime = expiresIn.map { "\($0) s" } ?? "unknown lifetime"
         return "\(tokenType) token, \(lifetime), scope \(scope?.text ?? "as asked for")"
     }
-    /// The same as ``description``.
-    public var debugDescription: String { description }
-    /// The type, the lifetime and the scope; no tokens.
-    public var customMirror: Mirror { Mirror(self, children: ["tokens": description]) }
 }

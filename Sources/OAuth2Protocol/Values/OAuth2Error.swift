@@ -1,3 +1,5 @@
+public import Platform
+
 /// An error code of a provider. The set is open: unknown codes are kept as they came.
 public struct ErrorCode: RawRepresentable, Hashable, Sendable, Codable {
     /// The code on the wire.
@@ -104,16 +106,12 @@ public struct ProviderError: Error, Sendable, Equatable {
     }
 }
 
-extension ProviderError: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension ProviderError: Redacted {
     /// The code and the status, without the provider's free text: that may repeat what was sent.
     public var description: String {
         let code = quoted(code.rawValue)
         return status.map { "\(code) with HTTP status \($0)" } ?? code
     }
-    /// The same as ``description``.
-    public var debugDescription: String { description }
-    /// The code and the status.
-    public var customMirror: Mirror { Mirror(self, children: ["error": description]) }
 }
 
 /// Why a protocol step failed.

@@ -35,8 +35,8 @@ extension BrowseDrawing {
         let known = row.id.isEmpty ? nil : model.details[row.id]
         var entries = UserFields.entries(of: known?.isWhole == true ? known?.detail.user ?? row.user : row.user)
         func take(_ label: String) -> UserFields.Entry? {
-            guard let place = entries.firstIndex(where: { $0.label == label }) else { return nil }
-            return entries.remove(at: place)
+            guard let position = entries.firstIndex(where: { $0.label == label }) else { return nil }
+            return entries.remove(at: position)
         }
         _ = take("Name")
         // Said once where it is the mail address, as it is for most.
@@ -187,12 +187,12 @@ private struct DetailBlock {
             let room = room
             let keyWidth = key.map { TerminalText.width($0) + 2 } ?? 0
             let parts = TerminalText.wrapped(TerminalText.visible(value.text), to: room - indent - keyWidth, limit: 6)
-            for (place, part) in parts.enumerated() {
+            for (position, part) in parts.enumerated() {
                 var line = ScreenLine(columns: room)
                 if result.isEmpty { line.add(label, .label) }
                 line.fill(to: indent)
                 line.add(part, value.style)
-                if let key, place == parts.count - 1 { line.add("  " + key, .key) }
+                if let key, position == parts.count - 1 { line.add("  " + key, .key) }
                 result.append(line)
             }
         }

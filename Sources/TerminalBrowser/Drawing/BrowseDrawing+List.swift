@@ -16,8 +16,8 @@ extension BrowseDrawing {
             let whole = room - Self.gap * (parts.count - 1)
             let sum = parts.reduce(0) { $0 + $1.1 }
             var left = whole
-            return parts.enumerated().map { place, part in
-                let width = place == parts.count - 1 ? left : whole * part.1 / sum
+            return parts.enumerated().map { position, part in
+                let width = position == parts.count - 1 ? left : whole * part.1 / sum
                 left -= width
                 return (part.0, width)
             }
@@ -63,8 +63,8 @@ extension BrowseDrawing {
         let grid = listGrid(columns)
         let needles = model.list.text.map(MatchHighlighter.init)
         var lines = model.list.rows[min(model.list.top, model.list.rows.count)...].prefix(rows).enumerated().map {
-            place, row in
-            listLine(row, model.list.top + place, grid, needles, columns)
+            position, row in
+            listLine(row, model.list.top + position, grid, needles, columns)
         }
         // The copy on this machine has no pages: what is not among its first people is found with more letters.
         let isAllThereIs = model.list.isCut || (model.list.hasMore && model.isOffline)
@@ -82,9 +82,9 @@ extension BrowseDrawing {
     }
 
     private func listLine(
-        _ row: ResultList.Row, _ place: Int, _ grid: [(Column, Int)], _ needles: MatchHighlighter?, _ columns: Int
+        _ row: ResultList.Row, _ position: Int, _ grid: [(Column, Int)], _ needles: MatchHighlighter?, _ columns: Int
     ) -> ScreenLine {
-        let isSelected = place == model.list.selected
+        let isSelected = position == model.list.selected
         let isMarked = model.markedIDs.contains(row.id)
         let style: ScreenStyle =
             isSelected
@@ -169,11 +169,11 @@ extension BrowseDrawing {
             ]
         }
         let isCopy = model.list.source == .offline
-        let place = isCopy ? "the copy on this machine" : "the directory of \(accountName)"
+        let position = isCopy ? "the copy on this machine" : "the directory of \(accountName)"
         return [
             plain("Nobody is found for \(text)."),
             quiet(
-                "Searched in \(place): names, mail addresses and sign-in names that begin with "
+                "Searched in \(position): names, mail addresses and sign-in names that begin with "
                     + (text.contains(" ") ? "these words." : "it.")),
             plain(
                 "Try fewer letters, another spelling or the surname alone"

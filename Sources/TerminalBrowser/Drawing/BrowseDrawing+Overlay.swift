@@ -9,14 +9,14 @@ extension BrowseDrawing {
         let selected: Int
         let choices: [ScreenLine]
         switch model.overlay {
-        case .copyMenu(let all, let place):
+        case .copyMenu(let all, let position):
             title = "Copy"
-            selected = place
-            choices = all.enumerated().map { copyLine($1, $0, isSelected: $0 == place, columns) }
-        case .accounts(let place):
+            selected = position
+            choices = all.enumerated().map { copyLine($1, $0, isSelected: $0 == position, columns) }
+        case .accounts(let position):
             title = "Accounts"
-            selected = place
-            choices = accountLines(place, columns)
+            selected = position
+            choices = accountLines(position, columns)
         default: return []
         }
         let room = max(1, rows - 1)
@@ -24,10 +24,10 @@ extension BrowseDrawing {
         return [heading(title, "Esc closes", columns)] + choices.dropFirst(top).prefix(room)
     }
 
-    private func copyLine(_ choice: CopyChoice, _ place: Int, isSelected: Bool, _ columns: Int) -> ScreenLine {
+    private func copyLine(_ choice: CopyChoice, _ position: Int, isSelected: Bool, _ columns: Int) -> ScreenLine {
         var line = ScreenLine(columns: columns)
         line.add(isSelected ? "> " : "  ")
-        line.add(place < 9 ? "\(place + 1) " : "  ", .key)
+        line.add(position < 9 ? "\(position + 1) " : "  ", .key)
         line.add(choice.label, .label)
         line.fill(to: 19)
         line.add(choice.summary ?? TerminalText.visible(choice.text))
@@ -37,19 +37,19 @@ extension BrowseDrawing {
 
     private func accountLines(_ selected: Int, _ columns: Int) -> [ScreenLine] {
         let accounts = model.accounts ?? []
-        var lines = accounts.enumerated().map { place, account in
+        var lines = accounts.enumerated().map { position, account in
             var line = ScreenLine(columns: columns)
-            line.add(place == selected ? ">" : " ")
+            line.add(position == selected ? ">" : " ")
             line.add(account.id == model.current ? "* " : "  ", .good)
             line.add(TerminalText.visible(account.label))
             let type = TerminalText.visible(account.type)
             if !account.label.hasSuffix(" (\(type))") { line.add("  " + type, .dimmed) }
             if model.needsSignIn(account) { line.add("  needs a sign-in", .warning) }
             line.fill()
-            return place == selected ? line.all(.selected) : line
+            return position == selected ? line.all(.selected) : line
         }
-        for (place, target) in model.signIns.enumerated() {
-            let isSelected = place + accounts.count == selected
+        for (position, target) in model.signIns.enumerated() {
+            let isSelected = position + accounts.count == selected
             var line = ScreenLine(columns: columns)
             line.add(isSelected ? ">  " : "   ")
             line.add("Sign in to another account")

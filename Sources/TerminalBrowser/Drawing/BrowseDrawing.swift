@@ -23,7 +23,7 @@ struct BrowseDrawing {
         let (line, cursor) = queryLine
         var rows = [line]
         rows += body
-        for (place, notice) in noticeLines.reversed().enumerated() { rows[rows.count - 1 - place] = notice }
+        for (position, notice) in noticeLines.reversed().enumerated() { rows[rows.count - 1 - position] = notice }
         rows.append(bar)
         screen.rows = rows.map(\.pieces)
         if model.focus == .query, model.overlay == nil { screen.cursor = (cursor, 0) }

@@ -17,23 +17,24 @@ struct MatchHighlighter: Sendable {
             if !part.isEmpty { pieces.append(ScreenText(text: String(part), style: style)) }
         }
         var plainFrom = 0
-        var place = 0
-        while place < graphemes.count {
-            guard place == 0 || !Self.isInWord(graphemes[place - 1]), let length = matchLength(letters, place) else {
-                place += 1
+        var position = 0
+        while position < graphemes.count {
+            guard position == 0 || !Self.isInWord(graphemes[position - 1]), let length = matchLength(letters, position)
+            else {
+                position += 1
                 continue
             }
-            add(graphemes[plainFrom..<place], .plain)
-            add(graphemes[place..<(place + length)], .match)
-            place += length
-            plainFrom = place
+            add(graphemes[plainFrom..<position], .plain)
+            add(graphemes[position..<(position + length)], .match)
+            position += length
+            plainFrom = position
         }
         add(graphemes[plainFrom...], .plain)
         return pieces
     }
 
-    private func matchLength(_ letters: [String], _ place: Int) -> Int? {
-        words.filter { !$0.isEmpty && letters[place...].starts(with: $0) }.map(\.count).max()
+    private func matchLength(_ letters: [String], _ position: Int) -> Int? {
+        words.filter { !$0.isEmpty && letters[position...].starts(with: $0) }.map(\.count).max()
     }
 
     private static func isInWord(_ character: Character) -> Bool { character.isLetter || character.isNumber }

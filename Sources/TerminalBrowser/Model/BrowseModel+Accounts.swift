@@ -98,17 +98,17 @@ extension BrowseModel {
     var signIns: [SignInTarget] { types.count > 1 ? types.map { .another(type: $0) } : [.another(type: nil)] }
 
     /// Whom a sign-in from this place of the account menu is for.
-    func signInTarget(_ place: Int) -> SignInTarget {
+    func signInTarget(_ position: Int) -> SignInTarget {
         let accounts = accounts ?? []
-        if accounts.indices.contains(place) { return .account(accounts[place].id) }
-        let rest = place - accounts.count
+        if accounts.indices.contains(position) { return .account(accounts[position].id) }
+        let rest = position - accounts.count
         return signIns.indices.contains(rest) ? signIns[rest] : .another(type: nil)
     }
 
     /// The choice of the account menu at this place; those behind the accounts are to sign in to another.
-    mutating func chooseAccount(_ place: Int) {
-        guard let accounts, accounts.indices.contains(place) else { return signIn(signInTarget(place)) }
-        let account = accounts[place]
+    mutating func chooseAccount(_ position: Int) {
+        guard let accounts, accounts.indices.contains(position) else { return signIn(signInTarget(position)) }
+        let account = accounts[position]
         if needsSignIn(account) { return signIn(.account(account.id)) }
         overlay = nil
         guard account.id != current else { return say("\(TerminalText.visible(account.label)) is in use already.") }
@@ -139,7 +139,9 @@ extension BrowseModel {
             say("Signed in as \(TerminalText.visible(label)).", .good)
             guard case .account(let account) = underWay.target else { return }
             refused.remove(account)
-            if let place = accounts?.firstIndex(where: { $0.id == account }) { accounts?[place].needsSignIn = false }
+            if let position = accounts?.firstIndex(where: { $0.id == account }) {
+                accounts?[position].needsSignIn = false
+            }
             guard account == current else { return }
             // The same account may see more now, and what failed for want of the sign-in is asked anew.
             details = RecentDetails()

@@ -36,8 +36,8 @@ extension BrowseModel {
     private mutating func turn(to step: Int) {
         guard !mustSignIn else { return }
         let panes = Pane.allCases
-        let place = panes.firstIndex(of: focus) ?? 0
-        focus = panes[(place + step + panes.count) % panes.count]
+        let position = panes.firstIndex(of: focus) ?? 0
+        focus = panes[(position + step + panes.count) % panes.count]
     }
 
     // MARK: The query line
@@ -244,7 +244,7 @@ extension BrowseModel {
     }
 
     /// Keys of the log, which begins at its end, and of the help, which begins at its start.
-    private mutating func pressInText(_ key: Key, _ place: Int, grows: Bool) {
+    private mutating func pressInText(_ key: Key, _ position: Int, grows: Bool) {
         let page = max(1, layout.bodyRows - 2)
         var step = 0
         switch key {
@@ -259,7 +259,7 @@ extension BrowseModel {
             return
         default: return
         }
-        overlay = grows ? .log(up: place - step) : .help(down: place + step)
+        overlay = grows ? .log(up: position - step) : .help(down: position + step)
     }
 
     /// No text is scrolled past its ends.

@@ -210,7 +210,7 @@ extension BrowseModel {
     /// Changes the list of this number, which may be one that can be gone back to.
     private mutating func changeList(_ number: Int, _ change: (inout ResultList) -> Void) {
         if list.number == number { return change(&list) }
-        if let place = past.lastIndex(where: { $0.list.number == number }) { return change(&past[place].list) }
-        if let place = future.lastIndex(where: { $0.list.number == number }) { change(&future[place].list) }
+        if let position = past.lastIndex(where: { $0.list.number == number }) { return change(&past[position].list) }
+        if let position = future.lastIndex(where: { $0.list.number == number }) { change(&future[position].list) }
     }
 }

@@ -184,8 +184,8 @@ package struct BrowseModel: Sendable {
     static func grouped(_ number: Int) -> String {
         let digits = String(number)
         var result = ""
-        for (place, digit) in digits.enumerated() {
-            if place > 0, (digits.count - place) % 3 == 0 { result.append(",") }
+        for (position, digit) in digits.enumerated() {
+            if position > 0, (digits.count - position) % 3 == 0 { result.append(",") }
             result.append(digit)
         }
         return result

@@ -77,8 +77,8 @@ struct QueryText: Hashable, Sendable {
     mutating func moveToEnd() { cursor = text.count }
 
     private var parts: (before: String, after: String) {
-        let place = text.index(text.startIndex, offsetBy: cursor, limitedBy: text.endIndex) ?? text.endIndex
-        return (String(text[..<place]), String(text[place...]))
+        let position = text.index(text.startIndex, offsetBy: cursor, limitedBy: text.endIndex) ?? text.endIndex
+        return (String(text[..<position]), String(text[position...]))
     }
 
     private mutating func deleteBefore(_ rest: (String) -> Substring) {

@@ -81,9 +81,9 @@ struct ResultList: Sendable {
         rows = page.people.prefix(Self.mostRows).map(Row.init)
         (hasMore, source, isPartial) = (page.hasMore, page.source, page.isPartial)
         (isPagePending, pageFailure) = (false, nil)
-        let place = before.flatMap { id in id.isEmpty ? nil : rows.firstIndex { $0.id == id } }
-        selected = place ?? (sameSearch ? max(0, min(selected, rows.count - 1)) : 0)
-        top = place == nil && !sameSearch ? 0 : max(0, selected - row)
+        let position = before.flatMap { id in id.isEmpty ? nil : rows.firstIndex { $0.id == id } }
+        selected = position ?? (sameSearch ? max(0, min(selected, rows.count - 1)) : 0)
+        top = position == nil && !sameSearch ? 0 : max(0, selected - row)
     }
 
     /// More people after these.

@@ -85,21 +85,21 @@ enum PictureSequences {
         var colours = [UInt8](repeating: 0, count: pixels.width * pixels.height)
         for row in 0..<pixels.height {
             for column in 0..<pixels.width {
-                let place = row * pixels.width + column
+                let position = row * pixels.width + column
                 var colour = 0
                 for part in 0..<3 {
-                    let value = min(max(values[place * 3 + part], 0), 255)
+                    let value = min(max(values[position * 3 + part], 0), 255)
                     let level = (value + 25) / 51
                     colour = colour * 6 + level
                     let rest = value - level * 51
-                    if column + 1 < pixels.width { values[(place + 1) * 3 + part] += rest * 7 / 16 }
+                    if column + 1 < pixels.width { values[(position + 1) * 3 + part] += rest * 7 / 16 }
                     guard row + 1 < pixels.height else { continue }
-                    let below = place + pixels.width
+                    let below = position + pixels.width
                     if column > 0 { values[(below - 1) * 3 + part] += rest * 3 / 16 }
                     values[below * 3 + part] += rest * 5 / 16
                     if column + 1 < pixels.width { values[(below + 1) * 3 + part] += rest / 16 }
                 }
-                colours[place] = UInt8(colour)
+                colours[position] = UInt8(colour)
             }
         }
         return colours

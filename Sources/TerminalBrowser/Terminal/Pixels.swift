@@ -26,17 +26,17 @@ struct Pixels: Equatable, Sendable {
                 var sums = (red: 0, green: 0, blue: 0)
                 for y in top..<bottom {
                     for x in left..<right {
-                        let place = (y * width + x) * 3
-                        sums.red += Int(bytes[place])
-                        sums.green += Int(bytes[place + 1])
-                        sums.blue += Int(bytes[place + 2])
+                        let position = (y * width + x) * 3
+                        sums.red += Int(bytes[position])
+                        sums.green += Int(bytes[position + 1])
+                        sums.blue += Int(bytes[position + 2])
                     }
                 }
                 let count = (bottom - top) * (right - left)
-                let place = (row * newWidth + column) * 3
-                scaled[place] = UInt8(sums.red / count)
-                scaled[place + 1] = UInt8(sums.green / count)
-                scaled[place + 2] = UInt8(sums.blue / count)
+                let position = (row * newWidth + column) * 3
+                scaled[position] = UInt8(sums.red / count)
+                scaled[position + 1] = UInt8(sums.green / count)
+                scaled[position + 2] = UInt8(sums.blue / count)
             }
         }
         return Pixels(width: newWidth, height: newHeight, bytes: scaled)
@@ -44,7 +44,7 @@ struct Pixels: Equatable, Sendable {
 
     /// Red, green and blue of a point.
     subscript(column: Int, row: Int) -> (red: UInt8, green: UInt8, blue: UInt8) {
-        let place = (row * width + column) * 3
-        return (bytes[place], bytes[place + 1], bytes[place + 2])
+        let position = (row * width + column) * 3
+        return (bytes[position], bytes[position + 1], bytes[position + 2])
     }
 }

@@ -18,7 +18,7 @@ enum TerminalRestoration {
     }
 
     /// Remembers how the terminal is now. Called in the foreground, before it is taken: in the background its modes are the shell's own.
-    static func rememberModes() { place.pointee.hasModes = tcgetattr(0, &place.pointee.modes) == 0 }
+    static func rememberModes() { position.pointee.hasModes = tcgetattr(0, &position.pointee.modes) == 0 }
 
     /// What gives this terminal back: first this, then the cursor, its own colours and keys, the screen from before. Asks ncurses: used on
     /// the terminal's thread, after it has begun.
@@ -50,14 +50,14 @@ enum TerminalRestoration {
 
     /// The bytes that give the terminal back. From now on a crash writes them.
     static func arm(_ bytes: [UInt8]) {
-        place.pointee.count = 0
+        position.pointee.count = 0
         let count = min(bytes.count, Place.capacity)
-        for index in 0..<count { place.pointee.bytes[index] = bytes[index] }
-        place.pointee.count = count
+        for index in 0..<count { position.pointee.bytes[index] = bytes[index] }
+        position.pointee.count = count
     }
 
     /// The terminal is somebody else's again.
-    static func disarm() { place.pointee.count = 0 }
+    static func disarm() { position.pointee.count = 0 }
 
     /// The signals do what they do without this program.
     static func finish() {
@@ -67,11 +67,11 @@ enum TerminalRestoration {
 
     /// Writes the bytes, if there are any, and sets the modes; not in the background, where the terminal is somebody else's.
     static func restore() {
-        let place = place
-        guard place.pointee.count > 0, TerminalForeground.isOurs else { return }
-        _ = write(1, place.pointee.bytes, place.pointee.count)
-        place.pointee.count = 0
-        if place.pointee.hasModes { tcsetattr(0, TCSANOW, &place.pointee.modes) }
+        let position = position
+        guard position.pointee.count > 0, TerminalForeground.isOurs else { return }
+        _ = write(1, position.pointee.bytes, position.pointee.count)
+        position.pointee.count = 0
+        if position.pointee.hasModes { tcsetattr(0, TCSANOW, &position.pointee.modes) }
     }
 
     fileprivate struct Place {
@@ -84,10 +84,10 @@ enum TerminalRestoration {
 
     /// Never freed: a signal may come at any time. Unsafe is sound enough: it is written by the thread that has the terminal, the count
     /// last, and read by handlers at the end of the process, whose worst case is a terminal that is given back twice.
-    fileprivate nonisolated(unsafe) static let place: UnsafeMutablePointer<Place> = {
-        let place = UnsafeMutablePointer<Place>.allocate(capacity: 1)
-        place.initialize(to: Place())
-        return place
+    fileprivate nonisolated(unsafe) static let position: UnsafeMutablePointer<Place> = {
+        let position = UnsafeMutablePointer<Place>.allocate(capacity: 1)
+        position.initialize(to: Place())
+        return position
     }()
 }
 
@@ -133,9 +133,9 @@ enum TerminalSignals {
 
     /// Never freed: a signal may come at any time. Written before the handlers are there and after they are gone.
     fileprivate nonisolated(unsafe) static let pipe: UnsafeMutablePointer<Int32> = {
-        let place = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
-        place.initialize(to: -1)
-        return place
+        let position = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
+        position.initialize(to: -1)
+        return position
     }()
 }
 

@@ -162,12 +162,12 @@ struct ImportRecord: OutputRecord {
 
     var cells: [String] {
         let (result, account, reason) = parts
-        return [result, account?.label ?? item.name ?? "", account?.type ?? "", reason, item.place]
+        return [result, account?.label ?? item.name ?? "", account?.type ?? "", reason, item.location]
     }
 
     var json: JSONValue {
         let (result, account, reason) = parts
-        var object: JSONObject = ["result": .string(result), "place": .string(item.place)]
+        var object: JSONObject = ["result": .string(result), "place": .string(item.location)]
         if let account {
             object.append("id", .string(account.id.rawValue))
             object.append("type", .string(account.type))

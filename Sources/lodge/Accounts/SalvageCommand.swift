@@ -26,12 +26,13 @@ struct SalvageCommand {
     func run() async throws -> ExitStatus {
         let storage = SQLiteStorage(directory: context.storeDirectory)
         // A look must not make a store where none is, nor a copy where nothing is wrong.
-        guard FileManager.default.fileExists(atPath: storage.place) else {
+        guard FileManager.default.fileExists(atPath: storage.location) else {
             throw CommandError(
-                .notFound, "there is no store", reason: "\(storage.place) does not exist", hint: "\(run: "accounts")")
+                .notFound, "there is no store", reason: "\(storage.location) does not exist", hint: "\(run: "accounts")"
+            )
         }
         if let faults = try? await storage.faults(), faults.isEmpty {
-            context.console.note("The store is whole: there is nothing to salvage. \(storage.place)")
+            context.console.note("The store is whole: there is nothing to salvage. \(storage.location)")
             return .done
         }
         let report = try await AccountStore.salvage(storage, places: try context.keyLocations())
@@ -39,7 +40,7 @@ struct SalvageCommand {
         if context.invocation[Input.replace] {
             kept = try await AccountStore.use(report, inPlaceOf: storage)
         }
-        try write(report, place: kept == nil ? report.path : storage.place, kept)
+        try write(report, location: kept == nil ? report.path : storage.location, kept)
         if kept == nil {
             context.console.note(
                 "To use the copy: end other programs that use the store, remove \(report.path), then "
@@ -55,10 +56,10 @@ struct SalvageCommand {
         return .failed
     }
 
-    private func write(_ report: SalvageReport, place: String, _ kept: String?) throws {
+    private func write(_ report: SalvageReport, location: String, _ kept: String?) throws {
         if context.console.options.reportsJSON {
             var object: JSONObject = [
-                "file": .string(place), "records": .number(JSONNumber(Int64(report.records))),
+                "file": .string(location), "records": .number(JSONNumber(Int64(report.records))),
                 "lost": .number(JSONNumber(Int64(report.lost))),
             ]
             if let opening = report.opening { object.append("opening", .number(JSONNumber(Int64(opening)))) }
@@ -66,7 +67,7 @@ struct SalvageCommand {
             return try context.console.write(.object(object))
         }
         var detail = Detail()
-        detail.add("Copy", place)
+        detail.add("Copy", location)
         detail.add("Damaged file", kept)
         detail.add("Accounts copied", "\(report.records)")
         detail.add("That the key opens", report.opening.map { "\($0)" } ?? "not known: the key could not be had")

@@ -25,7 +25,7 @@ final class BrowseAccounts {
     private var known: [Account.ID: Account] = [:]
 
     /// The account in use, and where its people are; nil without an account.
-    private(set) var place: Place?
+    private(set) var location: Place?
 
     /// Opens the store. Nobody signed in is no error here; an account that is named and not there is one.
     init(_ context: CommandContext, _ inbox: EventQueue) async throws {
@@ -46,7 +46,7 @@ final class BrowseAccounts {
     }
 
     private func use(_ account: Account) {
-        place = Place(
+        location = Place(
             account: account, directory: account.directory(in: store, retry: .never),
             copy: OfflineDirectory(account: account.id, in: context.storeDirectory))
     }
@@ -56,7 +56,7 @@ final class BrowseAccounts {
     /// Uses another account in this run, at once: the search that follows is already that account's. One that is gone by now is none,
     /// and what is told then says so.
     func choose(_ id: Account.ID) {
-        place = nil
+        location = nil
         if let account = known[id] { use(account) }
     }
 
@@ -66,21 +66,21 @@ final class BrowseAccounts {
         // A store that cannot be read for now tells nothing new, and whoever asks anew is told then.
         guard !Task.isCancelled, all != nil || known.isEmpty else { return }
         let accounts = (all ?? []).filter {
-            $0.id == place?.account.id || store.settings[$0.type]?.graphAPI != nil
+            $0.id == location?.account.id || store.settings[$0.type]?.graphAPI != nil
         }
         // Another process has removed the one in use.
-        if let place, !accounts.contains(where: { $0.id == place.account.id }) {
-            self.place = nil
-            if let next = accounts.first(where: { $0.type == place.account.type }) { use(next) }
+        if let location, !accounts.contains(where: { $0.id == location.account.id }) {
+            self.location = nil
+            if let next = accounts.first(where: { $0.type == location.account.type }) { use(next) }
         }
         // Nobody was signed in, and another process did it: there is no choice to make.
-        if place == nil, accounts.count == 1, let only = accounts.first, isWanted(only.type) { use(only) }
+        if location == nil, accounts.count == 1, let only = accounts.first, isWanted(only.type) { use(only) }
         known = Dictionary(accounts.map { ($0.id, $0) }) { first, _ in first }
         let listed = accounts.map {
             BrowseAccount(
                 id: $0.id, label: TerminalText.visible($0.label), type: $0.type, needsSignIn: $0.signInNeeded != nil)
         }
-        inbox.post(.accounts(BrowseAccount.disambiguated(listed), current: place?.account.id))
+        inbox.post(.accounts(BrowseAccount.disambiguated(listed), current: location?.account.id))
     }
 
     /// Whether people of this type were not ruled out on the command line.
@@ -114,7 +114,7 @@ final class BrowseAccounts {
 
     /// Remembers what a directory demands of the next sign-in.
     func note(_ error: any Error) {
-        guard let id = place?.account.id else { return }
+        guard let id = location?.account.id else { return }
         switch error {
         case let error as DirectoryError:
             if case .signInNeeded(let claims?) = error.kind { demanded[id] = claims }

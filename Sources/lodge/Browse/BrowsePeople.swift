@@ -28,10 +28,10 @@ final class BrowsePeople {
 
     /// People for what was typed: from the copy on this machine, where there is one, and then from the directory.
     func search(_ number: Int, _ text: String) async throws {
-        let place = try place()
+        let location = try location()
         if isOffline {
-            let users = try await place.copy.users(typed: text, limit: Self.offlineLimit)
-            let isPartial = try await place.copy.summary().completed == nil
+            let users = try await location.copy.users(typed: text, limit: Self.offlineLimit)
+            let isPartial = try await location.copy.summary().completed == nil
             if users.isEmpty, isPartial {
                 throw BrowseFailure(
                     summary: "the copy on this machine is not complete", reason: "nobody in it so far has this name",
@@ -42,9 +42,9 @@ final class BrowsePeople {
             return post(number, shown, hasMore: users.count > shown.count, .offline, isPartial: isPartial)
         }
         // The copy may be missing, damaged or at work: the directory is asked all the same.
-        if let page = await kept(text, place), !Task.isCancelled { inbox.post(.people(number, page)) }
+        if let page = await kept(text, location), !Task.isCancelled { inbox.post(.people(number, page)) }
         let words = text.split(whereSeparator: \.isWhitespace).map(String.init)
-        var source = place.directory.pages(matching: UserQuery(.typed(words), pageSize: Self.pageSize)).makeSource()
+        var source = location.directory.pages(matching: UserQuery(.typed(words), pageSize: Self.pageSize)).makeSource()
         let page = try await source.next() ?? UserPage(users: [])
         guard !Task.isCancelled else { return }
         further = page.hasMore ? (number, source) : nil
@@ -53,19 +53,19 @@ final class BrowsePeople {
 
     /// Those whom the copy on this machine has for a text. Where there is none, or it has nobody, the directory will tell.
     func localPreview(_ number: Int, _ text: String) async {
-        guard let place = accounts.place, let page = await kept(text, place), !Task.isCancelled else { return }
+        guard let location = accounts.location, let page = await kept(text, location), !Task.isCancelled else { return }
         inbox.post(.localPreview(number, page))
     }
 
     /// The first people of the copy on this machine; nil where there is none, or it has nobody.
-    private func kept(_ text: String, _ place: BrowseAccounts.Place) async -> BrowsePage? {
+    private func kept(_ text: String, _ location: BrowseAccounts.Place) async -> BrowsePage? {
         // One more than is shown tells whether there are more.
-        guard let users = try? await place.copy.users(typed: text, limit: Self.pageSize + 1), !users.isEmpty else {
+        guard let users = try? await location.copy.users(typed: text, limit: Self.pageSize + 1), !users.isEmpty else {
             return nil
         }
         return BrowsePage(
             people: Array(users.prefix(Self.pageSize)), hasMore: users.count > Self.pageSize, source: .offline,
-            isContinuation: false, isPartial: (try? await place.copy.summary())?.completed == nil)
+            isContinuation: false, isPartial: (try? await location.copy.summary())?.completed == nil)
     }
 
     /// The page that follows. Where it does not come, it can be asked for again.
@@ -80,21 +80,21 @@ final class BrowsePeople {
 
     /// A person and these parts of what is around them.
     func detail(_ number: Int, _ id: String, _ parts: Set<UserDetail.PartName>) async throws {
-        let place = try place()
-        let directory: any UserDirectory = isOffline ? place.copy : place.directory
+        let location = try location()
+        let directory: any UserDirectory = isOffline ? location.copy : location.directory
         inbox.post(
             .detail(number, try await directory.detail(of: id, select: UserQuery.defaultProperties, parts: parts)))
     }
 
     /// A person's photo; other directories than Graph have none.
     func photo(_ number: Int, _ id: String) async throws {
-        let graph = isOffline ? nil : try place().directory as? GraphDirectory
+        let graph = isOffline ? nil : try location().directory as? GraphDirectory
         inbox.post(.photo(number, try await graph?.photo(of: id)))
     }
 
-    private func place() throws(BrowseFailure) -> BrowseAccounts.Place {
-        guard let place = accounts.place else { throw .nobody }
-        return place
+    private func location() throws(BrowseFailure) -> BrowseAccounts.Place {
+        guard let location = accounts.location else { throw .nobody }
+        return location
     }
 
     private func post(

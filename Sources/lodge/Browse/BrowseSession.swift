@@ -101,9 +101,10 @@ final class BrowseSession<Behaviour: BrowseBehaviour> {
     }
 
     /// Begins what may fail, and posts why it did.
-    private func begin(_ place: BrowseTasks.Place, _ number: Int, _ work: @escaping @MainActor () async throws -> Void)
-    {
-        tasks.begin(place) { [inbox, accounts] in
+    private func begin(
+        _ location: BrowseTasks.Place, _ number: Int, _ work: @escaping @MainActor () async throws -> Void
+    ) {
+        tasks.begin(location) { [inbox, accounts] in
             do {
                 try await work()
             } catch {
@@ -149,21 +150,21 @@ final class BrowseTasks {
     private var turn = 0
 
     /// Begins a task.
-    func begin(_ place: Place, _ work: @escaping @MainActor () async -> Void) {
-        cancel(place)
+    func begin(_ location: Place, _ work: @escaping @MainActor () async -> Void) {
+        cancel(location)
         turn += 1
         let mine = turn
-        running[place] = (
+        running[location] = (
             mine,
             Task { [weak self] in
                 await work()
-                if self?.running[place]?.turn == mine { self?.running[place] = nil }
+                if self?.running[location]?.turn == mine { self?.running[location] = nil }
             }
         )
     }
 
     /// Ends a task, if it runs.
-    func cancel(_ place: Place) { running.removeValue(forKey: place)?.task.cancel() }
+    func cancel(_ location: Place) { running.removeValue(forKey: location)?.task.cancel() }
 
     /// Ends all.
     func cancelAll() {

@@ -134,7 +134,7 @@ struct CommandContext {
         let places = try keyLocations()
         let isInMemory = try !makesStore && !watchesOtherProcesses && storage.isMissing()
         let store = try await AccountStore(
-            settings: settings, storage: isInMemory ? MemoryStorage(inPlaceOf: storage.place) : storage,
+            settings: settings, storage: isInMemory ? MemoryStorage(inPlaceOf: storage.location) : storage,
             custody: isInMemory ? MemoryKey(inPlaceOf: places.choice ?? .keyFile, in: storeDirectory) : nil,
             keyLocations: places, dependencies: dependencies ?? self.dependencies(),
             watchesOtherProcesses: watchesOtherProcesses)

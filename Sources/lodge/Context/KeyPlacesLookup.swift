@@ -115,7 +115,7 @@ struct PassphraseFile {
     }
 
     private func fault(_ reason: String, _ hint: Hint) -> KeyCustodyError {
-        KeyCustodyError(place: "the passphrase file \(path)", reason: reason, hint: hint)
+        KeyCustodyError(location: "the passphrase file \(path)", reason: reason, hint: hint)
     }
 }
 
@@ -141,7 +141,7 @@ struct PassphraseQuestion {
             }
             guard first == (try await line("The same again:")) else {
                 throw KeyCustodyError(
-                    place: "the new passphrase", reason: "it was typed in two different ways", hint: "try again")
+                    location: "the new passphrase", reason: "it was typed in two different ways", hint: "try again")
             }
             return first
         }

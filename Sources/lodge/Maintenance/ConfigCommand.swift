@@ -81,7 +81,8 @@ struct ConfigCommand {
             places: try context.keyLocations(target: choice))
         for leftover in move.leftovers { context.console.note("Warning: \(context.text(leftover))") }
         context.console.note(
-            move.isMoved ? "The key of the accounts is now here: \(move.place)." : "It is there already: \(move.place)."
+            move.isMoved
+                ? "The key of the accounts is now here: \(move.location)." : "It is there already: \(move.location)."
         )
         return .done
     }
@@ -136,7 +137,7 @@ struct ConfigCommand {
     private func custody() async throws -> ConfigValue {
         let storage = SQLiteStorage(directory: context.storeDirectory)
         let asked = try context.keyChoice()
-        guard FileManager.default.fileExists(atPath: storage.place) else {
+        guard FileManager.default.fileExists(atPath: storage.location) else {
             return ConfigValue(
                 name: "key-custody", value: (asked ?? .keyFile).word,
                 from: asked == nil ? "default" : "LODGE_KEY_CUSTODY")

@@ -90,10 +90,10 @@ struct RequestContent {
         // A semicolon that begins neither belongs to what it stands in: the file's own name, or the other one.
         let marks = [";type=", ";filename="]
         let places = marks.compactMap { value.firstRange(of: $0) }.sorted { $0.lowerBound < $1.lowerBound }
-        for (index, place) in places.enumerated() {
+        for (index, location) in places.enumerated() {
             let end = index + 1 < places.count ? places[index + 1].lowerBound : value.endIndex
-            let text = String(value[place.upperBound..<end])
-            if value[place] == marks[0] { part.type = text } else { part.fileName = text }
+            let text = String(value[location.upperBound..<end])
+            if value[location] == marks[0] { part.type = text } else { part.fileName = text }
         }
         let isType = part.type.map { $0.utf8.contains(0x2F) && $0.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F } } ?? true
         guard isType else {

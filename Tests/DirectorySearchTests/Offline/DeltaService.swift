@@ -100,16 +100,16 @@ final class DeltaService: Sendable {
         let end = Int(parts[2]) ?? state.log.count
         var ids: [String] = []
         for id in state.log[min(began, end)..<end] where !ids.contains(id) { ids.append(id) }
-        let place = Int(parts[3]) ?? 0
-        let page = ids.dropFirst(place).prefix(state.pageSize)
-        let more = place + page.count < ids.count
+        let location = Int(parts[3]) ?? 0
+        let page = ids.dropFirst(location).prefix(state.pageSize)
+        let more = location + page.count < ids.count
         return Self.page(
             page.map { id in
                 if let person = state.people[id] { return .object(person) }
                 return ["id": .string(id), "@removed": ["reason": "changed"]]
             },
             more
-                ? ("nextLink", "$skiptoken=log-\(began)-\(end)-\(place + page.count)")
+                ? ("nextLink", "$skiptoken=log-\(began)-\(end)-\(location + page.count)")
                 : ("deltaLink", "$deltatoken=log-\(end)--0"))
     }
 

@@ -129,12 +129,12 @@ import Testing
         let offline = try await filled()
         for filter in [nil, UserFilter.givenName(startsWith: "same"), .department(startsWith: "zzz")] {
             var ids: [String] = []
-            var place: OfflineDirectory.Position? = OfflineDirectory.Position()
-            while let position = place {
+            var location: OfflineDirectory.Position? = OfflineDirectory.Position()
+            while let position = location {
                 let page = try await offline.page(matching: filter, after: position, limit: 100)
                 #expect(page.users.count <= 100)
                 ids += page.users.compactMap(\.id)
-                place = page.next
+                location = page.next
             }
             #expect(Set(ids).count == ids.count)
             #expect(ids.count == (filter == nil ? 1309 : filter == .department(startsWith: "zzz") ? 0 : 1300))

@@ -46,7 +46,7 @@ struct TranscriptSources {
                 while let next = rest.popFirst(), next != quote, next != UInt8(ascii: "\n") {
                     literal.append(next == backslash ? rest.popFirst() ?? next : next)
                 }
-                for place in open.indices { open[place]?.append(String(decoding: literal, as: UTF8.self)) }
+                for location in open.indices { open[location]?.append(String(decoding: literal, as: UTF8.self)) }
             } else if opening.contains(byte) {
                 open.append(byte == UInt8(ascii: "[") || word == Array("run".utf8) ? [] : nil)
             } else if closing.contains(byte), let literals = open.popLast(), let literals, !literals.isEmpty {

@@ -116,19 +116,19 @@ import Testing
         let terminal = try await Terminal()
         _ = await terminal.run("sign-in")
         // The first page whose head can be lost without the account: one of an index, or a list of free pages.
-        let place = terminal.store.appending(path: "accounts.sqlite").path
-        let pages = try Data(contentsOf: URL(filePath: place)).count / 4096
+        let location = terminal.store.appending(path: "accounts.sqlite").path
+        let pages = try Data(contentsOf: URL(filePath: location)).count / 4096
         var isDamaged = false
         for page in stride(from: pages - 1, through: 1, by: -1) where !isDamaged {
-            let whole = try Data(contentsOf: URL(filePath: place))
+            let whole = try Data(contentsOf: URL(filePath: location))
             try damage(terminal, at: UInt64(page * 4096), 16)
             let copy = await terminal.run("accounts", "salvage", "-o", "json")
             let report = try? JSONValue(parsing: copy.output).object
             isDamaged = copy.status == 0 && report?["opening"] == 1
             if !isDamaged {
                 try? FileManager.default.removeItem(at: terminal.store.appending(path: "accounts.salvaged.sqlite"))
-                try whole.write(to: URL(filePath: place))
-                try #require(chmod(place, 0o600) == 0)
+                try whole.write(to: URL(filePath: location))
+                try #require(chmod(location, 0o600) == 0)
             }
         }
         try #require(isDamaged, "no page could be damaged so that the account stays")
@@ -150,10 +150,10 @@ import Testing
         try own.write(to: key)
         try #require(chmod(key.path, 0o600) == 0)
         try FileManager.default.removeItem(at: terminal.store.appending(path: "accounts.salvaged.sqlite"))
-        let damaged = try Data(contentsOf: URL(filePath: place))
+        let damaged = try Data(contentsOf: URL(filePath: location))
         let used = await terminal.run("accounts", "salvage", "--replace", "-o", "json")
         let report = try #require(try JSONValue(parsing: used.output).object)
-        #expect(used.status == 0 && report["file"]?.string == place && report["records"] == 1, "\(used.output)")
+        #expect(used.status == 0 && report["file"]?.string == location && report["records"] == 1, "\(used.output)")
         let kept = try #require(report["damaged"]?.string)
         #expect(try Data(contentsOf: URL(filePath: kept)) == damaged)
         #expect(await terminal.run("accounts").output.contains("ada@contoso.example"))

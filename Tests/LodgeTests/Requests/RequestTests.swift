@@ -12,41 +12,41 @@ import Testing
         var type = AccountType(
             name: "t", provider: .endpoints, clientID: "c", redirectURI: try .init("http://127.0.0.1/callback"),
             scope: [])
-        func place(_ text: String) throws -> String { try RequestURL(type).url(text).absoluteString }
-        #expect(throws: CommandError.self) { try place("/me") }
+        func location(_ text: String) throws -> String { try RequestURL(type).url(text).absoluteString }
+        #expect(throws: CommandError.self) { try location("/me") }
         type.resourceHosts = ["api.example", "other.example"]
-        #expect(try place("/user?a=b c") == "https://api.example/user?a=b%20c")
+        #expect(try location("/user?a=b c") == "https://api.example/user?a=b%20c")
         type.graphAPI = URL(string: "https://graph.example/")
-        #expect(try place("/me") == "https://graph.example/v1.0/me")
-        #expect(try place("/v1.0/me") == "https://graph.example/v1.0/me")
-        #expect(try place("/beta/me?x") == "https://graph.example/beta/me?x")
+        #expect(try location("/me") == "https://graph.example/v1.0/me")
+        #expect(try location("/v1.0/me") == "https://graph.example/v1.0/me")
+        #expect(try location("/beta/me?x") == "https://graph.example/beta/me?x")
         #expect(
-            try place("/users/a_b.example#EXT#@c.example?x=#1")
+            try location("/users/a_b.example#EXT#@c.example?x=#1")
                 == "https://graph.example/v1.0/users/a_b.example%23EXT%23@c.example?x=%231")
-        #expect(try place("//evil.example/me") == "https://graph.example/v1.0//evil.example/me")
-        #expect(try place("https://any.example/ä") == "https://any.example/%C3%A4")
-        #expect(try place("http://127.0.0.1:1/") == "http://127.0.0.1:1/")
+        #expect(try location("//evil.example/me") == "https://graph.example/v1.0//evil.example/me")
+        #expect(try location("https://any.example/ä") == "https://any.example/%C3%A4")
+        #expect(try location("http://127.0.0.1:1/") == "http://127.0.0.1:1/")
         for (typed, sent) in [
             ("/x?a[b]=x%20y", "/x?a%5Bb%5D=x%20y"), ("/x?q=50%&y=%20", "/x?q=50%25&y=%20"),
             ("/x[1]/y%20z", "/x%5B1%5D/y%20z"), ("/x?y=%2f%2B+%", "/x?y=%2f%2B+%25"),
             ("/users?$filter=displayName eq '50% x'", "/users?$filter=displayName%20eq%20'50%25%20x'"),
         ] {
-            #expect(try place("https://any.example" + typed) == "https://any.example" + sent)
-            #expect(try place("/v1.0" + typed) == "https://graph.example/v1.0" + sent)
+            #expect(try location("https://any.example" + typed) == "https://any.example" + sent)
+            #expect(try location("/v1.0" + typed) == "https://graph.example/v1.0" + sent)
         }
-        let letters = #expect(throws: CommandError.self) { try place("https://b\u{FC}cher.example/") }
+        let letters = #expect(throws: CommandError.self) { try location("https://b\u{FC}cher.example/") }
         #expect(
             letters?.status == .usage && letters?.hint?.description.contains("resourceHosts") == true,
             "\(letters as Any)")
         for text in ["me", "", "ftp://a.example", "http://a.example/", "https://", "https://u:p@a.example/"] {
-            let error = #expect(throws: CommandError.self) { try place(text) }
+            let error = #expect(throws: CommandError.self) { try location(text) }
             #expect(error?.status == .usage && error?.hint != nil, "\(text)")
         }
-        let fragment = #expect(throws: CommandError.self) { try place("https://any.example/users/a#EXT#@c") }
+        let fragment = #expect(throws: CommandError.self) { try location("https://any.example/users/a#EXT#@c") }
         #expect(fragment?.status == .usage && fragment?.hint?.description.contains("%23") == true)
         type.directory = .scim
         type.graphAPI = URL(string: "https://id.example/scim/v2/")
-        #expect(try place("/Users") == "https://id.example/scim/v2/Users")
+        #expect(try location("/Users") == "https://id.example/scim/v2/Users")
     }
 
     @Test func `progress says what moved, how fast, and of how much`() {

@@ -56,10 +56,10 @@ import Testing
     }
 
     @Test(arguments: ["", "ssh"])
-    func `without a display another device is used by itself, and it is told why`(place: String) async throws {
+    func `without a display another device is used by itself, and it is told why`(location: String) async throws {
         let terminal = try await Terminal()
         terminal.hasBrowser = false
-        if place == "ssh" {
+        if location == "ssh" {
             terminal.set("DISPLAY", ":0")
             terminal.set("SSH_CONNECTION", "192.0.2.1 50000 192.0.2.2 22")
         }
@@ -67,7 +67,7 @@ import Testing
         let answer = await terminal.run("sign-in")
         #expect(answer.status == 0, "\(answer.errors)")
         #expect(answer.errors.hasPrefix("Signing in with another device: "))
-        #expect(answer.errors.contains(place == "ssh" ? "an SSH session" : "no display"))
+        #expect(answer.errors.contains(location == "ssh" ? "an SSH session" : "no display"))
     }
 
     @Test func `an opener of one's own before the system's counts as a browser`() throws {

@@ -30,7 +30,7 @@ import Testing
         #expect(await terminal.run("providers").status == 0)
         let list = await terminal.run("config", "list")
         #expect(list.status == 0 && list.output.contains("settings\t\t\(words)"), "\(list)")
-        for place in [".config", "relative"] { #expect(!FileManager.default.fileExists(atPath: place)) }
+        for location in [".config", "relative"] { #expect(!FileManager.default.fileExists(atPath: location)) }
     }
 
     // MARK: Without a store

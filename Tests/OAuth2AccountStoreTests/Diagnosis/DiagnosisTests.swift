@@ -147,7 +147,7 @@ struct DiagnosisTests {
     func `a store that cannot be used is told, with what mends it`(kind: StorageError.Kind) async throws {
         let test = try await TestStore(types: [try type()])
         let storage = FaultyStorage()
-        storage.fail(with: StorageError(kind, place: "/store", reason: "no", hint: "run: chmod 700 /store"))
+        storage.fail(with: StorageError(kind, location: "/store", reason: "no", hint: "run: chmod 700 /store"))
         let found = try finding(try await examine(test, storage: storage, usesNetwork: false), .store)
         #expect(found.failure?.kind == .storage(kind) && found.remedy == "run: chmod 700 /store")
     }

@@ -113,8 +113,8 @@ final class FaultyStorage: WrappedStorage {
 /// A keyring that does not give its key.
 struct UnusableKeyring: KeyCustody {
     let reason: String
-    var place: String { "keyring" }
-    private var fault: KeyCustodyError { KeyCustodyError(place: place, reason: reason, hint: "what to do") }
+    var location: String { "keyring" }
+    private var fault: KeyCustodyError { KeyCustodyError(location: location, reason: reason, hint: "what to do") }
     func key() throws -> SealingKey? { throw fault }
     func create() throws -> SealingKey { throw fault }
 }

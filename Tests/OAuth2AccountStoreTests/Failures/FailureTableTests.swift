@@ -65,7 +65,7 @@ struct FailureTableTests {
         case "storage":
             let kind = try #require(row.given["fault"]?.string.flatMap(StorageError.Kind.init))
             world.storage.fail(
-                with: StorageError(kind, place: "memory", reason: "no", hint: "what to do"))
+                with: StorageError(kind, location: "memory", reason: "no", hint: "what to do"))
         case "clock":
             let skew = Double(try #require(row.given.int("skew")))
             let date = HTTPDateText.text(world.clock.now.addingTimeInterval(skew))

@@ -188,14 +188,14 @@ struct ImportIntoUseTests {
 
     @Test func `tokens that no header takes, and members that stand twice, are refused`() {
         let long = String(repeating: "a", count: AccountFile.maximumTokenSize + 1)
-        for (file, place) in [
+        for (file, location) in [
             (#"{"access_token": "\#(long)"}"#, "access_token"),
             (#"{"access_token": "mine", "access_token": "theirs"}"#, "line 1"),
         ] {
             let error = #expect(throws: AccountFileError.self) {
                 _ = try AccountFile(parsing: Array(file.utf8), source: "f")
             }
-            #expect(error?.place == place)
+            #expect(error?.location == location)
         }
     }
 
@@ -204,6 +204,6 @@ struct ImportIntoUseTests {
         let error = #expect(throws: AccountFileError.self) {
             _ = try AccountFile(parsing: Array(#"{"RefreshToken":{\#(members)}}"#.utf8), source: "f")
         }
-        #expect(error?.place == "RefreshToken")
+        #expect(error?.location == "RefreshToken")
     }
 }

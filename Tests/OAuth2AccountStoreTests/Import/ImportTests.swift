@@ -108,7 +108,7 @@ struct ImportTests {
         let test = try await world()
         let report = try await take(ImportSamples.archive, test)
         #expect(words(report) == ["added", "added", "left", "left"])
-        #expect(report.items.map(\.place) == (0..<4).map { "accounts[\($0)]" })
+        #expect(report.items.map(\.location) == (0..<4).map { "accounts[\($0)]" })
         guard case .left(let reason) = report.items[2].outcome else { return }
         #expect(reason.contains("elsewhere"))
         let accounts = try await test.store.accounts()
@@ -147,7 +147,7 @@ struct ImportTests {
         #expect(account.canRefresh)
     }
 
-    static let bad: [(text: String, place: String)] = [
+    static let bad: [(text: String, location: String)] = [
         ("", "line 1"), ("{", "line 1"), ("{\n\n,}", "line 3"), ("[1]", "[0]"), ("{}", "f: expected"),
         ("7", "an object"),
         (#"{"access_token": 7}"#, "access_token"), (#"{"access_token": "a b"}"#, "access_token"),
@@ -171,11 +171,11 @@ struct ImportTests {
     ]
 
     @Test(arguments: bad)
-    func `bad input is told with its place, and nothing is taken`(text: String, place: String) throws {
+    func `bad input is told with its place, and nothing is taken`(text: String, location: String) throws {
         let error = #expect(throws: AccountFileError.self) {
             _ = try AccountFile(parsing: Array(text.utf8), source: "f")
         }
-        #expect(error?.description.contains(place) == true, "\(String(describing: error))")
+        #expect(error?.description.contains(location) == true, "\(String(describing: error))")
         #expect(error?.description.contains("soon") == false && error?.description.contains("a b") == false)
     }
 
@@ -249,7 +249,7 @@ final class StumblingStorage: WrappedStorage {
 
     func insert(_ record: SealedRecord) async throws -> (position: Int64, sequence: Int64) {
         if count.reachesZero() {
-            throw StorageError(.full, place: place, reason: "no space", hint: "free some space")
+            throw StorageError(.full, location: location, reason: "no space", hint: "free some space")
         }
         return try await inner.insert(record)
     }

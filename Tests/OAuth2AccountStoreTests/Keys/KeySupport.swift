@@ -41,9 +41,9 @@ final class Fuse: Sendable {
 /// What is left when a process is dead: the keys in their places.
 final class Vault: Sendable {
     private let keys = Mutex<[String: [UInt8]]>([:])
-    subscript(place: String) -> [UInt8]? {
-        get { keys.withLock { $0[place] } }
-        set { keys.withLock { $0[place] = newValue } }
+    subscript(location: String) -> [UInt8]? {
+        get { keys.withLock { $0[location] } }
+        set { keys.withLock { $0[location] = newValue } }
     }
     var places: [String] { keys.withLock { $0.keys.sorted() } }
 }
@@ -69,9 +69,11 @@ struct ScriptedKey: KeyCustody {
     }
 
     var word: String { choice?.word ?? "" }
-    var place: String { "scripted \(word)" }
+    var location: String { "scripted \(word)" }
 
-    func fault(_ reason: String) -> KeyCustodyError { KeyCustodyError(place: place, reason: reason, hint: "unlock it") }
+    func fault(_ reason: String) -> KeyCustodyError {
+        KeyCustodyError(location: location, reason: reason, hint: "unlock it")
+    }
 
     func key() async throws -> SealingKey? {
         try fuse.check()

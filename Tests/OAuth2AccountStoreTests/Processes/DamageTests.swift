@@ -40,24 +40,24 @@ struct DamageTests {
     }
 
     private func plant(_ image: Data, _ name: String) throws -> StoreLocation {
-        let place = StoreLocation(directory.path + "/" + name)
-        try FileManager.default.createDirectory(atPath: place.path, withIntermediateDirectories: true)
-        #expect(chmod(place.path, 0o700) == 0)
-        let file = place.file("accounts.sqlite")
+        let location = StoreLocation(directory.path + "/" + name)
+        try FileManager.default.createDirectory(atPath: location.path, withIntermediateDirectories: true)
+        #expect(chmod(location.path, 0o700) == 0)
+        let file = location.file("accounts.sqlite")
         try image.write(to: URL(filePath: file))
         #expect(chmod(file, 0o600) == 0)
-        return place
+        return location
     }
 
     /// What a store gives of the accounts: everything must be as it was saved. The identifiers that came, and the kinds of errors.
     private func look(
-        _ place: StoreLocation, _ known: [String: String], _ comment: Comment
+        _ location: StoreLocation, _ known: [String: String], _ comment: Comment
     ) async throws -> (listed: Set<String>, found: Set<String>, damaged: Set<String>, errors: Int) {
         var listed: Set<String> = [], found: Set<String> = [], damaged: Set<String> = []
         var errors = 0
         let test: TestStore
         do {
-            test = try await TestStore(storage: SQLiteStorage(directory: place))
+            test = try await TestStore(storage: SQLiteStorage(directory: location))
         } catch let error as AccountStoreError {
             #expect(error.hint != nil || error.remedy != .nothing, comment)
             return ([], [], [], 1)
@@ -98,17 +98,17 @@ struct DamageTests {
         for round in 0..<40 {
             var changed = image
             // One bit, or a few bytes of a page.
-            let place = Int.random(in: 0..<image.count, using: &numbers)
+            let location = Int.random(in: 0..<image.count, using: &numbers)
             if round % 3 == 0 {
-                for index in place..<min(place + 40, image.count) {
+                for index in location..<min(location + 40, image.count) {
                     changed[index] = UInt8.random(in: 0...255, using: &numbers)
                 }
             } else {
-                changed[place] ^= 1 << UInt8.random(in: 0..<8, using: &numbers)
+                changed[location] ^= 1 << UInt8.random(in: 0..<8, using: &numbers)
             }
             let store = try plant(changed, "flip-\(round)")
             defer { try? FileManager.default.removeItem(atPath: store.path) }
-            let comment: Comment = "seed \(seed), round \(round), byte \(place)"
+            let comment: Comment = "seed \(seed), round \(round), byte \(location)"
             let seen = try await look(store, known, comment)
             #expect(seen.listed.isSubset(of: known.keys) && seen.damaged.isDisjoint(with: seen.found), comment)
             let missing = Set(known.keys).subtracting(seen.found)
@@ -188,9 +188,9 @@ struct DamageTests {
     }
 
     @Test func `a row number at the end of all numbers is copied out too`() async throws {
-        let place = try plant(try await makeStore(1).image, "last")
+        let location = try plant(try await makeStore(1).image, "last")
         do {
-            let connection = try SQLiteConnection(path: place.file("accounts.sqlite"))
+            let connection = try SQLiteConnection(path: location.file("accounts.sqlite"))
             try connection.run("UPDATE accounts SET rowid = ?", [.integer(.max - 5)])
             // An index that cannot be read: the rows are looked for one by one.
             guard
@@ -202,12 +202,12 @@ struct DamageTests {
                 Issue.record("no index")
                 return
             }
-            let file = try FileHandle(forUpdating: URL(filePath: place.file("accounts.sqlite")))
+            let file = try FileHandle(forUpdating: URL(filePath: location.file("accounts.sqlite")))
             try file.seek(toOffset: UInt64((page - 1) * size))
             try file.write(contentsOf: Data(repeating: 0xEE, count: Int(size)))
             try file.close()
         }
-        let report = try await SQLiteStorage(directory: place).salvage(with: try TestStore.key().key())
+        let report = try await SQLiteStorage(directory: location).salvage(with: try TestStore.key().key())
         #expect(report.records == 1 && report.opening == 1)
     }
 }

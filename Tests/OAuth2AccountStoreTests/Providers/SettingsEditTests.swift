@@ -38,8 +38,8 @@ import Platform
         // Every byte of the old text is still there, in order.
         var rest = added[...]
         for byte in text.utf8 {
-            let place = try #require(rest.firstIndex(of: byte), "lost a byte of the old text")
-            rest = rest[(place + 1)...]
+            let location = try #require(rest.firstIndex(of: byte), "lost a byte of the old text")
+            rest = rest[(location + 1)...]
         }
         let removed = try SettingsEdit.removing("new", from: added, file: "f")
         #expect(try object(removed) == before)
@@ -114,14 +114,14 @@ import Platform
         try FileManager.default.createDirectory(
             at: folder.appending(path: "link"), withIntermediateDirectories: true)
         let names = (0..<24).map { "type\($0)" }
-        for (half, place) in [(names[..<12], path), (names[12...], link)] {
-            if place == link {
+        for (half, location) in [(names[..<12], path), (names[12...], link)] {
+            if location == link {
                 try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
             }
             try await withThrowingTaskGroup { group in
                 for (number, name) in half.enumerated() {
                     group.addTask {
-                        try await change(number.isMultiple(of: 2) ? path : place) { old in
+                        try await change(number.isMultiple(of: 2) ? path : location) { old in
                             // Others have their turn between the reading and the writing.
                             for _ in 0..<10 { await Task.yield() }
                             return .text(

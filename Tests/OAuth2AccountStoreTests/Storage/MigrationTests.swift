@@ -121,14 +121,14 @@ struct MigrationTests {
     @Test func `killed while it is brought to this version, it is of the one or of the other`() async throws {
         var numbers = SystemRandomNumberGenerator()
         for _ in 0..<10 {
-            let place = StoreLocation(directory.path + "/\(UUID().uuidString)")
-            try Self.copy(to: place)
-            let process = try TestProcess(["look", place.path, "1"])
+            let location = StoreLocation(directory.path + "/\(UUID().uuidString)")
+            try Self.copy(to: location)
+            let process = try TestProcess(["look", location.path, "1"])
             // Any moment will do; none is waited for.
             for _ in 0..<Int.random(in: 0..<40_000, using: &numbers) { await Task.yield() }
             process.kill()
             _ = await process.rest()
-            let storage = SQLiteStorage(directory: place)
+            let storage = SQLiteStorage(directory: location)
             #expect(try await storage.records(ofType: nil).map(\.id) == Self.ids)
         }
     }

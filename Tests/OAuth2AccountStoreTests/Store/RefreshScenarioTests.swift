@@ -204,9 +204,9 @@ struct RefreshScenarioTests {
 
     /// A keyring that is locked.
     private struct Locked: KeyCustody {
-        let place = "keyring"
+        let location = "keyring"
         func key() async throws -> SealingKey? {
-            throw KeyCustodyError(place: place, reason: "it is locked", hint: "unlock it, or choose the key file")
+            throw KeyCustodyError(location: location, reason: "it is locked", hint: "unlock it, or choose the key file")
         }
         func create() async throws -> SealingKey {
             Issue.record("a key is made")

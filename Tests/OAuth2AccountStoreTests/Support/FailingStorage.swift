@@ -8,7 +8,7 @@ import Platform
 
 /// A storage that fails when a test wants it to.
 final class FailingStorage: WrappedStorage {
-    static let fault = StorageError(.full, place: "memory", reason: "no space", hint: "free some space")
+    static let fault = StorageError(.full, location: "memory", reason: "no space", hint: "free some space")
 
     struct InjectedErrors {
         /// How many of the next replacements fail.

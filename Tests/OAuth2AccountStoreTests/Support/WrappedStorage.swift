@@ -10,7 +10,7 @@ protocol WrappedStorage: AccountStorage {
 }
 
 extension WrappedStorage {
-    var place: String { inner.place }
+    var location: String { inner.location }
     func records(ofType type: String?, after position: Int64, limit: Int) async throws -> [SealedRecord] {
         await inner.records(ofType: type, after: position, limit: limit)
     }
