@@ -30,7 +30,7 @@ extension JWK {
     ///
     /// - Throws: ``JOSEError/invalidKey(_:)`` or ``JOSEError/weakKey(_:)``.
     public init(parsing bytes: some Sequence<UInt8>) throws(JOSEError) {
-        guard case .object(let object)? = try? JSONValue(parsing: bytes, options: .init(refusesDuplicates: true)) else {
+        guard case .object(let object)? = try? JSONValue(parsing: bytes, options: .init(rejectsDuplicates: true)) else {
             throw .invalidKey("it is not a JSON object")
         }
         try self.init(object)

@@ -56,7 +56,7 @@ extension JWS {
     /// - Throws: ``JOSEError/malformed(_:)`` or ``JOSEError/header(_:)``.
     public init(parsingJSON bytes: some Collection<UInt8>, detachedPayload: [UInt8]? = nil) throws(JOSEError) {
         guard bytes.count <= Self.maximumByteCount,
-            let value = try? JSONValue(parsing: bytes, options: .init(refusesDuplicates: true)),
+            let value = try? JSONValue(parsing: bytes, options: .init(rejectsDuplicates: true)),
             let object = value.object
         else { throw .malformed("it is too long, not a JSON object, or has a member twice") }
         try self.init(json: object, detachedPayload: detachedPayload)
