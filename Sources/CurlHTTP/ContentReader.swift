@@ -122,18 +122,16 @@ final class ContentReader {
             }
         }
         guard let descriptor else { return .failed }
-        while true {
-            let count = pread(
-                descriptor, buffer.baseAddress, Int(min(left, Int64(buffer.count))), off_t(file.offset + position))
+        let slice = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(min(left, Int64(buffer.count)))))
+        var reason = "the file became shorter while it was being sent; send it again once nothing writes to it."
+        do throws(SystemError) {
+            let count = try FileDescriptor.read(descriptor, into: slice, at: off_t(file.offset + position))
             if count > 0 { return .bytes(count) }
-            if count < 0, errno == EINTR { continue }
-            failure = HTTPFileError(
-                path: file.path,
-                reason: count < 0
-                    ? "the file cannot be read any further (\(systemWords()))."
-                    : "the file became shorter while it was being sent; send it again once nothing writes to it.")
-            return .failed
+        } catch {
+            reason = "the file cannot be read any further (\(error.explanation))."
         }
+        failure = HTTPFileError(path: file.path, reason: reason)
+        return .failed
     }
 
     private func read(_ source: ChunkSource, into buffer: UnsafeMutableRawBufferPointer) -> Found {
@@ -167,7 +165,7 @@ final class ContentReader {
     }
 
     private func leave() {
-        if let descriptor { _ = close(descriptor) }
+        if let descriptor { FileDescriptor.close(descriptor) }
         descriptor = nil
         feed?.close()
         feed = nil

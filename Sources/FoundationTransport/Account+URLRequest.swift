@@ -3,10 +3,6 @@ import HTTPExchange
 public import OAuth2Protocol
 public import OAuth2AccountStore
 
-#if canImport(FoundationNetworking)
-    public import FoundationNetworking
-#endif
-
 extension Account {
     /// A request in this account's name: with its access token, renewed when need be, as a Bearer token or with a DPoP proof. Where the token
     /// may go, and what is thrown, is as with `AccountStore.sign(_:for:)`.

@@ -2,10 +2,6 @@ import Foundation
 import HTTPExchange
 import Synchronization
 
-#if canImport(FoundationNetworking)
-    import FoundationNetworking
-#endif
-
 /// The exchanges of a session that are under way, and what came of each so far.
 final class SessionExchanges: NSObject, URLSessionDataDelegate, Sendable {
     private struct Exchange {
