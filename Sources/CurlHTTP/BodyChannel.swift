@@ -4,7 +4,7 @@ import Synchronization
 
 /// Where the worker puts the content of a streamed answer and the reader takes it: the one place where the two meet.
 ///
-/// It holds about half a megabyte. When it is full the worker lets the connection rest and the reader tells it, through `goOn`, when there
+/// It holds about half a megabyte. When it is full the worker lets the connection rest and the reader reports, through `resume`, when there
 /// is room again.
 final class BodyChannel: Sendable {
     private struct State {
@@ -117,25 +117,23 @@ final class BodyChannel: Sendable {
 
     /// Takes what is there.
     func take() -> Found {
-        state.withLock { state in
-            guard state.content.isEmpty else {
-                let wasFull = state.isFull
-                return .chunk(Self.takeContent(&state), wasFull: wasFull)
-            }
-            return state.end.map { .end($0) } ?? .nothing
+        state.withLock { Self.take(&$0) }
+    }
+
+    private static func take(_ state: inout State) -> Found {
+        guard state.content.isEmpty else {
+            let wasFull = state.isFull
+            return .chunk(takeContent(&state), wasFull: wasFull)
         }
+        return state.end.map { .end($0) } ?? .nothing
     }
 
     /// Waits for the next chunk, or for the end. Gives it at once where it is there meanwhile, and then says whether it was full.
     func wait(_ reader: CheckedContinuation<Data?, any Error>) -> Bool {
-        let found: Found = state.withLock { state in
-            if !state.content.isEmpty {
-                let wasFull = state.isFull
-                return .chunk(Self.takeContent(&state), wasFull: wasFull)
-            }
-            if let end = state.end { return .end(end) }
-            state.readers.append(reader)
-            return .nothing
+        let found = state.withLock { state in
+            let found = Self.take(&state)
+            if case .nothing = found { state.readers.append(reader) }
+            return found
         }
         switch found {
         case .chunk(let chunk, let wasFull):

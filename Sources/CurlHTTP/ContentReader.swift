@@ -35,13 +35,7 @@ final class ContentReader {
         segments = content.segments
         self.wake = wake
         var lengths: [Int64?] = []
-        for segment in segments {
-            switch segment {
-            case .bytes(let bytes): lengths.append(Int64(bytes.count))
-            case .file(let file): lengths.append(try file.measure())
-            case .chunks(let source): lengths.append(source.length)
-            }
-        }
+        for segment in segments { lengths.append(try segment.length()) }
         self.lengths = lengths
         length = lengths.reduce(Int64(0)) { total, length in
             guard let total, let length else { return nil }

@@ -42,11 +42,11 @@ final class CurlTransfer {
 
     /// Sets the handle up. The transfer must outlive the handle's use of it.
     ///
-    /// - Parameter goOn: Called, from any thread, when a transfer whose content was not there yet can go on.
+    /// - Parameter resume: Called from any thread after content to send becomes available.
     init(
         _ submission: PendingRequest, on handle: UnsafeMutableRawPointer, certificates: TrustedCertificates,
         _ extent: TrustedCertificates.Extent, clientCertificate: ClientCertificate?,
-        goOn: @escaping @Sendable (CancellationFlag) -> Void
+        resume: @escaping @Sendable (CancellationFlag) -> Void
     ) throws(HTTPFileError) {
         self.extent = extent
         self.certificates = certificates
@@ -55,7 +55,7 @@ final class CurlTransfer {
         let content = submission.plan.content
         let inMemory = content.flatMap { $0.isInMemory ? $0.data : nil }
         if let content, inMemory.map({ $0.count > Self.maximumBytesInOnePiece }) ?? true {
-            reader = try ContentReader(content) { [mark = submission.mark] in goOn(mark) }
+            reader = try ContentReader(content) { [mark = submission.mark] in resume(mark) }
             bytes = .allocate(capacity: 0)
         } else {
             reader = nil
@@ -131,7 +131,7 @@ final class CurlTransfer {
     /// Goes back in the request's content, for a server that did not read it all.
     func rewind(to offset: Int64) -> Bool { reader?.seek(to: offset) ?? false }
 
-    func tell(toReceive: Int64, received: Int64, toSend: Int64, sent: Int64) {
+    func reportProgress(toReceive: Int64, received: Int64, toSend: Int64, sent: Int64) {
         submission.meter?.update(
             HTTPProgress(
                 sent: sent, totalToSend: toSend > 0 ? toSend : nil, received: received,
@@ -147,10 +147,10 @@ final class CurlTransfer {
         return false
     }
 
-    // MARK: - Going on
+    // MARK: - Pauses
 
-    /// Goes on where the transfer waited for the reader of its answer or the maker of its content. False ends the transfer.
-    func goOn() -> Bool {
+    /// Resumes a transfer that waited for the reader of its response or for content to send. False ends the transfer.
+    func resume() -> Bool {
         if let (file, waiting) = submission.channel?.takeFile() {
             self.file = file
             guard waiting.withUnsafeBytes({ write($0, to: file) }) else { return false }
@@ -168,7 +168,7 @@ final class CurlTransfer {
     func flush() {
         guard let channel = submission.channel else { return }
         channel.flush()
-        if receivesNothing, channel.hasRoom { _ = goOn() }
+        if receivesNothing, channel.hasRoom { _ = resume() }
     }
 
     private func write(_ bytes: UnsafeRawBufferPointer, to file: OpenFile) -> Bool {
