@@ -3,21 +3,19 @@ import HTTPExchange
 
 /// Reads a request's content for libcurl, part after part. Lives on the worker's thread only.
 final class ContentReader {
-    /// What there is for libcurl.
     enum Found {
         case bytes(Int)
-        /// Nothing yet: `wake` is called when that changes.
+        /// No bytes yet: `wake` is called as soon as there are some.
         case nothing
         case end
-        /// ``failure`` says why.
+        /// The reason is in ``failure``.
         case failed
     }
 
     /// The number of bytes, or nil where a part does not know its length.
     let length: Int64?
-    /// Why there is no more.
+    /// The error that ended the content.
     private(set) var failure: (any Error)?
-    /// Whether everything was read.
     private(set) var isComplete = false
 
     private let segments: [HTTPBody.Segment]
@@ -70,7 +68,7 @@ final class ContentReader {
     /// Whether a part that was read can be read again.
     var canSeek: Bool { segments.allSatisfy { if case .chunks = $0 { false } else { true } } }
 
-    /// Goes to this place, counted from the beginning. False where that cannot be done: chunks are gone once they were read.
+    /// Moves to an offset; returns `false` if that is impossible, because chunks can be read only once.
     func seek(to target: Int64) -> Bool {
         let hasRead = segments.prefix(index + 1).contains { if case .chunks = $0 { true } else { false } }
         guard target >= 0, !hasRead, failure == nil else { return false }

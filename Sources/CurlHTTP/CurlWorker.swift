@@ -45,7 +45,7 @@ final class CurlWorker {
         _ = ccurl_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
     }
 
-    /// Ends what still runs. The multi handle stays and is the caller's to free, after this.
+    /// Ends all transfers. The caller frees the multi handle after this.
     func close() {
         let left = running.values.map(\.submission) + waiting.remove { _ in true }
         for transfer in running.values { detach(transfer, keepingHandle: false) }
@@ -56,7 +56,7 @@ final class CurlWorker {
         }
     }
 
-    /// Takes new requests and cancellations.
+    /// Accepts new requests and cancellations.
     func accept(_ submissions: [PendingRequest], cancelled: [CancellationFlag]) {
         for submission in submissions {
             if submission.mark.isSet {
