@@ -99,16 +99,14 @@ public actor FileDescriptorKey: KeyCustody {
         defer { for index in chunk.indices { chunk[index] = 0 } }
         // More than a key can have is no key, whatever follows.
         while bytes.count <= chunk.count {
-            var input = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            let ready = poll(&input, 1, patience)
-            if ready < 0, errno == EINTR { continue }
-            guard ready != 0 else {
-                throw fault("nothing came, and it is still open", "close the descriptor after the key was written")
+            let count: Int?
+            do throws(SystemError) {
+                count = try FileDescriptor.read(descriptor, into: &chunk, waiting: patience)
+            } catch {
+                throw fault("it cannot be read: \(error.explanation)", "open it for reading")
             }
-            let count = systemRead(descriptor, &chunk, chunk.count)
-            if count < 0, errno == EINTR || errno == EAGAIN { continue }
-            guard count >= 0 else {
-                throw fault("it cannot be read: \(String(cString: strerror(errno)))", "open it for reading")
+            guard let count else {
+                throw fault("nothing came, and it is still open", "close the descriptor after the key was written")
             }
             if count == 0 { break }
             bytes += chunk[..<count]
@@ -119,8 +117,4 @@ public actor FileDescriptorKey: KeyCustody {
     private func fault(_ reason: String, _ hint: Hint) -> KeyCustodyError {
         KeyCustodyError(location: location, reason: reason, hint: hint)
     }
-}
-
-private func systemRead(_ file: Int32, _ buffer: UnsafeMutableRawPointer, _ count: Int) -> Int {
-    read(file, buffer, count)
 }

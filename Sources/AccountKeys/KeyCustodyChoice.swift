@@ -42,11 +42,7 @@ public enum KeyCustodyChoice: Sendable, Hashable {
     private static let asked = "the custody of the key"
 
     private static let otherNames: [(name: String, word: String)] = {
-        #if canImport(Security)
-            let keyring = "keychain"
-        #else
-            let keyring = "secret-service"
-        #endif
+        let keyring = Keychain.makeKey == nil ? "secret-service" : "keychain"
         return [
             ("keyring", keyring), ("libsecret", "secret-service"), ("gnome-keyring", "secret-service"),
             ("kwallet", "secret-service"), ("file", "key-file"), ("keyfile", "key-file"), ("password", "passphrase"),

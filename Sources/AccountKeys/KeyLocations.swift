@@ -61,13 +61,12 @@ public struct KeyLocations: Sendable {
                 allowsPrompts: allowsPrompts, timeLimit: keyringTimeLimit, promptTimeLimit: promptTimeLimit,
                 sleep: sleep)
         case .keychain:
-            #if canImport(Security)
-                return KeychainKey(identity: try await identity(storage, makesIdentity), label: keyLabel)
-            #else
+            guard let makeKey = Keychain.makeKey else {
                 throw KeyCustodyError(
                     location: "the key in the Keychain", reason: "this system has no Keychain",
                     hint: "choose secret-service, key-file, passphrase or fd")
-            #endif
+            }
+            return makeKey(try await identity(storage, makesIdentity), keyLabel)
         }
     }
 

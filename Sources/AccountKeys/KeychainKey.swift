@@ -101,3 +101,14 @@ import Platform
         }
     }
 #endif
+
+/// The Keychain, if the system has one.
+enum Keychain {
+    #if canImport(Security)
+        static let makeKey: (@Sendable (_ identity: String, _ label: String) -> any KeyCustody)? = {
+            KeychainKey(identity: $0, label: $1)
+        }
+    #else
+        static let makeKey: (@Sendable (_ identity: String, _ label: String) -> any KeyCustody)? = nil
+    #endif
+}

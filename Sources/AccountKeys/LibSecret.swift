@@ -51,12 +51,9 @@ struct LibSecret {
     /// The library; nil when it is not installed, or lacks a function.
     init?() {
         // It stays loaded: its types are registered in GLib for the life of the process.
-        guard let library = dlopen(Self.fileName, RTLD_NOW | RTLD_LOCAL) else { return nil }
-        // Looked up through libsecret, which leads to the libraries that it needs, too. The cast is sound where the type is that
-        // of the C function: they are written as the libraries' headers have it.
-        func find<Function>(_ name: String) -> Function? {
-            dlsym(library, name).map { unsafeBitCast($0, to: Function.self) }
-        }
+        guard let library = DynamicLibrary([Self.fileName]) else { return nil }
+        // libsecret leads to the functions of GLib, too. The types are those of the libraries' headers.
+        func find<Function>(_ name: String) -> Function? { library.function(name) }
         guard
             let hashNew: @convention(c) (Pointer, Pointer) -> Pointer? = find("g_hash_table_new"),
             let hashInsert: @convention(c) (Pointer, UnsafePointer<CChar>, UnsafePointer<CChar>) -> Int32 = find(
@@ -93,7 +90,7 @@ struct LibSecret {
             let valueGet: @convention(c) (Pointer, UnsafeMutablePointer<Int>) -> UnsafePointer<UInt8>? = find(
                 "secret_value_get"),
             let valueUnref: @convention(c) (Pointer) -> Void = find("secret_value_unref"),
-            let stringHash = dlsym(library, "g_str_hash"), let stringEqual = dlsym(library, "g_str_equal")
+            let stringHash = library.symbol("g_str_hash"), let stringEqual = library.symbol("g_str_equal")
         else { return nil }
         self.hashNew = hashNew
         self.hashInsert = hashInsert

@@ -2,9 +2,9 @@ import Platform
 import HTTPExchange
 import Synchronization
 
-/// Where the worker puts the content of a streamed answer and the reader takes it: the one place where the two meet.
+/// The queue of content between the worker, which receives a streamed response, and its reader.
 ///
-/// It holds about half a megabyte. When it is full the worker lets the connection rest and the reader tells it, through `goOn`, when there
+/// It holds about half a megabyte. When it is full the worker lets the connection rest and the reader reports, through `resume`, when there
 /// is room again.
 final class BodyChannel: Sendable {
     private struct State {
@@ -18,13 +18,13 @@ final class BodyChannel: Sendable {
         var meter: ProgressMeter?
     }
 
-    /// How much waits before the connection rests.
+    /// The number of queued bytes after which the connection pauses.
     static let capacity = 1 << 19
     private let state = Mutex(State())
 
     // MARK: - The worker's side
 
-    /// Hands the head over. Later calls do nothing.
+    /// Delivers the head. Later calls have no effect.
     func begin(_ head: HTTPResponse) {
         state.withLock { state in
             defer { state.head = nil }
@@ -32,7 +32,7 @@ final class BodyChannel: Sendable {
         }?.resume(returning: head)
     }
 
-    /// Takes bytes. False, and nothing taken, when it is full.
+    /// Appends bytes; returns `false` and appends none if the channel is full.
     func put(_ bytes: UnsafeRawBufferPointer) -> Bool {
         state.withLock { state in
             guard state.content.count < Self.capacity else {
@@ -45,7 +45,7 @@ final class BodyChannel: Sendable {
         }
     }
 
-    /// Hands what came to a reader that waits.
+    /// Delivers received content to a waiting reader.
     func flush() {
         let (reader, chunk) = state.withLock { state -> (CheckedContinuation<Data?, any Error>?, Data) in
             guard !state.readers.isEmpty, !state.content.isEmpty else { return (nil, Data()) }
@@ -54,7 +54,7 @@ final class BodyChannel: Sendable {
         reader?.resume(returning: chunk)
     }
 
-    /// Whether a connection that rests can be read again.
+    /// Whether a paused connection can be read again.
     var hasRoom: Bool { state.withLock { !$0.isFull } }
 
     /// The file that the content goes to from now on, with what waits to be written to it. Given once.
@@ -93,7 +93,6 @@ final class BodyChannel: Sendable {
 
     // MARK: - The reader's side
 
-    /// Waits for the head.
     func awaitHead(_ continuation: CheckedContinuation<HTTPResponse, any Error>) {
         state.withLock { $0.head = continuation }
     }
@@ -107,35 +106,31 @@ final class BodyChannel: Sendable {
         if hasEnded { meter.end() }
     }
 
-    /// What a reader finds.
     enum Found {
-        /// Bytes, and whether the worker must be told that there is room.
+        /// Bytes, and whether the worker must be resumed.
         case chunk(Data, wasFull: Bool)
         case end(Result<Void, any Error>)
         case nothing
     }
 
-    /// Takes what is there.
     func take() -> Found {
-        state.withLock { state in
-            guard state.content.isEmpty else {
-                let wasFull = state.isFull
-                return .chunk(Self.takeContent(&state), wasFull: wasFull)
-            }
-            return state.end.map { .end($0) } ?? .nothing
+        state.withLock { Self.take(&$0) }
+    }
+
+    private static func take(_ state: inout State) -> Found {
+        guard state.content.isEmpty else {
+            let wasFull = state.isFull
+            return .chunk(takeContent(&state), wasFull: wasFull)
         }
+        return state.end.map { .end($0) } ?? .nothing
     }
 
     /// Waits for the next chunk, or for the end. Gives it at once where it is there meanwhile, and then says whether it was full.
     func wait(_ reader: CheckedContinuation<Data?, any Error>) -> Bool {
-        let found: Found = state.withLock { state in
-            if !state.content.isEmpty {
-                let wasFull = state.isFull
-                return .chunk(Self.takeContent(&state), wasFull: wasFull)
-            }
-            if let end = state.end { return .end(end) }
-            state.readers.append(reader)
-            return .nothing
+        let found = state.withLock { state in
+            let found = Self.take(&state)
+            if case .nothing = found { state.readers.append(reader) }
+            return found
         }
         switch found {
         case .chunk(let chunk, let wasFull):

@@ -3,21 +3,19 @@ import HTTPExchange
 
 /// Reads a request's content for libcurl, part after part. Lives on the worker's thread only.
 final class ContentReader {
-    /// What there is for libcurl.
     enum Found {
         case bytes(Int)
-        /// Nothing yet: `wake` is called when that changes.
+        /// No bytes yet: `wake` is called as soon as there are some.
         case nothing
         case end
-        /// ``failure`` says why.
+        /// The reason is in ``failure``.
         case failed
     }
 
     /// The number of bytes, or nil where a part does not know its length.
     let length: Int64?
-    /// Why there is no more.
+    /// The error that ended the content.
     private(set) var failure: (any Error)?
-    /// Whether everything was read.
     private(set) var isComplete = false
 
     private let segments: [HTTPBody.Segment]
@@ -35,13 +33,7 @@ final class ContentReader {
         segments = content.segments
         self.wake = wake
         var lengths: [Int64?] = []
-        for segment in segments {
-            switch segment {
-            case .bytes(let bytes): lengths.append(Int64(bytes.count))
-            case .file(let file): lengths.append(try file.measure())
-            case .chunks(let source): lengths.append(source.length)
-            }
-        }
+        for segment in segments { lengths.append(try segment.length()) }
         self.lengths = lengths
         length = lengths.reduce(Int64(0)) { total, length in
             guard let total, let length else { return nil }
@@ -76,7 +68,7 @@ final class ContentReader {
     /// Whether a part that was read can be read again.
     var canSeek: Bool { segments.allSatisfy { if case .chunks = $0 { false } else { true } } }
 
-    /// Goes to this place, counted from the beginning. False where that cannot be done: chunks are gone once they were read.
+    /// Moves to an offset; returns `false` if that is impossible, because chunks can be read only once.
     func seek(to target: Int64) -> Bool {
         let hasRead = segments.prefix(index + 1).contains { if case .chunks = $0 { true } else { false } }
         guard target >= 0, !hasRead, failure == nil else { return false }
@@ -122,18 +114,16 @@ final class ContentReader {
             }
         }
         guard let descriptor else { return .failed }
-        while true {
-            let count = pread(
-                descriptor, buffer.baseAddress, Int(min(left, Int64(buffer.count))), off_t(file.offset + position))
+        let slice = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(min(left, Int64(buffer.count)))))
+        var reason = "the file became shorter while it was being sent; send it again once nothing writes to it."
+        do throws(SystemError) {
+            let count = try FileDescriptor.read(descriptor, into: slice, at: off_t(file.offset + position))
             if count > 0 { return .bytes(count) }
-            if count < 0, errno == EINTR { continue }
-            failure = HTTPFileError(
-                path: file.path,
-                reason: count < 0
-                    ? "the file cannot be read any further (\(systemWords()))."
-                    : "the file became shorter while it was being sent; send it again once nothing writes to it.")
-            return .failed
+        } catch {
+            reason = "the file cannot be read any further (\(error.explanation))."
         }
+        failure = HTTPFileError(path: file.path, reason: reason)
+        return .failed
     }
 
     private func read(_ source: ChunkSource, into buffer: UnsafeMutableRawBufferPointer) -> Found {
@@ -167,7 +157,7 @@ final class ContentReader {
     }
 
     private func leave() {
-        if let descriptor { _ = close(descriptor) }
+        if let descriptor { FileDescriptor.close(descriptor) }
         descriptor = nil
         feed?.close()
         feed = nil

@@ -23,14 +23,14 @@ final class CurlBody: ResponseBodySource {
         try checkCancellation()
         switch channel.take() {
         case .chunk(let chunk, let wasFull):
-            if wasFull { transport.streams.goOn(mark) }
+            if wasFull { transport.streams.resume(mark) }
             return chunk
         case .end(let result):
             try result.get()
             return nil
         case .nothing:
             return try await withTaskCancellationHandler {
-                try await withCheckedThrowingContinuation { if channel.wait($0) { transport.streams.goOn(mark) } }
+                try await withCheckedThrowingContinuation { if channel.wait($0) { transport.streams.resume(mark) } }
             } onCancel: {
                 stop()
             }
@@ -43,7 +43,7 @@ final class CurlBody: ResponseBodySource {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 channel.divert(to: file, continuation)
-                transport.streams.goOn(mark)
+                transport.streams.resume(mark)
             }
         } onCancel: {
             stop()

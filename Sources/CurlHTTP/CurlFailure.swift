@@ -2,98 +2,90 @@ import HTTPExchange
 internal import CCurl
 
 extension CurlTransfer {
-    /// The answer, or why there is none, once libcurl has ended with this code.
+    private func error(_ kind: HTTPTransportError.Kind, _ reason: String) -> HTTPTransportError {
+        HTTPTransportError(kind, host: submission.plan.shownHost, reason: reason)
+    }
+
+    /// Returns the response, or the error, after libcurl has ended with this code.
     func result(_ code: CURLcode) -> Result<HTTPResponse, any Error> {
-        let host = submission.plan.shownHost
         if let fileFailure { return .failure(fileFailure) }
         if isTooLarge || head.isTooLarge {
             let reason =
                 isTooLarge
                 ? "The answer has more than the \(submission.plan.maximumResponseSize) bytes that the request allows."
                 : "The answer's header has more than \(ResponseHead.maximumBytes) bytes."
-            return .failure(HTTPTransportError(.responseTooLarge, host: host, reason: reason))
+            return .failure(error(.responseTooLarge, reason))
         }
         guard code == CURLE_OK else { return .failure(failure(code)) }
         if head.isComplete, head.status > 599 {
             return .failure(
-                HTTPTransportError(
-                    .other, host: host, reason: "The answer's status is \(head.status), which HTTP does not have."))
+                error(.other, "The answer's status is \(head.status), which HTTP does not have."))
         }
         guard head.isComplete, (200...599).contains(head.status) else {
             return .failure(
-                HTTPTransportError(
-                    .connectionLost, host: host, reason: "The connection ended before a complete HTTP answer came."))
+                error(.connectionLost, "The connection ended before a complete HTTP answer came."))
         }
         return .success(HTTPResponse(status: head.status, fields: head.fields, body: body))
     }
 
     /// The failure in the transport's terms.
     private func failure(_ code: CURLcode) -> HTTPTransportError {
-        let host = submission.plan.shownHost
         if wasStoppedBeforeResending {
-            return HTTPTransportError(
-                .connectionLost, host: host,
-                reason: "The connection closed before an answer came. The server may have acted on the request, so it"
+            return error(
+                .connectionLost,
+                "The connection closed before an answer came. The server may have acted on the request, so it"
                     + " was not sent again.")
         }
         let words = Self.words(errorWords, code)
         switch code {
         case CURLE_URL_MALFORMAT, CURLE_UNKNOWN_OPTION, CURLE_NOT_BUILT_IN:
-            return HTTPTransportError(.invalidRequest, host: host, reason: "libcurl refused the request: \(words).")
+            return error(.invalidRequest, "libcurl refused the request: \(words).")
         case CURLE_COULDNT_RESOLVE_HOST:
-            return HTTPTransportError(
-                .cannotResolveHost, host: host,
-                reason: "The name has no address (\(words)). Check its spelling and the network.")
+            return error(.cannotResolveHost, "The name has no address (\(words)). Check its spelling and the network.")
         case CURLE_COULDNT_RESOLVE_PROXY, CURLE_PROXY:
             return proxyFailure(words)
         case CURLE_COULDNT_CONNECT:
             if concernsProxy { return proxyFailure(words) }
-            return HTTPTransportError(.cannotConnect, host: host, reason: "Nothing accepted the connection (\(words)).")
+            return error(.cannotConnect, "Nothing accepted the connection (\(words)).")
         case CURLE_OPERATION_TIMEDOUT:
-            return HTTPTransportError(
-                .timedOut, host: host, reason: "No connection within the connect timeout (\(words)).")
+            return error(.timedOut, "No connection within the connect timeout (\(words)).")
         case CURLE_SSL_CERTPROBLEM:
-            return HTTPTransportError(
-                .invalidRequest, host: host,
-                reason: "The client certificate or its key cannot be used; both must be readable PEM files that belong"
+            return error(
+                .invalidRequest,
+                "The client certificate or its key cannot be used; both must be readable PEM files that belong"
                     + " together, the key without a passphrase (\(words)).")
         case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CIPHER,
             CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CRL_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
             CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_CLIENTCERT:
             return secureConnectionFailure(code, words)
         case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY:
-            return HTTPTransportError(.connectionLost, host: host, reason: "The answer is not HTTP (\(words)).")
+            return error(.connectionLost, "The answer is not HTTP (\(words)).")
         case CURLE_BAD_CONTENT_ENCODING:
-            return HTTPTransportError(
-                .other, host: host,
-                reason:
-                    "The answer's content is compressed in a way that cannot be read (\(words)); ask for it as it is,"
+            return error(
+                .other,
+                "The answer's content is compressed in a way that cannot be read (\(words)); ask for it as it is,"
                     + " with the header field Accept-Encoding: identity.")
         case CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_HTTP2,
             CURLE_HTTP2_STREAM, CURLE_SEND_FAIL_REWIND:
             if proxyRefused { return proxyFailure(words) }
-            return HTTPTransportError(
-                .connectionLost, host: host, reason: "The connection ended before the answer was complete (\(words)).")
+            return error(.connectionLost, "The connection ended before the answer was complete (\(words)).")
         case CURLE_OUT_OF_MEMORY:
-            return HTTPTransportError(
-                .other, host: host,
-                reason:
-                    "There is no memory left for the request. If the answer is compressed, ask for it as it is, with the"
+            return error(
+                .other,
+                "There is no memory left for the request. If the answer is compressed, ask for it as it is, with the"
                     + " header field Accept-Encoding: identity.")
         default:
-            return HTTPTransportError(.other, host: host, reason: "libcurl failed: \(words) (\(code.rawValue)).")
+            return error(.other, "libcurl failed: \(words) (\(code.rawValue)).")
         }
     }
 
     private func secureConnectionFailure(_ code: CURLcode, _ words: String) -> HTTPTransportError {
-        let host = submission.plan.shownHost
         let lower = words.lowercased()
         func says(_ parts: String...) -> Bool { parts.contains { lower.contains($0) } }
         if code == CURLE_SSL_CONNECT_ERROR,
             says("ssl_error_syscall", "connection reset", "unexpected eof", "broken pipe")
         {
-            return HTTPTransportError(
-                .connectionLost, host: host, reason: "The connection ended while it was being secured (\(words)).")
+            return error(.connectionLost, "The connection ended while it was being secured (\(words)).")
         }
         let plain =
             if says("has expired") {
@@ -114,15 +106,13 @@ extension CurlTransfer {
             } else {
                 "No secure connection could be made"
             }
-        return HTTPTransportError(.tls, host: host, reason: "\(plain) (\(words)).")
+        return error(.tls, "\(plain) (\(words)).")
     }
 
     // MARK: - Proxies
 
     private func proxyFailure(_ words: String) -> HTTPTransportError {
-        HTTPTransportError(
-            .proxy, host: submission.plan.shownHost,
-            reason: "The proxy could not be used (\(words)). Check https_proxy, ALL_PROXY and NO_PROXY.")
+        error(.proxy, "The proxy could not be used (\(words)). Check https_proxy, ALL_PROXY and NO_PROXY.")
     }
 
     /// Whether a proxy answered CONNECT with a refusal.

@@ -148,7 +148,7 @@ extension CurlTransfer {
                     { context, toReceive, received, toSend, sent in
                         guard let context else { return 0 }
                         Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
-                            .tell(
+                            .reportProgress(
                                 toReceive: Int64(toReceive), received: Int64(received), toSend: Int64(toSend),
                                 sent: Int64(sent))
                         return 0

@@ -51,7 +51,7 @@ struct CurlRequest: Sendable {
             throw HTTPTransportError(
                 .tls, host: host, reason: "The server's key is pinned, and plain http has none; use an https address.")
         }
-        guard Self.isToken(method), method.utf8.count <= 64 else {
+        guard HTTPFields.isToken(method), method.utf8.count <= 64 else {
             throw refused("The method is not a token of letters; use a name like GET or POST.")
         }
         guard method != "CONNECT" else { throw refused("CONNECT is for proxies and cannot be sent.") }
@@ -60,7 +60,7 @@ struct CurlRequest: Sendable {
         var lines: [String] = []
         var size = 0
         for field in request.fields {
-            guard Self.isToken(field.name) else {
+            guard HTTPFields.isToken(field.name) else {
                 throw refused("A field's name is empty or has a character that names cannot have.")
             }
             let name = field.name.lowercased()
@@ -101,18 +101,6 @@ struct CurlRequest: Sendable {
     private static func length(of content: HTTPBody?) -> Int64? {
         guard let content else { return 0 }
         return (try? content.length()) ?? nil
-    }
-
-    /// A token of RFC 9110 section 5.6.2.
-    static func isToken(_ text: some StringProtocol) -> Bool {
-        !text.isEmpty
-            && text.utf8.allSatisfy { byte in
-                switch byte {
-                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-                case 0x21, 0x23, 0x24, 0x25, 0x26, 0x27, 0x2A, 0x2B, 0x2D, 0x2E, 0x5E, 0x5F, 0x60, 0x7C, 0x7E: true
-                default: false
-                }
-            }
     }
 
     private static func trimmed(_ text: String) -> Substring {

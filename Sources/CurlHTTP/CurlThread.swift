@@ -37,13 +37,11 @@ final class CurlThread: Sendable {
 
     /// Gives the worker a request. Its continuation is always resumed.
     func submit(_ submission: PendingRequest) {
-        let mustStart = state.withLock { state in
+        state.withLock { state in
             state.submitted.append(submission)
             wake(&state)
-            defer { state.isStarted = true }
-            return !state.isStarted
         }
-        if mustStart { start() }
+        prepare()
     }
 
     /// Starts the thread if it has not begun.
@@ -55,7 +53,7 @@ final class CurlThread: Sendable {
         if mustStart { start() }
     }
 
-    /// Tells the worker to stop a request.
+    /// Cancels a request.
     func cancel(_ mark: CancellationFlag) {
         mark.set()
         state.withLock { state in
@@ -66,8 +64,8 @@ final class CurlThread: Sendable {
         }
     }
 
-    /// Tells the worker that a transfer that waits can go on, or that its content now goes to a file.
-    func goOn(_ mark: CancellationFlag) {
+    /// Resumes a paused transfer, or one whose content now goes to a file.
+    func resume(_ mark: CancellationFlag) {
         state.withLock { state in
             guard state.isStarted else { return }
             state.ready.append(mark)
@@ -101,9 +99,7 @@ final class CurlThread: Sendable {
             defer { state.submitted = [] }
             return state.submitted
         }
-        for submission in left {
-            submission.fail(.other, reason)
-        }
+        for submission in left { submission.fail(.other, reason) }
     }
 
     // MARK: - On the thread
@@ -124,7 +120,7 @@ final class CurlThread: Sendable {
                 multi: multi, caFile: caFile, clientCertificate: clientCertificate,
                 system: system ?? SystemCertificates(),
                 isStreaming: isStreaming
-            ) { [self] in goOn($0) }
+            ) { [self] in resume($0) }
         }
         while true {
             let (submitted, cancelled, ready, isStopped) = state.withLock { state in
@@ -137,14 +133,14 @@ final class CurlThread: Sendable {
                 return (state.submitted, state.cancelled, state.ready, state.isStopped)
             }
             if isStopped && submitted.isEmpty { break }
-            let patience = ShutdownLatch.pass {
+            let timeout = ShutdownLatch.pass {
                 worker.accept(submitted, cancelled: cancelled)
-                worker.goOn(ready)
+                worker.resume(ready)
                 worker.perform()
-                return worker.patience
+                return worker.timeout
             }
             // Outside the gate: waiting touches nothing that an exit handler frees.
-            _ = curl_multi_poll(multi, nil, 0, patience, nil)
+            _ = curl_multi_poll(multi, nil, 0, timeout, nil)
         }
         state.withLock { $0.multi = nil }
         ShutdownLatch.pass {

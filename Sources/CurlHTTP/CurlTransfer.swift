@@ -7,13 +7,13 @@ final class CurlTransfer {
     let submission: PendingRequest
     let handle: UnsafeMutableRawPointer
     private(set) var head = ResponseHead()
-    /// The content of an answer that is given whole.
+    /// The content of a response that is not streamed.
     private(set) var body = Data()
     /// Whether the content passed the request's limit.
     private(set) var isTooLarge = false
-    /// Whether libcurl wanted to send a request that must not be sent twice again.
+    /// Whether libcurl tried to repeat a request that must not be sent twice.
     private(set) var wasStoppedBeforeResending = false
-    /// Why the content could not be read, or the answer not be written to its file.
+    /// The error of reading the request's content or of writing the response to its file.
     private(set) var fileFailure: (any Error)?
 
     /// The request's content where it is small and in memory: libcurl gets it in one piece.
@@ -24,29 +24,29 @@ final class CurlTransfer {
     private var requestsWritten = 0
     private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
-    /// Where the content of a streamed answer goes once its reader wants it in a file.
+    /// The file for the content of a streamed response, after its reader requested one.
     private var file: OpenFile?
     private var receivesNothing = false
     private var sendsNothing = false
     /// When the request began to be written, or the last byte went either way; nil before that.
     private var lastActivity: ContinuousClock.Instant?
 
-    /// How many of the trusted certificates are looked through.
+    /// The certificates that are searched.
     let extent: TrustedCertificates.Extent
-    /// Kept, because libcurl does not copy them.
+    /// Retained because libcurl does not copy them.
     let certificates: TrustedCertificates
-    /// What libcurl did not accept, if anything: then the transfer must not start.
+    /// The error of an option that libcurl rejected. The transfer must not start then.
     private(set) var failedOption: CURLcode?
 
     private static let maximumBytesInOnePiece: Int64 = 1 << 20
 
     /// Sets the handle up. The transfer must outlive the handle's use of it.
     ///
-    /// - Parameter goOn: Called, from any thread, when a transfer whose content was not there yet can go on.
+    /// - Parameter resume: Called from any thread after content to send becomes available.
     init(
         _ submission: PendingRequest, on handle: UnsafeMutableRawPointer, certificates: TrustedCertificates,
         _ extent: TrustedCertificates.Extent, clientCertificate: ClientCertificate?,
-        goOn: @escaping @Sendable (CancellationFlag) -> Void
+        resume: @escaping @Sendable (CancellationFlag) -> Void
     ) throws(HTTPFileError) {
         self.extent = extent
         self.certificates = certificates
@@ -55,7 +55,7 @@ final class CurlTransfer {
         let content = submission.plan.content
         let inMemory = content.flatMap { $0.isInMemory ? $0.data : nil }
         if let content, inMemory.map({ $0.count > Self.maximumBytesInOnePiece }) ?? true {
-            reader = try ContentReader(content) { [mark = submission.mark] in goOn(mark) }
+            reader = try ContentReader(content) { [mark = submission.mark] in resume(mark) }
             bytes = .allocate(capacity: 0)
         } else {
             reader = nil
@@ -74,15 +74,15 @@ final class CurlTransfer {
         errorText.deallocate()
     }
 
-    /// What libcurl wrote about the failure, in its own words.
+    /// The text that libcurl wrote about the error.
     var errorWords: String { String(cString: errorText) }
 
-    /// Where libcurl writes about the failure.
+    /// The buffer for the text that libcurl writes about an error.
     var errorBuffer: UnsafeMutablePointer<CChar> { errorText }
 
     // MARK: - What libcurl calls
 
-    /// Takes content. Gives the number of bytes taken, or what pauses or ends the transfer.
+    /// Accepts content; returns the number of accepted bytes, or a code that pauses or ends the transfer.
     func take(_ bytes: UnsafeRawBufferPointer) -> Int {
         lastActivity = .now
         if let file { return write(bytes, to: file) ? bytes.count : 0 }
@@ -102,7 +102,7 @@ final class CurlTransfer {
         return bytes.count
     }
 
-    /// Takes a line of the header. False ends the transfer.
+    /// Accepts a header line. False ends the transfer.
     func takeLine(_ line: UnsafeRawBufferPointer) -> Bool {
         lastActivity = .now
         let wasComplete = head.isComplete
@@ -113,7 +113,7 @@ final class CurlTransfer {
         return true
     }
 
-    /// Fills the buffer with the request's content. Gives the number of bytes, or what pauses or ends the transfer.
+    /// Fills the buffer with the request's content; returns the number of bytes, or a code that pauses or ends the transfer.
     func give(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
         lastActivity = .now
         switch reader?.read(into: buffer) ?? .end {
@@ -131,14 +131,14 @@ final class CurlTransfer {
     /// Goes back in the request's content, for a server that did not read it all.
     func rewind(to offset: Int64) -> Bool { reader?.seek(to: offset) ?? false }
 
-    func tell(toReceive: Int64, received: Int64, toSend: Int64, sent: Int64) {
+    func reportProgress(toReceive: Int64, received: Int64, toSend: Int64, sent: Int64) {
         submission.meter?.update(
             HTTPProgress(
                 sent: sent, totalToSend: toSend > 0 ? toSend : nil, received: received,
                 totalToReceive: toReceive > 0 ? toReceive : nil))
     }
 
-    /// Asked each time before libcurl writes the request.
+    /// Returns whether libcurl may write the request.
     func mayWriteRequest() -> Bool {
         lastActivity = .now
         requestsWritten += 1
@@ -147,10 +147,10 @@ final class CurlTransfer {
         return false
     }
 
-    // MARK: - Going on
+    // MARK: - Pauses
 
-    /// Goes on where the transfer waited for the reader of its answer or the maker of its content. False ends the transfer.
-    func goOn() -> Bool {
+    /// Resumes a transfer that waited for the reader of its response or for content to send. False ends the transfer.
+    func resume() -> Bool {
         if let (file, waiting) = submission.channel?.takeFile() {
             self.file = file
             guard waiting.withUnsafeBytes({ write($0, to: file) }) else { return false }
@@ -164,11 +164,11 @@ final class CurlTransfer {
         return true
     }
 
-    /// Hands what came to a reader that waits, which may make room for more.
+    /// Delivers received content to a waiting reader, which may make room for more.
     func flush() {
         guard let channel = submission.channel else { return }
         channel.flush()
-        if receivesNothing, channel.hasRoom { _ = goOn() }
+        if receivesNothing, channel.hasRoom { _ = resume() }
     }
 
     private func write(_ bytes: UnsafeRawBufferPointer, to file: OpenFile) -> Bool {
@@ -199,7 +199,7 @@ final class CurlTransfer {
         return isAwaitingAnswer ? plan.firstByteTimeout ?? plan.idleTimeout : plan.idleTimeout
     }
 
-    /// Says that the server was silent for too long.
+    /// Fails because the server was silent for too long.
     func silent() {
         let limit = silenceLimit ?? .zero
         submission.fail(

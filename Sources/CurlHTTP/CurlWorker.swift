@@ -30,7 +30,7 @@ final class CurlWorker {
 
     /// - Parameters:
     ///   - isStreaming: Whether it is for answers that are streamed.
-    ///   - wake: Brings the mark back to ``goOn(_:)``, from any thread.
+    ///   - wake: Brings the mark back to ``resume(_:)``, from any thread.
     init(
         multi: UnsafeMutableRawPointer, caFile: String?, clientCertificate: ClientCertificate?,
         system: SystemCertificates, isStreaming: Bool, wake: @escaping @Sendable (CancellationFlag) -> Void
@@ -45,7 +45,7 @@ final class CurlWorker {
         _ = ccurl_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
     }
 
-    /// Ends what still runs. The multi handle stays and is the caller's to free, after this.
+    /// Ends all transfers. The caller frees the multi handle after this.
     func close() {
         let left = running.values.map(\.submission) + waiting.remove { _ in true }
         for transfer in running.values { detach(transfer, keepingHandle: false) }
@@ -56,7 +56,7 @@ final class CurlWorker {
         }
     }
 
-    /// Takes new requests and cancellations.
+    /// Accepts new requests and cancellations.
     func accept(_ submissions: [PendingRequest], cancelled: [CancellationFlag]) {
         for submission in submissions {
             if submission.mark.isSet {
@@ -70,12 +70,12 @@ final class CurlWorker {
         startWaiting()
     }
 
-    /// Lets transfers go on that waited for a reader, or for something to send.
-    func goOn(_ ready: [CancellationFlag]) {
+    /// Resumes transfers that waited for a reader, or for content to send.
+    func resume(_ ready: [CancellationFlag]) {
         guard !ready.isEmpty else { return }
         let ready = Set(ready.map(ObjectIdentifier.init))
         for transfer in running.values where ready.contains(ObjectIdentifier(transfer.submission.mark)) {
-            guard !transfer.goOn() else { continue }
+            guard !transfer.resume() else { continue }
             let result = transfer.result(CURLE_WRITE_ERROR)
             detach(transfer, keepingHandle: true)
             transfer.submission.finish(result)
@@ -106,7 +106,7 @@ final class CurlWorker {
     }
 
     /// The time until the next deadline in milliseconds: what to wait at most. libcurl knows its own timers.
-    var patience: Int32 {
+    var timeout: Int32 {
         guard let earliest = [earliestDeadline, earliestSilence].compactMap({ $0 }).min() else { return 3_600_000 }
         let (seconds, attoseconds) = ContinuousClock.now.duration(to: earliest).components
         guard seconds >= 0, attoseconds >= 0 else { return 0 }
@@ -138,7 +138,7 @@ final class CurlWorker {
         do {
             transfer = try CurlTransfer(
                 submission, on: handle, certificates: trusted, trusted.extent, clientCertificate: clientCertificate,
-                goOn: wake)
+                resume: wake)
         } catch {
             curl_easy_cleanup(handle)
             return submission.finish(.failure(error))

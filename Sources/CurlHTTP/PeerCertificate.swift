@@ -1,7 +1,6 @@
 public import Platform
 import HTTPExchange
 internal import CCurl
-import Synchronization
 
 /// A certificate that a server shows when a secure connection begins, whether it is trusted or not.
 ///
@@ -34,58 +33,27 @@ public struct PeerCertificate: Sendable, Equatable {
             throw HTTPTransportError(.invalidRequest, host: "", reason: "Only an https server presents certificates.")
         }
         let name = host.contains(":") ? "[\(host)]" : host
+        try Task.checkCancellation()
         let handshake = Handshake(
             address: "https://\(name)" + (url.port.map { ":\($0)" } ?? "") + "/", host: host, timeout: timeout)
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { handshake.start($0) }
-        } onCancel: {
-            handshake.finish(.failure(CancellationError()))
+        let outcome = Promise<[PeerCertificate]>()
+        let code = DetachedThread.start { outcome.finish(ShutdownLatch.pass { handshake.run() }) }
+        guard code == 0 else {
+            throw HTTPTransportError(.other, host: host, reason: "No thread could be started.")
         }
+        return try await outcome.value()
     }
 }
 
-/// One connection, on a thread of its own: libcurl waits. Cancelled, nobody waits for it any more, and it ends by its time limit.
-private final class Handshake: Sendable {
+/// One connection, for a separate thread: libcurl blocks. After a cancellation, it ends by its time limit.
+private struct Handshake {
     typealias Outcome = Result<[PeerCertificate], any Error>
 
-    private struct Waiting {
-        var continuation: CheckedContinuation<[PeerCertificate], any Error>?
-        var outcome: Outcome?
-    }
+    let address: String
+    let host: String
+    let timeout: Duration
 
-    private let address: String
-    private let host: String
-    private let timeout: Duration
-    private let waiting = Mutex(Waiting())
-
-    init(address: String, host: String, timeout: Duration) {
-        self.address = address
-        self.host = host
-        self.timeout = timeout
-    }
-
-    func start(_ continuation: CheckedContinuation<[PeerCertificate], any Error>) {
-        let early = waiting.withLock { waiting -> Outcome? in
-            if waiting.outcome == nil { waiting.continuation = continuation }
-            return waiting.outcome
-        }
-        if let early { return continuation.resume(with: early) }
-        let code = DetachedThread.start { [self] in finish(ShutdownLatch.pass { run() }) }
-        guard code != 0 else { return }
-        finish(.failure(HTTPTransportError(.other, host: host, reason: "No thread could be started.")))
-    }
-
-    /// The first outcome counts.
-    func finish(_ outcome: Outcome) {
-        let continuation = waiting.withLock { waiting -> CheckedContinuation<[PeerCertificate], any Error>? in
-            guard waiting.outcome == nil else { return nil }
-            waiting.outcome = outcome
-            return waiting.continuation
-        }
-        continuation?.resume(with: outcome)
-    }
-
-    private func run() -> Outcome {
+    func run() -> Outcome {
         guard CurlLibrary.isReady, let handle = curl_easy_init() else {
             return .failure(HTTPTransportError(.other, host: host, reason: "libcurl could not be prepared."))
         }

@@ -1,41 +1,37 @@
 import HTTPExchange
 import Synchronization
 
-/// Says that a request's task was cancelled.
+/// Whether a request's task was cancelled.
 final class CancellationFlag: Sendable {
     private let flag = Atomic<Bool>(false)
-    /// Whether it was.
     var isSet: Bool { flag.load(ordering: .acquiring) }
-    /// Says so.
     func set() { flag.store(true, ordering: .releasing) }
 }
 
-/// A request on its way to the worker, and where its answer goes.
+/// A request for the worker, and the receiver of its response.
 struct PendingRequest: Sendable {
-    /// Where an answer goes.
     enum Delivery: Sendable {
-        /// All of it at the end.
+        /// Delivers the complete response at the end.
         case whole(CheckedContinuation<HTTPResponse, any Error>)
-        /// Piece by piece.
+        /// Delivers the content while it arrives.
         case streamed(BodyChannel)
     }
 
     let plan: CurlRequest
-    /// When the answer must be complete.
+    /// The time at which the response must be complete.
     let deadline: ContinuousClock.Instant
-    /// The time that was given, for the error's words.
+    /// The timeout, for the error message.
     let timeout: Duration
     let mark: CancellationFlag
     let meter: ProgressMeter?
     let delivery: Delivery
 
-    /// Scheme, host and port.
     var origin: String { plan.address.origin }
 
-    /// Where the content goes when it is streamed.
+    /// The channel of a streamed response.
     var channel: BodyChannel? { if case .streamed(let channel) = delivery { channel } else { nil } }
 
-    /// Hands the result over. Called once.
+    /// Delivers the result. Called once.
     func finish(_ result: Result<HTTPResponse, any Error>) {
         switch delivery {
         case .whole(let continuation): continuation.resume(with: result)
@@ -43,13 +39,12 @@ struct PendingRequest: Sendable {
         }
     }
 
-    /// Ends with a failure.
     func fail(_ kind: HTTPTransportError.Kind, _ reason: String) {
         finish(.failure(HTTPTransportError(kind, host: plan.shownHost, reason: reason)))
     }
 
-    /// A time limit for people: what is left of one in other hands may have nine places.
-    private func words(for limit: Duration) -> String {
+    /// Returns a time limit for messages. A remaining time can have nine decimal places.
+    private func text(of limit: Duration) -> String {
         let seconds = limit / .seconds(1)
         guard seconds >= 0.095 else { return "\(Int((seconds * 1000).rounded(.up))) ms" }
         let tenths = (seconds * 10).rounded()
@@ -57,8 +52,7 @@ struct PendingRequest: Sendable {
         return tenths == 10 ? "1 second" : "\(Int64(tenths / 10)) seconds"
     }
 
-    /// Ends with `timedOut`.
-    func timeOut() { fail(.timedOut, "The answer was not complete within \(words(for: timeout)).") }
+    func timeOut() { fail(.timedOut, "The answer was not complete within \(text(of: timeout)).") }
 }
 
 /// The time for a request and all its redirects.
@@ -66,7 +60,6 @@ struct TimeLimit: Sendable {
     private let deadline: ContinuousClock.Instant
     private let timeout: Duration
 
-    /// Begins now.
     init(_ request: HTTPRequest, isStreamed: Bool) {
         let isEndless = request.ownTimeout == nil && (isStreamed || request.content.map { !$0.isInMemory } ?? false)
         timeout = isEndless ? .seconds(1_000_000_000) : request.timeout

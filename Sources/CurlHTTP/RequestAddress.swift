@@ -26,10 +26,14 @@ struct RequestAddress: Equatable {
     /// Reads the address and applies the rules that hold before any byte is sent.
     init(_ url: URL) throws(HTTPTransportError) {
         let shown = url.shownHost
+        func rejected(
+            _ kind: HTTPTransportError.Kind = .invalidRequest, reason: String
+        ) -> HTTPTransportError {
+            HTTPTransportError(kind, host: shown, reason: reason)
+        }
         let text = String(url.absoluteString.prefix { $0 != "#" })
         guard text.utf8.count <= 65_536, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-            throw HTTPTransportError(
-                .invalidRequest, host: shown,
+            throw rejected(
                 reason:
                     "The address is longer than 64 KiB or has bytes that an address cannot have; percent-encode them.")
         }
@@ -41,23 +45,20 @@ struct RequestAddress: Equatable {
         target = Self.target(of: text)
         isLoopback = url.isLoopback && URL.isLoopbackHost(parts.host)
         if scheme == "http" && !isLoopback {
-            throw HTTPTransportError(
-                .plainHTTPRefused, host: shown,
+            throw rejected(
+                .plainHTTPRefused,
                 reason: "Plain http is refused for any host but this machine (127.0.0.1, [::1], localhost); use https.")
         }
         // Not every URL has their ASCII form, and libcurl may not know another.
         guard url.host(percentEncoded: false)?.utf8.allSatisfy({ $0 < 0x80 }) ?? true else {
-            throw HTTPTransportError(
-                .invalidRequest, host: shown,
+            throw rejected(
                 reason: "The address's host has letters that are not ASCII; write its form that begins with xn--.")
         }
         // `https:///a` is a path to one parser and a host to the other. IPv6 addresses may be spelt in several ways.
         guard let named = url.host(percentEncoded: true)?.lowercased(), !named.isEmpty,
             host.hasPrefix("[") || named == host
         else {
-            throw HTTPTransportError(
-                .invalidRequest, host: shown,
-                reason: "The address's host can be read in more than one way; write it plainly.")
+            throw rejected(reason: "The address's host can be read in more than one way; write it plainly.")
         }
     }
 

@@ -1,9 +1,9 @@
 import HTTPExchange
-/// Requests that wait for their turn, first come first served within each origin, origins in turn.
+/// The queued requests: in their order within an origin, and round-robin between origins.
 struct RequestQueue {
     private struct Line {
         var submissions: [PendingRequest] = []
-        /// The index of the first that still waits.
+        /// The index of the first queued request.
         var first = 0
     }
 
@@ -11,22 +11,21 @@ struct RequestQueue {
     /// The origins that have a line, in the order of their next turn.
     private var turns: [String] = []
 
-    /// The earliest deadline, or nil when nobody waits.
+    /// The earliest deadline, or `nil` if the queue is empty.
     var earliestDeadline: ContinuousClock.Instant? {
         lines.values.lazy.compactMap { $0.submissions[$0.first...].lazy.map(\.deadline).min() }.min()
     }
 
-    /// Whether nobody waits.
     var isEmpty: Bool { turns.isEmpty }
 
-    /// Puts a request at the end of its origin's line.
+    /// Appends a request to the line of its origin.
     mutating func append(_ submission: PendingRequest) {
         let origin = submission.origin
         if lines[origin] == nil { turns.append(origin) }
         lines[origin, default: Line()].submissions.append(submission)
     }
 
-    /// Takes the next request of a origin that may start one.
+    /// Removes and returns the next request of an origin that may start one.
     mutating func next(where mayStart: (String) -> Bool) -> PendingRequest? {
         guard let turn = turns.firstIndex(where: mayStart) else { return nil }
         let origin = turns.remove(at: turn)
@@ -35,7 +34,7 @@ struct RequestQueue {
         return submission
     }
 
-    /// Takes out every request that this is true of.
+    /// Removes and returns all matching requests.
     mutating func remove(where isLeaving: (PendingRequest) -> Bool) -> [PendingRequest] {
         var removed: [PendingRequest] = []
         for (origin, line) in lines {

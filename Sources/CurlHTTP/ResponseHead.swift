@@ -45,7 +45,7 @@ struct ResponseHead {
         flush()
         guard let colon = text.firstIndex(of: UInt8(ascii: ":")) else { return true }
         let name = String(decoding: text[..<colon], as: UTF8.self)
-        guard CurlRequest.isToken(name) else { return true }
+        guard HTTPFields.isToken(name) else { return true }
         last = HTTPFields.Field(name: name, value: Self.string(Self.withoutSpace(text[(colon + 1)...])))
         return true
     }

@@ -2,18 +2,18 @@ import Platform
 import HTTPExchange
 import Synchronization
 
-/// Chunks on their way from the program that makes them to the worker that sends them.
+/// The queue of chunks between the program that creates them and the worker that sends them.
 ///
-/// Half a megabyte waits at most, beyond the last chunk: then the program waits.
+/// After half a megabyte the program waits.
 final class UploadStream: Sendable {
     private struct State {
         var chunks: [Data] = []
-        /// How much of the first chunk was taken.
+        /// The number of bytes of the first chunk that were taken.
         var taken = 0
         var waiting = 0
         var end: Result<Void, any Error>?
-        var isWanted = false
-        var maker: CheckedContinuation<Void, Never>?
+        var needsWake = false
+        var producer: CheckedContinuation<Void, Never>?
         var task: Task<Void, Never>?
     }
 
@@ -30,7 +30,7 @@ final class UploadStream: Sendable {
     private let state = Mutex(State())
     private let wake: @Sendable () -> Void
 
-    /// Begins to make the chunks.
+    /// Starts to produce the chunks.
     init(_ source: ChunkSource, wake: @escaping @Sendable () -> Void) {
         self.wake = wake
         let task = Task.detached { [self] in
@@ -44,7 +44,7 @@ final class UploadStream: Sendable {
         state.withLock { $0.task = task }
     }
 
-    /// Ends the making of chunks.
+    /// Stops the producer.
     func close() {
         end(.failure(CancellationError()))
         state.withLock(\.task)?.cancel()
@@ -52,13 +52,13 @@ final class UploadStream: Sendable {
 
     /// Copies bytes into the buffer. Called by the worker only.
     func take(into buffer: UnsafeMutableRawBufferPointer) -> Found {
-        let (found, maker) = state.withLock { state -> (Found, CheckedContinuation<Void, Never>?) in
+        let (found, producer) = state.withLock { state -> (Found, CheckedContinuation<Void, Never>?) in
             guard let first = state.chunks.first else {
                 if let end = state.end {
                     if case .failure(let failure) = end { return (.failure(failure), nil) }
                     return (.end, nil)
                 }
-                state.isWanted = true
+                state.needsWake = true
                 return (.nothing, nil)
             }
             let count = min(first.count - state.taken, buffer.count)
@@ -71,10 +71,10 @@ final class UploadStream: Sendable {
                 state.taken = 0
             }
             guard state.waiting < Self.capacity else { return (.bytes(count), nil) }
-            defer { state.maker = nil }
-            return (.bytes(count), state.maker)
+            defer { state.producer = nil }
+            return (.bytes(count), state.producer)
         }
-        maker?.resume()
+        producer?.resume()
         return found
     }
 
@@ -86,7 +86,7 @@ final class UploadStream: Sendable {
         await withCheckedContinuation { continuation in
             let isDone = state.withLock { state in
                 guard state.end == nil, state.waiting >= Self.capacity else { return true }
-                state.maker = continuation
+                state.producer = continuation
                 return false
             }
             if isDone { continuation.resume() }
@@ -94,28 +94,28 @@ final class UploadStream: Sendable {
     }
 
     private func add(_ chunk: Data) -> (isOpen: Bool, mustWait: Bool) {
-        let (isOpen, mustWait, isWanted) = state.withLock { state in
+        let (isOpen, mustWait, needsWake) = state.withLock { state in
             guard state.end == nil else { return (false, false, false) }
             state.chunks.append(chunk)
             state.waiting += chunk.count
-            defer { state.isWanted = false }
-            return (true, state.waiting >= Self.capacity, state.isWanted)
+            defer { state.needsWake = false }
+            return (true, state.waiting >= Self.capacity, state.needsWake)
         }
-        if isWanted { wake() }
+        if needsWake { wake() }
         return (isOpen, mustWait)
     }
 
     private func end(_ result: Result<Void, any Error>) {
-        let (maker, isWanted) = state.withLock { state -> (CheckedContinuation<Void, Never>?, Bool) in
+        let (producer, needsWake) = state.withLock { state -> (CheckedContinuation<Void, Never>?, Bool) in
             guard state.end == nil else { return (nil, false) }
             state.end = result
             defer {
-                state.maker = nil
-                state.isWanted = false
+                state.producer = nil
+                state.needsWake = false
             }
-            return (state.maker, state.isWanted)
+            return (state.producer, state.needsWake)
         }
-        maker?.resume()
-        if isWanted { wake() }
+        producer?.resume()
+        if needsWake { wake() }
     }
 }

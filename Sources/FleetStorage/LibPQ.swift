@@ -71,26 +71,24 @@ struct LibPQ {
     let length: @convention(c) (OpaquePointer, Int32, Int32) -> Int32
     let value: @convention(c) (OpaquePointer, Int32, Int32) -> UnsafePointer<CChar>?
 
-    #if canImport(Darwin)
-        // Homebrew does not link libpq into its library folder.
-        static let fileNames = [
+    // Homebrew does not link libpq into its library folder.
+    static let fileNames = platformValue(
+        linux: ["libpq.so.5"],
+        darwin: [
             "libpq.5.dylib", "/opt/homebrew/opt/libpq/lib/libpq.5.dylib", "/usr/local/opt/libpq/lib/libpq.5.dylib",
-        ]
-    #else
-        static let fileNames = ["libpq.so.5"]
-    #endif
+        ])
 
     /// Loads the library.
     ///
     /// - Throws: ``StorageError`` if none of the files can be loaded, or the library lacks a function.
     init(fileNames: [String] = Self.fileNames) throws(StorageError) {
-        guard let library = fileNames.lazy.compactMap({ dlopen($0, RTLD_NOW | RTLD_LOCAL) }).first else {
-            throw Self.missing(dlerror().map { String(cString: $0) } ?? "unknown error")
-        }
-        // The cast is sound because each property has the type of the C function in PostgreSQL's documentation.
+        guard let library = DynamicLibrary(fileNames) else { throw Self.missing(DynamicLibrary.lastError) }
+        // Sound: each property has the type of the C function in PostgreSQL's documentation.
         func find<Function>(_ name: String) throws(StorageError) -> Function {
-            guard let address = dlsym(library, name) else { throw Self.missing("it has no function \(name)") }
-            return unsafeBitCast(address, to: Function.self)
+            guard let function: Function = library.function(name) else {
+                throw Self.missing("it has no function \(name)")
+            }
+            return function
         }
         parseConnection = try find("PQconninfoParse")
         freeOptions = try find("PQconninfoFree")

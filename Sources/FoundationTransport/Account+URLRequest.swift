@@ -3,18 +3,13 @@ import HTTPExchange
 public import OAuth2Protocol
 public import OAuth2AccountStore
 
-#if canImport(FoundationNetworking)
-    public import FoundationNetworking
-#endif
-
 extension Account {
-    /// A request in this account's name: with its access token, renewed when need be, as a Bearer token or with a DPoP proof. Where the token
-    /// may go, and what is thrown, is as with `AccountStore.sign(_:for:)`.
+    /// Returns the request with an access token of this account, as a Bearer token or with a DPoP proof. Refreshes the token if necessary.
     ///
-    /// Everything else of the request stays as it is, a body stream too. The token is good for the address of the request: `URLSession` may
-    /// take the `Authorization` field along to where a redirect leads; `send(_:in:)` never does.
+    /// The rules for the URL and the errors are those of `AccountStore.sign(_:for:)`. The other parts of the request do not change. If a
+    /// redirect leads to another origin, `URLSession` may send the `Authorization` field there; `send(_:in:)` never does.
     ///
-    /// - Throws: `AccountStoreError`; `HTTPTransportError` when the request has no address; `CancellationError`.
+    /// - Throws: `AccountStoreError`; `HTTPTransportError` if the request has no URL; `CancellationError`.
     public func sign(
         _ request: URLRequest, in store: AccountStore, scopes: Scope? = nil, resource: String? = nil
     ) async throws -> URLRequest {
@@ -27,11 +22,12 @@ extension Account {
         return result
     }
 
-    /// Sends a request in this account's name, over the store's transport: renewed and sent again once after a 401, and without the token
-    /// where a redirect leads to another origin.
+    /// Sends a request of this account over the store's transport. Refreshes the token and sends the request again once after a 401.
     ///
-    /// - Returns: The content and the answer, whatever its status.
-    /// - Throws: what `AccountStore.send(_:for:)` throws.
+    /// After a redirect to another origin, the request has no token.
+    ///
+    /// - Returns: The content and the response, with any status.
+    /// - Throws: The errors of `AccountStore.send(_:for:)`.
     public func send(
         _ request: URLRequest, in store: AccountStore, scopes: Scope? = nil, resource: String? = nil
     ) async throws -> (Data, HTTPURLResponse) {

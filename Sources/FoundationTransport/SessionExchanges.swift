@@ -2,11 +2,7 @@ import Foundation
 import HTTPExchange
 import Synchronization
 
-#if canImport(FoundationNetworking)
-    import FoundationNetworking
-#endif
-
-/// The exchanges of a session that are under way, and what came of each so far.
+/// The exchanges of a session in progress.
 final class SessionExchanges: NSObject, URLSessionDataDelegate, Sendable {
     private struct Exchange {
         let limit: Int
@@ -36,10 +32,10 @@ final class SessionExchanges: NSObject, URLSessionDataDelegate, Sendable {
         if let end { continuation.resume(throwing: end) }
     }
 
-    /// Notes that the time of the exchange is over. Its task is to be cancelled then.
+    /// Marks the exchange as timed out. The caller cancels its task.
     func expire(_ number: Int) { state.withLock { $0.running[number]?.isOverdue = true } }
 
-    /// No redirect is followed here: who sent the request decides, and the token does not go along unseen.
+    /// Follows no redirect: the sender decides, because the new request must not contain the token.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
@@ -96,7 +92,7 @@ final class SessionExchanges: NSObject, URLSessionDataDelegate, Sendable {
         }
     }
 
-    /// The failure in the words of this package. Foundation's own description may repeat the whole address, query included.
+    /// Returns the error as this package describes it. Foundation's description can contain the URL with its query.
     private static func failure(_ error: (any Error)?, _ host: String) -> HTTPTransportError {
         let (kind, reason): (HTTPTransportError.Kind, String) =
             switch (error as? URLError)?.code {

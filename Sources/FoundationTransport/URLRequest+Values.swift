@@ -1,10 +1,6 @@
 import Foundation
 public import HTTPExchange
 
-#if canImport(FoundationNetworking)
-    public import FoundationNetworking
-#endif
-
 extension HTTPRequest {
     /// The request that a `URLRequest` describes: method, address, header fields, content and time limit, where that is more than 0.
     ///

@@ -1,10 +1,6 @@
 import Foundation
 public import HTTPExchange
 
-#if canImport(FoundationNetworking)
-    public import FoundationNetworking
-#endif
-
 /// Sends requests with `URLSession`.
 ///
 /// For programs on Apple's systems, whose network settings it follows, and for tests with `URLProtocol`. It keeps no cookies, no cache and no

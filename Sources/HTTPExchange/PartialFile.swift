@@ -14,7 +14,7 @@ struct DownloadTarget: Sendable {
             let code = errno
             let end = Self.end(ofLinks: path)
             guard code == ENOENT, !end.isEmpty, !end.hasSuffix("/") else {
-                throw HTTPFileError(path: path, reason: "a download cannot be saved here (\(systemWords(code))).")
+                throw HTTPFileError(path: path, reason: "a download cannot be saved here (\(systemMessage(code))).")
             }
             self.path = end
             isSpecial = false
@@ -53,10 +53,10 @@ struct DownloadTarget: Sendable {
 
     /// Opens what is no file. May wait, as for the reader of a pipe.
     func openDirectly() throws(HTTPFileError) -> OpenFile {
-        let descriptor = systemOpen(path, O_WRONLY | O_CLOEXEC)
+        let descriptor = FileDescriptor.open(path, O_WRONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             throw HTTPFileError(
-                path: path, reason: "it cannot be written to (\(systemWords())); check its permissions.")
+                path: path, reason: "it cannot be written to (\(systemMessage())); check its permissions.")
         }
         return OpenFile(descriptor: descriptor, path: path)
     }
@@ -107,12 +107,12 @@ final class PartialFile: Sendable {
     private static func open(_ path: String, for target: String) throws(HTTPFileError) -> OpenFile {
         for _ in 0..<8 {
             // Not through a symbolic link, which somebody else may have put there.
-            let descriptor = systemOpen(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
+            let descriptor = FileDescriptor.open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
             guard descriptor >= 0 else {
                 throw HTTPFileError(
                     path: target,
                     reason:
-                        "a download cannot be saved here (\(systemWords())); check that its folder is there and can be"
+                        "a download cannot be saved here (\(systemMessage())); check that its folder is there and can be"
                         + " written.")
             }
             let file = OpenFile(descriptor: descriptor, path: target)
@@ -140,10 +140,10 @@ final class PartialFile: Sendable {
     func startOver(_ validator: String?) throws(HTTPFileError) {
         _ = unlink(mark)
         guard ftruncate(file.descriptor, 0) == 0, lseek(file.descriptor, 0, SEEK_SET) == 0 else {
-            throw HTTPFileError(path: target, reason: "the download cannot be started over (\(systemWords())).")
+            throw HTTPFileError(path: target, reason: "the download cannot be started over (\(systemMessage())).")
         }
         guard keeps, let validator else { return }
-        let descriptor = systemOpen(mark, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        let descriptor = FileDescriptor.open(mark, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         // Without it the download goes on; it only cannot be continued.
         guard descriptor >= 0 else { return }
         try? OpenFile(descriptor: descriptor, path: mark).write(Data("\(address)\n\(validator)\n".utf8))
@@ -153,7 +153,7 @@ final class PartialFile: Sendable {
     func size() throws(HTTPFileError) -> Int64 {
         let size = Int64(lseek(file.descriptor, 0, SEEK_END))
         guard size >= 0 else {
-            throw HTTPFileError(path: target, reason: "the unfinished download cannot be read (\(systemWords())).")
+            throw HTTPFileError(path: target, reason: "the unfinished download cannot be read (\(systemMessage())).")
         }
         return size
     }
@@ -163,7 +163,7 @@ final class PartialFile: Sendable {
         let size = try size()
         if let mode = finalMode() { _ = fchmod(file.descriptor, mode) }
         guard rename(path, target) == 0 else {
-            throw HTTPFileError(path: target, reason: "the finished download cannot be put here (\(systemWords())).")
+            throw HTTPFileError(path: target, reason: "the finished download cannot be put here (\(systemMessage())).")
         }
         _ = unlink(mark)
         return size
@@ -176,10 +176,10 @@ final class PartialFile: Sendable {
         if stat(target, &status) == 0 { return status.st_mode & 0o777 }
         // The mask can be asked for only by setting it, for the whole process; a folder may have rules of its own. So: an example.
         let example = path + ".mode"
-        let descriptor = systemOpen(example, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)
+        let descriptor = FileDescriptor.open(example, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         defer {
-            _ = close(descriptor)
+            FileDescriptor.close(descriptor)
             _ = unlink(example)
         }
         return fstat(descriptor, &status) == 0 ? status.st_mode & 0o777 : nil

@@ -50,8 +50,7 @@ public struct SealingKey: Sendable {
         let nonce = try SecureRandom.bytes(Self.nonceCount)
         let plaintext = Array(plaintext)
         guard let sealed = seal(plaintext, nonce, authenticated) else {
-            ERR_clear_error()
-            throw .cryptography("AES-256-GCM could not seal \(plaintext.count) bytes")
+            throw .libcrypto("AES-256-GCM could not seal \(plaintext.count) bytes")
         }
         return sealed
     }

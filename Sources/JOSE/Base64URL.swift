@@ -5,8 +5,7 @@
 public enum Base64URL {
     /// The text of these bytes, without padding.
     public static func encode(_ bytes: some Collection<UInt8>) -> String {
-        let encoded = bytes.withContiguousStorageIfAvailable { encode(buffer: $0) }
-        return encoded ?? Array(bytes).withUnsafeBufferPointer { encode(buffer: $0) }
+        withContiguousBytes(bytes) { encode(buffer: $0) }
     }
 
     /// The bytes of this text; nil unless it is the one canonical encoding of them.
@@ -14,8 +13,7 @@ public enum Base64URL {
     /// Padding, white space, line breaks, the other alphabet (`+` and `/`) and non-zero bits after the last byte are all
     /// refused: with them, one signature would have many spellings.
     public static func decode(_ text: some StringProtocol) -> [UInt8]? {
-        let decoded: [UInt8]?? = text.utf8.withContiguousStorageIfAvailable { decode(buffer: $0) }
-        return decoded ?? Array(text.utf8).withUnsafeBufferPointer { decode(buffer: $0) }
+        withContiguousBytes(text.utf8) { decode(buffer: $0) }
     }
 
     /// The bytes of this part of a text; nil unless it is canonical.

@@ -1,3 +1,5 @@
+import COpenSSL
+
 /// Why a token, a key or a sealed record was refused.
 ///
 /// The texts say what was expected. None of them holds a secret or any part of a token.
@@ -49,5 +51,13 @@ extension JOSEError: CustomStringConvertible {
         case .unsealing: "The sealed bytes cannot be opened: they were changed, or sealed with another key."
         case .cryptography(let what): "libcrypto failed: \(what). Check the OpenSSL installation and its configuration."
         }
+    }
+}
+
+extension JOSEError {
+    /// Creates the error of a failed call of libcrypto, and clears the reasons that libcrypto stores for the thread.
+    static func libcrypto(_ reason: String) -> JOSEError {
+        ERR_clear_error()
+        return .cryptography(reason)
     }
 }

@@ -69,18 +69,13 @@ public struct JWK: Sendable {
     let publicMembers: JSONObject
 
     init(
-        type: KeyType, curve: Curve?, isPrivate: Bool, material: Material, publicMembers: JSONObject,
-        keyID: String? = nil, use: String? = nil, keyOperations: [String]? = nil, algorithm: String? = nil
+        type: KeyType, curve: Curve?, isPrivate: Bool, material: Material, publicMembers: JSONObject
     ) {
         self.type = type
         self.curve = curve
         self.isPrivate = isPrivate
         self.material = material
         self.publicMembers = publicMembers
-        self.keyID = keyID
-        self.use = use
-        self.keyOperations = keyOperations
-        self.algorithm = algorithm
     }
 
     /// The size of the key in bits: the modulus, the curve's field, or the secret.

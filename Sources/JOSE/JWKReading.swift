@@ -30,7 +30,7 @@ extension JWK {
     ///
     /// - Throws: ``JOSEError/invalidKey(_:)`` or ``JOSEError/weakKey(_:)``.
     public init(parsing bytes: some Sequence<UInt8>) throws(JOSEError) {
-        guard case .object(let object)? = try? JSONValue(parsing: bytes, options: .init(refusesDuplicates: true)) else {
+        guard case .object(let object)? = try? JSONValue(parsing: bytes, options: .init(rejectsDuplicates: true)) else {
             throw .invalidKey("it is not a JSON object")
         }
         try self.init(object)
@@ -64,7 +64,7 @@ extension JWK {
             guard handle?.raw(isPrivate: false) == point else { throw .invalidKey("d does not belong to x") }
         }
         guard let handle else { throw unreadable() }
-        return JWK(okp: handle, point: point, isPrivate: secret != nil)
+        return JWK(.okp, .ed25519, handle, isPrivate: secret != nil, ["x": point])
     }
 
     private static func ellipticCurve(_ members: Members) throws(JOSEError) -> JWK {
@@ -87,7 +87,7 @@ extension JWK {
             handle.hasValidPublicKey
         else { throw unreadable("the point is not on \(curve.rawValue)") }
         guard d == nil || handle.isConsistentPair else { throw unreadable("d does not belong to x and y") }
-        return JWK(curve, handle, x: x, y: y, isPrivate: d != nil)
+        return JWK(.ec, curve, handle, isPrivate: d != nil, ["x": x, "y": y])
     }
 
     private static func rsa(_ members: Members) throws(JOSEError) -> JWK {
@@ -120,7 +120,7 @@ extension JWK {
                 handle.isSignature(signature, of: probe, .rs256)
             else { throw unreadable("d does not belong to n and e") }
         }
-        return JWK(rsa: handle, n: n, e: e, isPrivate: d != nil)
+        return JWK(.rsa, nil, handle, isPrivate: d != nil, ["n": n, "e": e])
     }
 
     private static func unreadable(_ reason: String = "libcrypto refuses it") -> JOSEError {
@@ -128,24 +128,14 @@ extension JWK {
         return .invalidKey(reason)
     }
 
-    init(rsa handle: KeyHandle, n: [UInt8], e: [UInt8], isPrivate: Bool) {
-        self.init(
-            type: .rsa, curve: nil, isPrivate: isPrivate, material: .pair(handle),
-            publicMembers: ["n": .string(Base64URL.encode(n)), "e": .string(Base64URL.encode(e))])
-    }
-
-    init(_ curve: Curve, _ handle: KeyHandle, x: [UInt8], y: [UInt8], isPrivate: Bool) {
-        self.init(
-            type: .ec, curve: curve, isPrivate: isPrivate, material: .pair(handle),
-            publicMembers: [
-                "crv": .string(curve.rawValue), "x": .string(Base64URL.encode(x)), "y": .string(Base64URL.encode(y)),
-            ])
-    }
-
-    init(okp handle: KeyHandle, point: [UInt8], isPrivate: Bool) {
-        self.init(
-            type: .okp, curve: .ed25519, isPrivate: isPrivate, material: .pair(handle),
-            publicMembers: ["crv": .string(Curve.ed25519.rawValue), "x": .string(Base64URL.encode(point))])
+    /// Creates a key pair or a public key with the numbers that its members contain.
+    init(
+        _ type: KeyType, _ curve: Curve?, _ handle: KeyHandle, isPrivate: Bool,
+        _ numbers: KeyValuePairs<String, [UInt8]>
+    ) {
+        var members: JSONObject = curve.map { ["crv": .string($0.rawValue)] } ?? [:]
+        for (name, bytes) in numbers { members.append(name, .string(Base64URL.encode(bytes))) }
+        self.init(type: type, curve: curve, isPrivate: isPrivate, material: .pair(handle), publicMembers: members)
     }
 }
 

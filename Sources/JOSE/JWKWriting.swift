@@ -28,19 +28,19 @@ extension JWK {
                 let n = handle.number(.modulus),
                 let e = handle.number(.publicExponent)
             else { throw failure() }
-            key = JWK(rsa: handle, n: n, e: e, isPrivate: true)
+            key = JWK(.rsa, nil, handle, isPrivate: true, ["n": n, "e": e])
         case .curve(.ed25519):
             guard let handle = KeyHandle.generate("ED25519"), let point = handle.raw(isPrivate: false) else {
                 throw failure()
             }
-            key = JWK(okp: handle, point: point, isPrivate: true)
+            key = JWK(.okp, .ed25519, handle, isPrivate: true, ["x": point])
         case .curve(let curve):
             let count = curve.coordinateByteCount
             guard let handle = KeyHandle.generate("EC", group: curve.rawValue),
                 let x = handle.number(.x, count: count),
                 let y = handle.number(.y, count: count)
             else { throw failure() }
-            key = JWK(curve, handle, x: x, y: y, isPrivate: true)
+            key = JWK(.ec, curve, handle, isPrivate: true, ["x": x, "y": y])
         case .secret(let byteCount):
             guard (32...65536).contains(byteCount) else { throw .weakKey("secrets have 32 to 65,536 bytes") }
             key = try JWK(secret: SecureRandom.bytes(byteCount))
@@ -64,10 +64,7 @@ extension JWK {
         return try generate(generation, keyID: keyID, algorithm: algorithm)
     }
 
-    private static func failure() -> JOSEError {
-        ERR_clear_error()
-        return .cryptography("the key could not be made")
-    }
+    private static func failure() -> JOSEError { .libcrypto("the key could not be made") }
 
     /// The members that everybody may see. For a secret, which has none of its own, only its type and its uses.
     public var publicJSON: JSONObject {
@@ -87,10 +84,7 @@ extension JWK {
         var object = publicJSON
         guard isPrivate else { return object }
         func append(_ name: String, _ bytes: [UInt8]?) throws(JOSEError) {
-            guard let bytes else {
-                ERR_clear_error()
-                throw .cryptography("the private half of the key cannot be read")
-            }
+            guard let bytes else { throw .libcrypto("the private half of the key cannot be read") }
             object.append(name, .string(Base64URL.encode(bytes)))
         }
         switch material {

@@ -56,7 +56,7 @@ extension JWS {
     /// - Throws: ``JOSEError/malformed(_:)`` or ``JOSEError/header(_:)``.
     public init(parsingJSON bytes: some Collection<UInt8>, detachedPayload: [UInt8]? = nil) throws(JOSEError) {
         guard bytes.count <= Self.maximumByteCount,
-            let value = try? JSONValue(parsing: bytes, options: .init(refusesDuplicates: true)),
+            let value = try? JSONValue(parsing: bytes, options: .init(rejectsDuplicates: true)),
             let object = value.object
         else { throw .malformed("it is too long, not a JSON object, or has a member twice") }
         try self.init(json: object, detachedPayload: detachedPayload)
@@ -114,7 +114,9 @@ extension JWS.Signature {
 
     /// RFC 7515 sections 4 and 7.2.1: names are unique in both headers together, and these members are strings.
     private func check() throws(JOSEError) {
-        if !unprotectedHeader.members.isEmpty, hasDuplicates(header) { throw .header("a member stands twice") }
+        if !unprotectedHeader.members.isEmpty, !header.duplicatedNames.isEmpty {
+            throw .header("a member stands twice")
+        }
         for name in ["alg", "kid", "typ", "cty"] {
             if let value = self[name], value.string == nil { throw .header("\(name) is \(value.kind), not a string") }
         }
@@ -145,21 +147,8 @@ func strictObject(_ bytes: [UInt8]) -> JSONObject? {
 /// Whether a member stands twice in this object or in one below it.
 private func hasDuplicates(_ value: JSONValue) -> Bool {
     switch value {
-    case .object(let object): hasDuplicates(object) || object.members.contains { hasDuplicates($0.value) }
+    case .object(let object): !object.duplicatedNames.isEmpty || object.members.contains { hasDuplicates($0.value) }
     case .array(let elements): elements.contains { hasDuplicates($0) }
     default: false
     }
-}
-
-/// Whether a member of this object stands twice. The objects of tokens are small, and comparing each two names is then
-/// many times faster than to collect them.
-private func hasDuplicates(_ object: JSONObject) -> Bool {
-    let members = object.members
-    guard members.count <= 24 else { return !object.duplicatedNames.isEmpty }
-    for (index, member) in members.enumerated() {
-        for other in members[..<index] where member.name == other.name && sameBytes(member.name, other.name) {
-            return true
-        }
-    }
-    return false
 }

@@ -22,8 +22,7 @@ public enum SHA2: Sendable, Hashable, CaseIterable {
 
     /// The digest of these bytes.
     public func digest(_ bytes: some Collection<UInt8>) -> [UInt8] {
-        let digest = bytes.withContiguousStorageIfAvailable { self.digest(buffer: $0) }
-        return digest ?? Array(bytes).withUnsafeBufferPointer { self.digest(buffer: $0) }
+        withContiguousBytes(bytes) { self.digest(buffer: $0) }
     }
 
     private func digest(buffer: UnsafeBufferPointer<UInt8>) -> [UInt8] {
@@ -54,4 +53,11 @@ public enum SHA2: Sendable, Hashable, CaseIterable {
     nonisolated(unsafe) private static let fetched256 = EVP_MD_fetch(nil, "SHA256", nil)
     nonisolated(unsafe) private static let fetched384 = EVP_MD_fetch(nil, "SHA384", nil)
     nonisolated(unsafe) private static let fetched512 = EVP_MD_fetch(nil, "SHA512", nil)
+}
+
+/// Calls the closure with the bytes, which are copied only if they are not contiguous.
+func withContiguousBytes<Value>(
+    _ bytes: some Sequence<UInt8>, _ body: (UnsafeBufferPointer<UInt8>) -> Value
+) -> Value {
+    bytes.withContiguousStorageIfAvailable(body) ?? Array(bytes).withUnsafeBufferPointer(body)
 }

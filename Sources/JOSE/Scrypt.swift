@@ -66,10 +66,7 @@ public struct Scrypt: Sendable, Hashable {
             }
             written = succeeded ? count : 0
         }
-        guard succeeded else {
-            ERR_clear_error()
-            throw .cryptography("scrypt needs \(128 * cost * blockSize) bytes of memory")
-        }
+        guard succeeded else { throw .libcrypto("scrypt needs \(128 * cost * blockSize) bytes of memory") }
         return key
     }
 }

@@ -15,10 +15,7 @@ public enum SecureRandom {
             succeeded = RAND_bytes(output.baseAddress, length) == 1
             written = succeeded ? count : 0
         }
-        guard succeeded else {
-            ERR_clear_error()
-            throw .cryptography("no random bytes")
-        }
+        guard succeeded else { throw .libcrypto("no random bytes") }
         return bytes
     }
 }
@@ -28,22 +25,13 @@ public enum SecureRandom {
 /// Lengths are compared first and are not secret.
 public func equalInConstantTime(_ a: some Collection<UInt8>, _ b: some Collection<UInt8>) -> Bool {
     guard a.count == b.count else { return false }
-    let count = a.count
-    guard count > 0 else { return true }
-    let answer = a.withContiguousStorageIfAvailable { left in
-        b.withContiguousStorageIfAvailable { right in
-            equal(left, right, count)
+    guard !a.isEmpty else { return true }
+    return withContiguousBytes(a) { left in
+        withContiguousBytes(b) { right in
+            guard let first = left.baseAddress, let second = right.baseAddress, left.count == right.count else {
+                return false
+            }
+            return CRYPTO_memcmp(first, second, left.count) == 0
         }
     }
-    if case .some(.some(let equal)) = answer { return equal }
-    return Array(a).withUnsafeBufferPointer { left in
-        Array(b).withUnsafeBufferPointer { right in
-            equal(left, right, count)
-        }
-    }
-}
-
-private func equal(_ a: UnsafeBufferPointer<UInt8>, _ b: UnsafeBufferPointer<UInt8>, _ count: Int) -> Bool {
-    guard let left = a.baseAddress, let right = b.baseAddress, a.count == count, b.count == count else { return false }
-    return CRYPTO_memcmp(left, right, count) == 0
 }

@@ -1,3 +1,5 @@
+import Platform
+
 /// A small HTTP/1.1 server on the loopback interface.
 ///
 /// It is bound to a loopback address, so that no other machine can reach it, and accepts only requests whose `Host` is
@@ -33,11 +35,10 @@ package final class LoopbackListener: Sendable {
         let loop = LoopbackLoop(
             listening: bound.sockets, authority: LoopbackAuthority(host: host, port: bound.port), limits: limits,
             queue: queue, handler: handler)
-        do throws(LoopbackError) {
-            try LoopbackThread.start { loop.run() }
-        } catch {
-            for socket in bound.sockets { LoopbackSocket.close(socket) }
-            throw error
+        let code = DetachedThread.start(stackSize: 512 << 10) { loop.run() }
+        guard code == 0 else {
+            bound.sockets.forEach(FileDescriptor.close)
+            throw .system(operation: "starting a thread", reason: systemMessage(code))
         }
         self.host = host
         self.port = bound.port

@@ -66,7 +66,7 @@ private struct RoundRobin {
         if accepts { entries += listening.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) } }
         let ready = poll(&entries, numericCast(entries.count), timeout(waitsForRoom: !accepts && !listening.isEmpty))
         guard ready > 0 else { return }
-        if entries[0].revents != 0 { _ = LoopbackSocket.receive(loop.queue.wakeReceiver, into: &buffer) }
+        if entries[0].revents != 0 { _ = StreamSocket.receive(loop.queue.wakeReceiver, into: &buffer) }
         for (connection, entry) in zip(order, entries.dropFirst()) where entry.revents != 0 {
             proceed(connection, Int32(entry.revents))
         }
@@ -112,7 +112,7 @@ private struct RoundRobin {
         let now = Instant.now
         for _ in 0..<16 {
             guard hasRoom(now) else { return }
-            guard let descriptor = LoopbackSocket.accept(listener) else {
+            guard let descriptor = StreamSocket.acceptConnection(listener) else {
                 switch errno {
                 case EINTR, ECONNABORTED: continue
                 case EAGAIN, EWOULDBLOCK: return
@@ -136,13 +136,13 @@ private struct RoundRobin {
 
     private mutating func drop(_ connection: LoopbackConnection) {
         if case .handling(let task, _, _) = connection.phase { task.cancel() }
-        if connections.removeValue(forKey: connection.id) != nil { LoopbackSocket.close(connection.descriptor) }
+        if connections.removeValue(forKey: connection.id) != nil { FileDescriptor.close(connection.descriptor) }
     }
 
     // MARK: Bytes in
 
     private mutating func receive(_ connection: LoopbackConnection) {
-        switch LoopbackSocket.receive(connection.descriptor, into: &buffer) {
+        switch StreamSocket.receive(connection.descriptor, into: &buffer) {
         case .wouldBlock: return
         case .ended:
             connection.inputHasEnded = true
@@ -251,7 +251,7 @@ private struct RoundRobin {
         var writer = writer
         let piece = writer.next
         if !piece.isEmpty {
-            switch LoopbackSocket.send(connection.descriptor, piece) {
+            switch StreamSocket.transmit(connection.descriptor, piece) {
             case .wouldBlock: return false
             case .ended:
                 drop(connection)
@@ -274,7 +274,7 @@ private struct RoundRobin {
                 .reading, now: now, for: connection.input.isEmpty ? limits.idleTime : limits.requestTime)
             return !connection.input.isEmpty || connection.inputHasEnded
         }
-        LoopbackSocket.endSending(connection.descriptor)
+        StreamSocket.endSending(connection.descriptor)
         connection.input = []
         connection.enter(.lingering, now: now, for: min(Self.lingerTime, limits.closingTime))
         if connection.inputHasEnded { drop(connection) }
@@ -334,8 +334,8 @@ private struct RoundRobin {
         }
         for descriptor in listening {
             // A child process between fork and exec also holds the descriptor, and with it the port.
-            LoopbackSocket.endListening(descriptor)
-            LoopbackSocket.close(descriptor)
+            StreamSocket.endListening(descriptor)
+            FileDescriptor.close(descriptor)
         }
         listening = []
         loop.queue.portIsFree()

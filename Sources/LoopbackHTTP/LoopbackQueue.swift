@@ -23,12 +23,15 @@ final class LoopbackQueue: Sendable {
     let wakeReceiver: Int32
 
     init() throws(LoopbackError) {
-        (wakeSender, wakeReceiver) = try LoopbackSocket.pair()
+        guard let pair = StreamSocket.pair() else {
+            throw .system(operation: "opening a socket pair", reason: systemMessage())
+        }
+        (wakeSender, wakeReceiver) = pair
     }
 
     deinit {
-        LoopbackSocket.close(wakeSender)
-        LoopbackSocket.close(wakeReceiver)
+        FileDescriptor.close(wakeSender)
+        FileDescriptor.close(wakeReceiver)
     }
 
     func deliver(_ delivery: Delivery) {
@@ -47,7 +50,7 @@ final class LoopbackQueue: Sendable {
             return !state.isClosing
         }
         if first { wake() }
-        state.wait(until: \.portIsFree)
+        state.wait(until: \.portIsFree) { _ in }
     }
 
     func finished() async {
@@ -60,7 +63,7 @@ final class LoopbackQueue: Sendable {
         }
     }
 
-    private func wake() { LoopbackSocket.send(wakeSender, [1]) }
+    private func wake() { StreamSocket.transmit(wakeSender, [1]) }
 
     // MARK: Methods for the thread
 
@@ -83,88 +86,5 @@ final class LoopbackQueue: Sendable {
             return state.waiting
         }
         for continuation in waiting { continuation.resume() }
-    }
-}
-
-/// A value behind a lock, and a way to wait for a condition.
-///
-/// Sendable: the value is accessed only with the mutex locked. `Mutex` of the standard library has no condition
-/// to wait for.
-private final class ConditionVariable<Value: Sendable>: @unchecked Sendable {
-    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-    private let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
-    private var value: Value
-
-    init(_ value: Value) {
-        self.value = value
-        mutex.initialize(to: pthread_mutex_t())
-        changed.initialize(to: pthread_cond_t())
-        pthread_mutex_init(mutex, nil)
-        pthread_cond_init(changed, nil)
-    }
-
-    deinit {
-        pthread_cond_destroy(changed)
-        pthread_mutex_destroy(mutex)
-        changed.deallocate()
-        mutex.deallocate()
-    }
-
-    func withLock<Result>(_ change: (inout Value) -> Result) -> Result {
-        pthread_mutex_lock(mutex)
-        defer {
-            pthread_cond_broadcast(changed)
-            pthread_mutex_unlock(mutex)
-        }
-        return change(&value)
-    }
-
-    func wait(until isWanted: (Value) -> Bool) {
-        pthread_mutex_lock(mutex)
-        while !isWanted(value) { pthread_cond_wait(changed, mutex) }
-        pthread_mutex_unlock(mutex)
-    }
-}
-
-/// Starts a thread.
-enum LoopbackThread {
-    private final class Start {
-        let body: () -> Void
-        init(_ body: @escaping () -> Void) { self.body = body }
-    }
-
-    static func start(_ body: @escaping @Sendable () -> Void) throws(LoopbackError) {
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        defer { pthread_attr_destroy(&attributes) }
-        // Musl's default of 128 KiB is small for Swift.
-        pthread_attr_setstacksize(&attributes, 512 << 10)
-        let start = Unmanaged.passRetained(Start(body))
-        #if canImport(Darwin)
-            var thread: pthread_t?
-            let status = pthread_create(&thread, &attributes, { LoopbackThread.run($0) }, start.toOpaque())
-        #elseif canImport(Musl)
-            var thread: pthread_t?
-            let status = pthread_create(
-                &thread, &attributes, { argument in argument.flatMap { LoopbackThread.run($0) } }, start.toOpaque())
-        #else
-            var thread = pthread_t()
-            let status = pthread_create(
-                &thread, &attributes, { argument in argument.flatMap { LoopbackThread.run($0) } }, start.toOpaque())
-        #endif
-        guard status == 0 else {
-            start.release()
-            throw .system(operation: "starting a thread", reason: LoopbackSocket.message(for: status))
-        }
-    }
-
-    private static func run(_ argument: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
-        pthread_detach(pthread_self())
-        // The program's own threads handle signals.
-        var everySignal = sigset_t()
-        sigfillset(&everySignal)
-        pthread_sigmask(SIG_BLOCK, &everySignal, nil)
-        Unmanaged<Start>.fromOpaque(argument).takeRetainedValue().body()
-        return nil
     }
 }

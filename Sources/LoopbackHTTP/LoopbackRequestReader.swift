@@ -86,7 +86,7 @@ struct LoopbackRequestReader {
     private mutating func findHead(_ buffer: [UInt8]) throws(Rejection) -> Bool {
         while scanned < buffer.count {
             let byte = buffer[scanned]
-            if lines.isEmpty, scanned == lineStart, byte != 0x0D, byte != 0x0A, !Self.isTokenByte(byte) {
+            if lines.isEmpty, scanned == lineStart, byte != 0x0D, byte != 0x0A, !HTTPFields.isTokenByte(byte) {
                 throw Rejection(status: 400, reason: "this is not HTTP")
             }
             scanned += 1
@@ -122,7 +122,7 @@ struct LoopbackRequestReader {
     private func parseHead(_ buffer: [UInt8]) throws(Rejection) -> Head {
         guard let first = lines.first else { throw Rejection(status: 400, reason: "no request line") }
         let parts = buffer[first].split(separator: 0x20, omittingEmptySubsequences: false)
-        guard parts.count == 3, !parts[0].isEmpty, parts[0].allSatisfy(Self.isTokenByte) else {
+        guard parts.count == 3, !parts[0].isEmpty, parts[0].allSatisfy(HTTPFields.isTokenByte) else {
             throw Rejection(status: 400, reason: "the request line is not a method, a target and a version")
         }
         let minor = try minorVersion(parts[2])
@@ -167,12 +167,12 @@ struct LoopbackRequestReader {
         for line in lines.dropFirst() {
             let bytes = buffer[line]
             guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), colon > bytes.startIndex,
-                bytes[..<colon].allSatisfy(Self.isTokenByte)
+                bytes[..<colon].allSatisfy(HTTPFields.isTokenByte)
             else { throw Rejection(status: 400, reason: "a header line is not a name, a colon and a value") }
             var value = bytes[(colon + 1)...]
             value = value.drop { Self.isSpace($0) }
             while let last = value.last, Self.isSpace(last) { value = value.dropLast() }
-            guard value.allSatisfy({ ($0 >= 0x20 || $0 == 0x09) && $0 != 0x7F }) else {
+            guard value.allSatisfy(HTTPFields.isValueByte) else {
                 throw Rejection(status: 400, reason: "a header value has a control character")
             }
             fields.append(
@@ -240,16 +240,4 @@ struct LoopbackRequestReader {
     // MARK: Bytes
 
     private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
-
-    /// Returns whether the byte is a token character. See RFC 9110 section 5.6.2.
-    static func isTokenByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-        case UInt8(ascii: "!"), UInt8(ascii: "#"), UInt8(ascii: "$"), UInt8(ascii: "%"), UInt8(ascii: "&"),
-            UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."),
-            UInt8(ascii: "^"), UInt8(ascii: "_"), UInt8(ascii: "`"), UInt8(ascii: "|"), UInt8(ascii: "~"):
-            true
-        default: false
-        }
-    }
 }

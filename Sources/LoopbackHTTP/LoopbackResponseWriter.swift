@@ -91,8 +91,7 @@ struct LoopbackResponseWriter {
         case "content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "trailer": return false
         default: break
         }
-        return !field.name.isEmpty && field.name.utf8.allSatisfy(LoopbackRequestReader.isTokenByte)
-            && field.value.utf8.allSatisfy { ($0 >= 0x20 || $0 == 0x09) && $0 != 0x7F }
+        return HTTPFields.isToken(field.name) && HTTPFields.isValue(field.value)
     }
 
     // MARK: Sending

@@ -11,8 +11,8 @@
         /// - Returns: the process, or the number of an error.
         package static func start(
             _ words: [String], environment: [String: String], input: Int32?, isSilent: Bool, hasOwnGroup: Bool
-        ) -> Result<pid_t, Failure> {
-            guard let program = words.first else { return .failure(Failure(code: ENOENT)) }
+        ) -> Result<pid_t, SystemError> {
+            guard let program = words.first else { return .failure(SystemError(ENOENT)) }
             #if canImport(Darwin)
                 var actions: posix_spawn_file_actions_t?
                 var attributes: posix_spawnattr_t?
@@ -53,13 +53,15 @@
             defer { for word in arguments + variables { free(word) } }
             var process = pid_t()
             let code = posix_spawnp(&process, program, &actions, &attributes, arguments, variables)
-            return code == 0 ? .success(process) : .failure(Failure(code: code))
+            return code == 0 ? .success(process) : .failure(SystemError(code))
         }
 
-        /// Why a program was not started: a number of the system's.
-        package struct Failure: Error {
-            /// A value of `errno`.
-            package let code: Int32
+        /// Waits until a child process exits; returns its status as `waitpid` reports it.
+        @discardableResult
+        package static func waitForExit(_ process: pid_t) -> Int32 {
+            var status: Int32 = 0
+            while waitpid(process, &status, 0) < 0, errno == EINTR {}
+            return status
         }
     }
 #endif

@@ -1,6 +1,6 @@
 /// Threads outside Swift's pool, for calls that block.
 package enum DetachedThread {
-    fileprivate final class Work: Sendable {
+    private final class Work: Sendable {
         let body: @Sendable () -> Void
         init(_ body: @escaping @Sendable () -> Void) { self.body = body }
     }
@@ -10,41 +10,40 @@ package enum DetachedThread {
     /// The thread blocks all signals: the program's own threads handle them, and a SIGPIPE from a closed connection must
     /// not end the process.
     ///
+    /// - Parameter stackSize: The number of bytes of its stack; by default, the system's default, which is 128 KiB with Musl.
     /// - Returns: 0, or the error number if the system cannot start a thread. Then the closure does not run.
-    package static func start(_ body: @escaping @Sendable () -> Void) -> Int32 {
+    package static func start(stackSize: Int? = nil, _ body: @escaping @Sendable () -> Void) -> Int32 {
         let context = Unmanaged.passRetained(Work(body))
         var all = sigset_t()
         var previous = sigset_t()
         _ = sigfillset(&all)
         _ = pthread_sigmask(SIG_SETMASK, &all, &previous)
-        let code = create(context.toOpaque())
+        let code = create(context.toOpaque(), stackSize)
         _ = pthread_sigmask(SIG_SETMASK, &previous, nil)
         if code != 0 { context.release() }
         return code
     }
 
-    private static func create(_ context: UnsafeMutableRawPointer) -> Int32 {
-        #if canImport(Darwin)
-            var thread: pthread_t?
-            let code = pthread_create(&thread, nil, run, context)
-            if code == 0, let thread { _ = pthread_detach(thread) }
-        #else
+    private static func create(_ context: UnsafeMutableRawPointer, _ stackSize: Int?) -> Int32 {
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        defer { pthread_attr_destroy(&attributes) }
+        if let stackSize { pthread_attr_setstacksize(&attributes, stackSize) }
+        #if canImport(Glibc)
             var thread = pthread_t()
-            let code = pthread_create(&thread, nil, run, context)
-            if code == 0 { _ = pthread_detach(thread) }
+        #else
+            var thread: pthread_t?
         #endif
-        return code
+        #if canImport(Darwin)
+            return pthread_create(&thread, &attributes, { DetachedThread.run($0) }, context)
+        #else
+            return pthread_create(&thread, &attributes, { $0.flatMap { DetachedThread.run($0) } }, context)
+        #endif
+    }
+
+    private static func run(_ context: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+        pthread_detach(pthread_self())
+        Unmanaged<Work>.fromOpaque(context).takeRetainedValue().body()
+        return nil
     }
 }
-
-#if canImport(Darwin)
-    private func run(_ context: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
-        Unmanaged<DetachedThread.Work>.fromOpaque(context).takeRetainedValue().body()
-        return nil
-    }
-#else
-    private func run(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-        if let context { Unmanaged<DetachedThread.Work>.fromOpaque(context).takeRetainedValue().body() }
-        return nil
-    }
-#endif

@@ -1,57 +1,26 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
-
 /// Small files, read and created with the system's own calls, so that modes are right from the first moment.
 package enum OwnerOnlyFile {
-    /// Why a file was not read or written: the system's error number.
-    package struct Failure: Error, Equatable {
-        /// `errno`, or 0 when the file is not a plain file or too large.
-        package let code: Int32
-        /// The reason in words.
-        package let explanation: String
-
-        /// The failure that an error number means.
-        package init(_ code: Int32) {
-            self.code = code
-            explanation = String(cString: strerror(code))
-        }
-
-        init(explanation: String) {
-            code = 0
-            self.explanation = explanation
-        }
-    }
-
     /// The bytes of a plain file of at most this size.
-    package static func read(_ path: String, maximumSize: Int) -> Result<[UInt8], Failure> {
+    package static func read(_ path: String, maximumSize: Int) -> Result<[UInt8], SystemError> {
         let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard file >= 0 else { return .failure(Failure(errno)) }
+        guard file >= 0 else { return .failure(SystemError()) }
         defer { close(file) }
         var status = stat()
-        guard fstat(file, &status) == 0 else { return .failure(Failure(errno)) }
-        if status.st_mode & S_IFMT == S_IFDIR { return .failure(Failure(explanation: "a directory")) }
+        guard fstat(file, &status) == 0 else { return .failure(SystemError()) }
+        if status.st_mode & S_IFMT == S_IFDIR { return .failure(SystemError(explanation: "a directory")) }
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 64 * 1024)
-        while true {
-            let count = posixRead(file, &chunk, chunk.count)
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { return .failure(Failure(errno)) }
-            if count == 0 { return .success(bytes) }
-            bytes += chunk[..<count]
-            guard bytes.count <= maximumSize else {
-                return .failure(Failure(explanation: "a file of more than \(maximumSize) bytes"))
+        do throws(SystemError) {
+            while true {
+                let count = try FileDescriptor.read(file, into: &chunk)
+                if count == 0 { return .success(bytes) }
+                bytes += chunk[..<count]
+                guard bytes.count <= maximumSize else {
+                    return .failure(SystemError(explanation: "a file of more than \(maximumSize) bytes"))
+                }
             }
+        } catch {
+            return .failure(error)
         }
     }
 
@@ -62,7 +31,7 @@ package enum OwnerOnlyFile {
     /// - Parameter mode: another mode than that of a secret; of this one the system takes what the process's mask takes from it.
     package static func create(
         _ path: String, _ bytes: [UInt8], suffix: String, mode: mode_t = 0o600
-    ) -> Result<Void, Failure> {
+    ) -> Result<Void, SystemError> {
         #if os(Linux)
             // O_TMPFILE, which Swift does not see.
             let nameless = open(directory(of: path), O_WRONLY | O_DIRECTORY | O_CLOEXEC | 0o20_000_000, mode)
@@ -74,17 +43,17 @@ package enum OwnerOnlyFile {
                     syncDirectory(of: path)
                     return .success(())
                 }
-                if errno == EEXIST { return .failure(Failure(EEXIST)) }
+                if errno == EEXIST { return .failure(SystemError(EEXIST)) }
             }
         #endif
         let temporary = path + "." + suffix
         let file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
-        guard file >= 0 else { return .failure(Failure(errno)) }
+        guard file >= 0 else { return .failure(SystemError()) }
         defer { unlink(temporary) }
         let failure = fill(file, bytes)
-        guard close(file) == 0 || failure != nil else { return .failure(Failure(errno)) }
+        guard close(file) == 0 || failure != nil else { return .failure(SystemError()) }
         if let failure { return .failure(failure) }
-        guard link(temporary, path) == 0 else { return .failure(Failure(errno)) }
+        guard link(temporary, path) == 0 else { return .failure(SystemError()) }
         syncDirectory(of: path)
         return .success(())
     }
@@ -97,13 +66,13 @@ package enum OwnerOnlyFile {
     ///   - suffix: unpredictable letters for the name of the file beside it.
     package static func replace(
         _ path: String, _ bytes: [UInt8], mode: mode_t? = nil, suffix: String
-    ) -> Result<Void, Failure> {
+    ) -> Result<Void, SystemError> {
         var status = stat()
-        guard let location = resolved(path), stat(location, &status) == 0 else { return .failure(Failure(errno)) }
+        guard let location = resolved(path), stat(location, &status) == 0 else { return .failure(SystemError()) }
         let beside = location + "." + suffix + ".new"
         if case .failure(let failure) = create(beside, bytes, suffix: suffix) { return .failure(failure) }
         guard chmod(beside, mode ?? status.st_mode & 0o777) == 0, rename(beside, location) == 0 else {
-            let failure = Failure(errno)
+            let failure = SystemError()
             unlink(beside)
             return .failure(failure)
         }
@@ -119,15 +88,9 @@ package enum OwnerOnlyFile {
     }
 
     /// Writes the bytes and makes them durable; nil when it is done.
-    private static func fill(_ file: Int32, _ bytes: [UInt8]) -> Failure? {
-        var written = 0
-        while written < bytes.count {
-            let count = bytes[written...].withUnsafeBytes { posixWrite(file, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return Failure(errno) }
-            written += count
-        }
-        return fsync(file) == 0 ? nil : Failure(errno)
+    private static func fill(_ file: Int32, _ bytes: [UInt8]) -> SystemError? {
+        do throws(SystemError) { try FileDescriptor.write(file, bytes[...]) } catch { return error }
+        return fsync(file) == 0 ? nil : SystemError()
     }
 
     package static func directory(of path: String) -> String {
@@ -142,12 +105,4 @@ package enum OwnerOnlyFile {
         fsync(descriptor)
         close(descriptor)
     }
-}
-
-private func posixRead(_ file: Int32, _ buffer: UnsafeMutableRawPointer, _ count: Int) -> Int {
-    read(file, buffer, count)
-}
-
-private func posixWrite(_ file: Int32, _ buffer: UnsafeRawPointer?, _ count: Int) -> Int {
-    write(file, buffer, count)
 }

@@ -13,3 +13,12 @@
 #elseif canImport(Darwin)
     @_exported import Darwin
 #endif
+
+/// Returns the value for this system.
+package func platformValue<Value>(linux: Value, darwin: Value) -> Value {
+    #if canImport(Darwin)
+        darwin
+    #else
+        linux
+    #endif
+}

@@ -20,55 +20,12 @@ package final class Once: Sendable {
 ///
 /// The thread ends when the executor goes away and its last job is done.
 package final class SerialThread: SerialExecutor {
-    /// The queue, shared with the thread. Sendable is sound: `jobs` and `isClosed` are only touched with the mutex held.
-    private final class Queue: @unchecked Sendable {
-        private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-        private let condition: UnsafeMutablePointer<pthread_cond_t>
-        private var jobs: [UnownedJob] = []
-        private var isClosed = false
-
-        init() {
-            mutex = .allocate(capacity: 1)
-            condition = .allocate(capacity: 1)
-            pthread_mutex_init(mutex, nil)
-            pthread_cond_init(condition, nil)
-        }
-
-        deinit {
-            pthread_cond_destroy(condition)
-            pthread_mutex_destroy(mutex)
-            condition.deallocate()
-            mutex.deallocate()
-        }
-
-        func add(_ job: UnownedJob) {
-            pthread_mutex_lock(mutex)
-            jobs.append(job)
-            pthread_cond_signal(condition)
-            pthread_mutex_unlock(mutex)
-        }
-
-        func close() {
-            pthread_mutex_lock(mutex)
-            isClosed = true
-            pthread_cond_signal(condition)
-            pthread_mutex_unlock(mutex)
-        }
-
-        /// The jobs that wait, in order; nil when there will be no more.
-        func next() -> [UnownedJob]? {
-            pthread_mutex_lock(mutex)
-            defer { pthread_mutex_unlock(mutex) }
-            while jobs.isEmpty {
-                if isClosed { return nil }
-                pthread_cond_wait(condition, mutex)
-            }
-            defer { jobs = [] }
-            return jobs
-        }
+    private struct Queue {
+        var jobs: [UnownedJob] = []
+        var isClosed = false
     }
 
-    private let queue = Queue()
+    private let queue = ConditionVariable(Queue())
     private let started = Once()
 
     /// A thread that starts with its first job.
@@ -76,17 +33,23 @@ package final class SerialThread: SerialExecutor {
 
     package func enqueue(_ job: consuming ExecutorJob) {
         started.run(start)
-        queue.add(UnownedJob(job))
+        let job = UnownedJob(job)
+        queue.withLock { $0.jobs.append(job) }
     }
 
-    deinit { queue.close() }
+    deinit { queue.withLock { $0.isClosed = true } }
 
     /// Before the first job: a program that never touches the disk never has the thread.
     private func start() {
         let queue = queue
         let executor = asUnownedSerialExecutor()
         let run: @Sendable () -> Void = {
-            while let jobs = queue.next() {
+            while true {
+                let jobs = queue.wait(until: { !$0.jobs.isEmpty || $0.isClosed }) { queue in
+                    defer { queue.jobs = [] }
+                    return queue.jobs
+                }
+                if jobs.isEmpty { return }
                 for job in jobs { job.runSynchronously(on: executor) }
             }
         }

@@ -47,7 +47,7 @@ public struct ProviderPreset: Sendable, Equatable {
     }
 
     init?(_ text: [UInt8]) {
-        guard let file = (try? JSONValue(parsing: text, options: .init(refusesDuplicates: true)))?.object,
+        guard let file = (try? JSONValue(parsing: text, options: .init(rejectsDuplicates: true)))?.object,
             let name = file.text("name"), let type = file["type"]?.object
         else { return nil }
         func strings(_ key: String) -> [String] { file[key]?.array?.compactMap(\.string) ?? [] }

@@ -19,20 +19,19 @@ package enum SettingsEdit {
                 file: file, key: "types.\(name)", expected: "no type of this name", found: "one",
                 hint: "choose another name, or \(SettingsRemedy.removeType(name))")
         }
-        var text = SettingsText(bytes)
-        guard let dictionary = text.dictionary("types") else { throw unreadable(file) }
+        guard let dictionary = typesLayout(bytes) else { throw unreadable(file) }
         var member: [UInt8] = []
         JSONValue.string(name).write(to: &member)
         member += Array(": ".utf8)
         JSONValue.object(type).write(to: &member, .indented, indent: 2)
         var result = bytes
-        let closing = dictionary.close
+        let closing = dictionary.end
         if let last = dictionary.members.last {
             // The comma stands right behind the last value, before a comment about it.
             let ending = Self.lineBreakBefore(closing, in: bytes) ?? closing
             result.insert(
                 contentsOf: Array("\n    ".utf8) + member + (ending == closing ? Array("\n  ".utf8) : []), at: ending)
-            result.insert(UInt8(ascii: ","), at: last.valueEnd)
+            result.insert(UInt8(ascii: ","), at: last.range.upperBound)
         } else {
             result.insert(contentsOf: Array("\n    ".utf8) + member + Array("\n  ".utf8), at: closing)
         }
@@ -54,32 +53,28 @@ package enum SettingsEdit {
             throw SettingsError(
                 file: file, key: "types.\(name)", expected: "a type of this name", found: "nothing")
         }
-        var text = SettingsText(bytes)
-        guard let dictionary = text.dictionary("types"), var result = removing(name, of: dictionary, in: bytes) else {
+        guard let dictionary = typesLayout(bytes), var result = removing(name, of: dictionary, in: bytes) else {
             throw unreadable(file)
         }
         var expected = before
         expected["types"] = .object(JSONObject(types.members.filter { $0.name != name }))
         if before["defaultType"]?.string == name {
-            text = SettingsText(result)
-            guard let top = text.top(), let rest = removing("defaultType", of: top, in: result) else {
-                throw unreadable(file)
-            }
-            result = rest
+            guard let top = try? JSONObjectLayout(result), let remaining = removing("defaultType", of: top, in: result)
+            else { throw unreadable(file) }
+            result = remaining
             expected["defaultType"] = nil
         }
         return try checked(result, expected, file)
     }
 
     /// The text without one member and its comma; a line that it stood on alone goes with it.
-    private static func removing(_ name: String, of dictionary: SettingsText.Dictionary, in bytes: [UInt8]) -> [UInt8]?
-    {
+    private static func removing(_ name: String, of dictionary: JSONObjectLayout, in bytes: [UInt8]) -> [UInt8]? {
         guard let index = dictionary.members.firstIndex(where: { $0.name == name }) else { return nil }
         let member = dictionary.members[index]
-        var range = member.start..<(member.comma.map { $0 + 1 } ?? member.valueEnd)
-        if let lineBreak = lineBreakBefore(member.start, in: bytes) {
+        var range = member.range.lowerBound..<(member.comma.map { $0 + 1 } ?? member.range.upperBound)
+        if let lineBreak = lineBreakBefore(range.lowerBound, in: bytes) {
             // The line break before it stays: it may end a comment.
-            let lineStart = bytes[lineBreak...].firstIndex(of: 0x0A).map { $0 + 1 } ?? member.start
+            let lineStart = bytes[lineBreak...].firstIndex(of: 0x0A).map { $0 + 1 } ?? range.lowerBound
             var end = range.upperBound
             while end < bytes.count, [0x20, 0x09, 0x0D].contains(bytes[end]) { end += 1 }
             if end < bytes.count, bytes[end] == 0x0A { range = lineStart..<(end + 1) }
@@ -88,6 +83,11 @@ package enum SettingsEdit {
         result.removeSubrange(range)
         if member.comma == nil, index > 0, let comma = dictionary.members[index - 1].comma { result.remove(at: comma) }
         return result
+    }
+
+    private static func typesLayout(_ bytes: [UInt8]) -> JSONObjectLayout? {
+        guard let types = try? JSONObjectLayout(bytes).members.first(where: { $0.name == "types" }) else { return nil }
+        return try? JSONObjectLayout(bytes, at: types.value)
     }
 
     private static func nested(
@@ -131,132 +131,5 @@ package enum SettingsEdit {
         index -= 1
         if index > 0, bytes[index - 1] == 0x0D { index -= 1 }
         return index
-    }
-}
-
-/// Where the parts of a well-formed JSON text with comments stand. It trusts that the text was parsed before, and never reads
-/// past its end.
-private struct SettingsText {
-    struct Member {
-        var name: String
-        var start: Int
-        var value: Int
-        var valueEnd: Int
-        var comma: Int?
-    }
-    struct Dictionary {
-        var close: Int
-        var members: [Member]
-    }
-
-    private let bytes: [UInt8]
-    private var position = 0
-
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
-
-    /// The outermost dictionary.
-    mutating func top() -> Dictionary? {
-        position = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
-        skipSpace()
-        return dictionary()
-    }
-
-    /// The dictionary that a member of the outermost one is.
-    mutating func dictionary(_ name: String) -> Dictionary? {
-        guard let member = top()?.members.first(where: { $0.name == name }) else { return nil }
-        position = member.value
-        return dictionary()
-    }
-
-    private var byte: UInt8? { position < bytes.count ? bytes[position] : nil }
-
-    private mutating func dictionary() -> Dictionary? {
-        guard byte == UInt8(ascii: "{") else { return nil }
-        position += 1
-        var members: [Member] = []
-        while true {
-            skipSpace()
-            if byte == UInt8(ascii: "}") {
-                position += 1
-                return Dictionary(close: position - 1, members: members)
-            }
-            let start = position
-            guard skipString(), let name = (try? JSONValue(parsing: bytes[start..<position]))?.string else {
-                return nil
-            }
-            skipSpace()
-            guard byte == UInt8(ascii: ":") else { return nil }
-            position += 1
-            skipSpace()
-            let value = position
-            guard skipValue() else { return nil }
-            var member = Member(name: name, start: start, value: value, valueEnd: position)
-            skipSpace()
-            if byte == UInt8(ascii: ",") {
-                member.comma = position
-                position += 1
-            }
-            members.append(member)
-        }
-    }
-
-    private mutating func skipValue() -> Bool {
-        var depth = 0
-        while let byte {
-            switch byte {
-            case UInt8(ascii: "\""):
-                guard skipString() else { return false }
-            case UInt8(ascii: "{"), UInt8(ascii: "["):
-                depth += 1
-                position += 1
-            case UInt8(ascii: "}"), UInt8(ascii: "]"):
-                guard depth > 0 else { return true }
-                depth -= 1
-                position += 1
-            case UInt8(ascii: ","), UInt8(ascii: ":"):
-                guard depth > 0 else { return true }
-                position += 1
-            case UInt8(ascii: "/"), 0x20, 0x09, 0x0A, 0x0D:
-                guard depth > 0 else { return true }
-                skipSpace()
-                continue
-            default: position += 1
-            }
-            // A string, a dictionary or a list ends with its last byte; a number or a word with the next one.
-            if depth == 0, let last = bytes[..<position].last, [UInt8(ascii: "\""), 0x7D, 0x5D].contains(last) {
-                return true
-            }
-        }
-        return depth == 0
-    }
-
-    private mutating func skipString() -> Bool {
-        guard byte == UInt8(ascii: "\"") else { return false }
-        position += 1
-        while let byte {
-            position = min(position + (byte == UInt8(ascii: "\\") ? 2 : 1), bytes.count)
-            if byte == UInt8(ascii: "\"") { return true }
-        }
-        return false
-    }
-
-    private mutating func skipSpace() {
-        while let byte {
-            if [0x20, 0x09, 0x0A, 0x0D].contains(byte) {
-                position += 1
-            } else if byte == UInt8(ascii: "/"), position + 1 < bytes.count {
-                if bytes[position + 1] == UInt8(ascii: "/") {
-                    while let byte = self.byte, byte != 0x0A { position += 1 }
-                } else {
-                    position += 2
-                    while position + 1 < bytes.count, bytes[position...].prefix(2) != Array("*/".utf8)[...] {
-                        position += 1
-                    }
-                    position = min(position + 2, bytes.count)
-                }
-            } else {
-                return
-            }
-        }
     }
 }

@@ -27,7 +27,7 @@ enum SettingsFile {
 
     private static func json(_ bytes: [UInt8], _ file: String) throws(SettingsError) -> JSONValue {
         do throws(JSONError) {
-            return try JSONValue(parsing: bytes, options: .init(allowsComments: true, refusesDuplicates: true))
+            return try JSONValue(parsing: bytes, options: .init(allowsComments: true, rejectsDuplicates: true))
         } catch {
             let line = bytes.prefix(error.offset).count { $0 == 0x0A } + 1
             throw SettingsError(

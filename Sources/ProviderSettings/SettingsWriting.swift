@@ -65,7 +65,7 @@ extension SettingsEdit {
     private static func write(
         _ bytes: [UInt8], to path: String, isNew: Bool, holdsSecret: Bool, suffix: String
     ) throws(SettingsError) -> Bool {
-        let result: Result<Void, OwnerOnlyFile.Failure>
+        let result: Result<Void, SystemError>
         if isNew {
             result = OwnerOnlyFile.create(path, bytes, suffix: suffix)
         } else {

@@ -9,18 +9,8 @@ import Synchronization
 package struct FileLock: Sendable {
     let path: String
     let sleep: @Sendable (Duration) async throws -> Void
-    /// Asks the system for the lock; gives 0 or the error number.
-    var request: @Sendable (_ file: Int32, _ range: flock) -> Int32 = { file, range in
-        var range = range
-        return fcntl(file, Self.setCommand, &range) == 0 ? 0 : errno
-    }
-
-    // Glibc and Darwin have the command in their headers, where Swift does not see it.
-    #if canImport(Darwin)
-        private static let setCommand: Int32 = 90
-    #else
-        private static let setCommand: Int32 = 37
-    #endif
+    /// Requests the lock of one byte; returns 0 or the error number.
+    var request: @Sendable (_ file: Int32, _ byte: off_t) -> Int32 = { OpenFileLock.lock($0, byte: $1) }
 
     private struct Held: StorageLock {
         /// Closes the descriptor with the last copy.
@@ -28,7 +18,7 @@ package struct FileLock: Sendable {
             let file: Int32
             let once = Once()
             init(_ file: Int32) { self.file = file }
-            func close() { once.run { _ = systemClose(file) } }
+            func close() { once.run { FileDescriptor.close(file) } }
             deinit { close() }
         }
         private let descriptor: Descriptor
@@ -40,12 +30,7 @@ package struct FileLock: Sendable {
     func tryLock(_ name: String) throws(StorageError) -> (any StorageLock)? {
         let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard file >= 0 else { throw StorageError.system(errno, location: path, doing: "opening the lock file") }
-        var range = flock()
-        range.l_type = Int16(F_WRLCK)
-        range.l_whence = Int16(SEEK_SET)
-        range.l_start = Self.offset(name)
-        range.l_len = 1
-        switch request(file, range) {
+        switch request(file, Self.offset(name)) {
         case 0 where isCurrent(file): return Held(file)
         // Held by another, or the file was removed meanwhile, and the next one opens another: that one counts.
         case 0, EAGAIN, EACCES:
@@ -84,8 +69,6 @@ package struct FileLock: Sendable {
         return off_t(value >> 2)
     }
 }
-
-private func systemClose(_ file: Int32) -> Int32 { close(file) }
 
 extension StorageError {
     /// The fault of a file system on which processes cannot exclude each other, such as some network file systems.

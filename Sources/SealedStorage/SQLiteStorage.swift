@@ -267,3 +267,5 @@ extension SQLiteStorage: IdentityBackfill {
 extension SQLiteStorage: AtomicValueWrites {
     package func checkWritable(setting value: [UInt8], for name: String) throws { try reserve(setting: (name, value)) }
 }
+
+extension FileWatch: StorageLock {}

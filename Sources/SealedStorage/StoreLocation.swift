@@ -18,11 +18,7 @@ public struct StoreLocation: Sendable, Equatable {
         application: String, environment: [String: String] = ProcessInfo.processInfo.environment
     ) {
         func absolute(_ name: String) -> String? { environment[name].flatMap { $0.hasPrefix("/") ? $0 : nil } }
-        #if canImport(Darwin)
-            let folder = "/Library/Application Support/"
-        #else
-            let folder = "/.local/share/"
-        #endif
+        let folder = platformValue(linux: "/.local/share/", darwin: "/Library/Application Support/")
         // The specification of base directories: a relative path is to be ignored.
         let base = absolute("XDG_DATA_HOME").map { $0 + "/" } ?? absolute("HOME").map { $0 + folder }
         self.init(base.map { $0 + application } ?? "")

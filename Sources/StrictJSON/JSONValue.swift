@@ -1,6 +1,6 @@
 /// A JSON value, as RFC 8259 defines it.
 ///
-/// The order of an object's members and the digits of a number are kept, so that what was read can be written again.
+/// It preserves the order of an object's members and the digits of a number, so that a text can be written unchanged.
 public enum JSONValue: Sendable, Equatable {
     /// `null`
     case null
@@ -42,7 +42,7 @@ public struct JSONNumber: Sendable, Equatable, Hashable {
     }
 }
 
-/// An object: its members in order. Names are compared byte by byte, without Unicode normalisation.
+/// An object: its members in order. Names are compared byte by byte, without Unicode normalization.
 public struct JSONObject: Sendable, Equatable, ExpressibleByDictionaryLiteral {
     /// One name and its value.
     public struct Member: Sendable, Equatable {
@@ -68,7 +68,7 @@ public struct JSONObject: Sendable, Equatable, ExpressibleByDictionaryLiteral {
         }
     }
 
-    /// The members in the order read, duplicates included.
+    /// The members in their order, including duplicates.
     public private(set) var members: [Member]
 
     /// An object with these members.
@@ -79,7 +79,7 @@ public struct JSONObject: Sendable, Equatable, ExpressibleByDictionaryLiteral {
         members = elements.map { Member(name: $0.0, value: $0.1) }
     }
 
-    /// The last member of this name. Setting replaces it in its place or appends it; nil removes every member of the name.
+    /// The last member with a name. Setting replaces its value or appends it; `nil` removes all members with the name.
     public subscript(name: String) -> JSONValue? {
         get { members.last { $0.isNamed(name) }?.value }
         set {
@@ -100,8 +100,8 @@ public struct JSONObject: Sendable, Equatable, ExpressibleByDictionaryLiteral {
         members.append(Member(name: name, value: value))
     }
 
-    /// The names that occur more than once. Where a member matters for security, an object that repeats it is refused
-    /// (RFC 8259 section 4 leaves open which one counts).
+    /// The names that occur more than once. Reject an object that repeats a member if it matters for security, because
+    /// RFC 8259 section 4 does not define which one counts.
     public var duplicatedNames: [String] {
         guard members.count > 1 else { return [] }
         // Few names are compared faster than they are put into a set.
@@ -122,7 +122,7 @@ extension JSONValue {
     public var string: String? {
         if case .string(let value) = self { value } else { nil }
     }
-    /// The truth value, if this is one.
+    /// The Boolean, if this is one.
     public var bool: Bool? {
         if case .bool(let value) = self { value } else { nil }
     }
@@ -141,7 +141,7 @@ extension JSONValue {
     /// Whether this is `null`.
     public var isNull: Bool { self == .null }
 
-    /// What kind of value this is, in a word for messages: "a string", "an object".
+    /// The kind of value, for messages: "a string", "an object".
     public var kind: String {
         switch self {
         case .null: "null"
@@ -159,7 +159,7 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, Ex
 {
     /// A string.
     public init(stringLiteral value: String) { self = .string(value) }
-    /// A truth value.
+    /// Creates a Boolean.
     public init(booleanLiteral value: Bool) { self = .bool(value) }
     /// A whole number.
     public init(integerLiteral value: Int64) { self = .number(JSONNumber(value)) }

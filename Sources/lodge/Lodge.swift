@@ -11,7 +11,8 @@ enum Lodge {
         let console = Console.process(Program.name, environment: environment)
         // A limit on the size of files is an error that a write reports, not a reason to die.
         signal(SIGXFSZ, SIG_IGN)
-        forbidCoreFiles()
+        // Tokens are in memory.
+        ProcessLimits.forbidCoreFiles()
         let work = Task { @MainActor in
             await run(
                 Array(CommandLine.arguments.dropFirst()), CommandEnvironment(console: console, environment: environment)
@@ -33,16 +34,6 @@ enum Lodge {
         // Everything is written and saved by now. An ordinary exit would have the libraries give back, piece by piece, what the
         // system takes back at once.
         _exit(status.rawValue)
-    }
-
-    /// Tokens are in memory: a core file must not take them along.
-    static func forbidCoreFiles() {
-        var none = rlimit()
-        #if canImport(Glibc)
-            setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
-        #else
-            setrlimit(RLIMIT_CORE, &none)
-        #endif
     }
 
     /// Runs one command line.

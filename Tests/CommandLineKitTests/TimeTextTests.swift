@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 import Testing
 
 @testable import CommandLineKit
@@ -14,13 +15,13 @@ import Testing
             (-1e300, "0000-01-01T00:00:00Z"), (.infinity, "9999-12-31T23:59:59Z"), (.nan, "1970-01-01T00:00:00Z"),
         ] as [(Double, String)])
     func `a time is written in UTC`(seconds: Double, text: String) {
-        #expect(TimeText.rfc3339(Date(timeIntervalSince1970: seconds)) == text)
+        #expect(Date(timeIntervalSince1970: seconds).rfc3339 == text)
     }
 
     @Test func `the days of eight centuries are those of the Gregorian calendar`() {
         for day in stride(from: -141_427, through: 146_097, by: 37) {
             let date = Date(timeIntervalSince1970: Double(day) * 86_400)
-            #expect(TimeText.rfc3339(date) == date.formatted(.iso8601))
+            #expect(date.rfc3339 == date.formatted(.iso8601))
         }
     }
 

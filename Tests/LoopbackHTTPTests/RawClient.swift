@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 import TestSupport
 
 @testable import LoopbackHTTP
@@ -61,21 +62,21 @@ final class RawClient: Sendable {
         guard status == 0 else { throw RawClientError(operation: "connect", code: errno) }
     }
 
-    deinit { LoopbackSocket.close(descriptor) }
+    deinit { FileDescriptor.close(descriptor) }
 
     /// Sends everything, in pieces of this size; stops silently when the other side is gone.
     func send(_ bytes: [UInt8], pieces: Int = .max) {
         var position = 0
         while position < bytes.count {
             let piece = bytes[position..<min(bytes.count, pieces == .max ? bytes.count : position + pieces)]
-            guard case .bytes(let count) = LoopbackSocket.send(descriptor, piece) else { return }
+            guard case .bytes(let count) = StreamSocket.transmit(descriptor, piece) else { return }
             position += count
         }
     }
 
     func send(_ text: String) { send(Array(text.utf8)) }
 
-    func endSending() { LoopbackSocket.endSending(descriptor) }
+    func endSending() { StreamSocket.endSending(descriptor) }
 
     /// One read; nil at the end of the connection. Throws when nothing comes for a minute.
     func receive(_ limit: Int = 65536) throws -> [UInt8]? {

@@ -53,7 +53,7 @@ func `a text that ends too early says in what it ends`(text: String, location: S
     let object = try #require(try JSONValue(parsing: text).object)
     #expect(object.duplicatedNames == ["a"])
     #expect(object["a"] == 3)
-    #expect(throws: JSONError.self) { try JSONValue(parsing: text, options: .init(refusesDuplicates: true)) }
+    #expect(throws: JSONError.self) { try JSONValue(parsing: text, options: .init(rejectsDuplicates: true)) }
 }
 
 @Test func `names are compared without Unicode normalisation`() throws {

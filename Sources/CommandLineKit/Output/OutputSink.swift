@@ -48,30 +48,11 @@ package enum OutputError: Error, Sendable, Equatable {
 
     /// Writes all the bytes, in as many pieces as the system takes them.
     package func write(_ bytes: [UInt8]) throws(OutputError) {
-        let result = bytes.withUnsafeBytes { buffer -> Result<Void, OutputError> in
-            var rest = buffer[...]
-            while !rest.isEmpty {
-                let count = systemWrite(descriptor, UnsafeRawBufferPointer(rebasing: rest))
-                if count >= 0 {
-                    rest = rest.dropFirst(count)
-                    continue
-                }
-                switch errno {
-                case EINTR: continue
-                case EAGAIN:
-                    // Someone made the terminal or pipe non-blocking for every program that shares it: wait for room.
-                    var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-                    _ = poll(&request, 1, -1)
-                case EPIPE: return .failure(.closed)
-                default: return .failure(.failed(errno))
-                }
-            }
-            return .success(())
+        do throws(SystemError) {
+            // Another program that shares the terminal or pipe may have made it non-blocking: wait for room.
+            try FileDescriptor.write(descriptor, bytes[...]) { FileDescriptor.waitForRoom(descriptor, -1) }
+        } catch {
+            throw error.code == EPIPE ? .closed : .failed(error.code)
         }
-        try result.get()
     }
-}
-
-private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
-    write(descriptor, bytes.baseAddress, bytes.count)
 }

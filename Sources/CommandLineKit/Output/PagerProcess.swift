@@ -41,8 +41,7 @@ import Synchronization
     package func finish() -> Int32? {
         if let status { return status }
         close(descriptor)
-        var word: Int32 = 0
-        while waitpid(identifier, &word, 0) < 0, errno == EINTR {}
+        let word = ChildProcess.waitForExit(identifier)
         Self.hasTerminal.store(false, ordering: .relaxed)
         let ended: Int32? = word & 0x7F == 0 ? (word >> 8) & 0xFF : nil
         status = .some(ended)

@@ -45,12 +45,10 @@ package struct QRCode: Equatable {
     ///
     /// - Throws: ``Fault``
     package init(_ text: String) throws(Fault) {
-        guard let library = Self.libraries.lazy.compactMap({ dlopen($0, RTLD_NOW | RTLD_LOCAL) }).first,
-            let encodeAddress = dlsym(library, "QRcode_encodeData"), let freeAddress = dlsym(library, "QRcode_free")
+        // The types are those of the library's header.
+        guard let library = DynamicLibrary(Self.libraries), let encode: Encode = library.function("QRcode_encodeData"),
+            let free: Free = library.function("QRcode_free")
         else { throw .noLibrary }
-        // Sound where the types are those of the C functions, which are written as in the library's header.
-        let encode = unsafeBitCast(encodeAddress, to: Encode.self)
-        let free = unsafeBitCast(freeAddress, to: Free.self)
         let bytes = Array(text.utf8)
         guard !bytes.isEmpty, let code = encode(Int32(clamping: bytes.count), bytes, 0, 0) else { throw .tooLong }
         defer { free(code) }

@@ -128,7 +128,7 @@ extension DirectoryError: CustomStringConvertible {
                 : "ask an administrator to grant \(permissions.joined(separator: " or ")), then sign in with it"
         case .notFound: "check the spelling, and that it is the right directory"
         case .throttled, .unavailable:
-            retryAt.map { "come back at \($0.formatted(.iso8601))" } ?? "try again later"
+            retryAt.map { "come back at \($0.rfc3339)" } ?? "try again later"
         case .badRequest, .notSupported: "change the query"
         case .resyncNeeded: "start again from the beginning"
         case .unreadable: "check the directory's address in the settings, and whether the network asks for a sign-in"
@@ -144,7 +144,7 @@ extension DirectoryError: CustomStringConvertible {
         if let clientRequestID, clientRequestID != requestID {
             parts.append("client request \(clientRequestID.visible(limit: 100))")
         }
-        if let date { parts.append(date.formatted(.iso8601)) }
+        if let date { parts.append(date.rfc3339) }
         return parts.isEmpty ? nil : parts.joined(separator: ", ")
     }
 }

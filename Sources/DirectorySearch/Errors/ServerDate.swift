@@ -1,5 +1,4 @@
 import Platform
-import HTTPExchange
 
 /// Dates as Graph writes them.
 enum ServerDate {
@@ -13,7 +12,7 @@ enum ServerDate {
             return nil
         }
         let time = halves[1].prefix { $0 != "." && $0 != "Z" && $0 != "z" }
-        return HTTPDate.date(year, month, day, time: time)
+        return Date(year: year, month: month, day: day, time: time)
     }
 
     /// Whether a text can stand in a filter as a date or a moment: digits and what parts them, and nothing that could end it.

@@ -77,7 +77,7 @@ extension GraphObject {
     mutating func set(_ name: String, _ value: String?) { self[name] = value.map { .string($0) } }
     mutating func set(_ name: String, _ value: Bool?) { self[name] = value.map { .bool($0) } }
     mutating func set(_ name: String, _ value: Int?) { self[name] = value.map { .number(JSONNumber(Int64($0))) } }
-    mutating func set(_ name: String, _ value: Date?) { self[name] = value.map { .string($0.formatted(.iso8601)) } }
+    mutating func set(_ name: String, _ value: Date?) { self[name] = value.map { .string($0.rfc3339) } }
     mutating func set(_ name: String, _ value: UUID?) { self[name] = value.map { .string($0.uuidString.lowercased()) } }
     mutating func set(_ name: String, _ value: JSONObject?) { self[name] = value.map { .object($0) } }
     mutating func set(_ name: String, _ value: [String]) { self[name] = .array(value.map { .string($0) }) }

@@ -117,9 +117,8 @@ public struct OfflineIndex: Sendable, Equatable {
     }
 
     private static func erase(_ path: String) throws(StorageError) -> Bool {
-        func error(_ action: String) -> StorageError {
-            let code = errno
-            return StorageError(
+        func error(_ action: String, _ code: Int32 = errno) -> StorageError {
+            StorageError(
                 code == EACCES || code == EPERM ? .noPermission : .other, location: path,
                 reason: "\(action) failed: \(String(cString: strerror(code)))",
                 hint: "remove the file by hand")
@@ -137,9 +136,10 @@ public struct OfflineIndex: Sendable, Equatable {
         let zeros = [UInt8](repeating: 0, count: 1 << 20)
         var left = Int(status.st_size)
         while left > 0 {
-            let count = write(file, zeros, min(left, zeros.count))
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw error("overwriting the file") }
+            let count = min(left, zeros.count)
+            do throws(SystemError) { try FileDescriptor.write(file, zeros[..<count]) } catch let failure {
+                throw error("overwriting the file", failure.code)
+            }
             left -= count
         }
         guard fsync(file) == 0 else { throw error("overwriting the file") }

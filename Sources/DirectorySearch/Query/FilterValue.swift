@@ -50,7 +50,7 @@ extension FilterValue {
         case .null: return "null"
         case .truth(let value): return value ? "true" : "false"
         case .number(let value): return String(value)
-        case .date(let value): return value.formatted(.iso8601)
+        case .date(let value): return value.rfc3339
         case .identifier(let value): return value.uuidString.lowercased()
         case .text(let text):
             switch Self.kinds[path] {

@@ -134,7 +134,7 @@ struct SCIMFilterWriter: LogicWriter {
                         + "\"\(text.visible(limit: 60))\"")
             }
             return SCIMEscaping.string(text)
-        case (_, .date(let date)): return SCIMEscaping.string(date.formatted(.iso8601))
+        case (_, .date(let date)): return SCIMEscaping.string(date.rfc3339)
         case (_, .text(let text)): return SCIMEscaping.string(text)
         case (_, .truth(let truth)): return truth ? "true" : "false"
         case (_, .number(let number)): return String(number)

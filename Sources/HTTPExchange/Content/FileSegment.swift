@@ -10,7 +10,7 @@ package struct FileSegment: Sendable, Equatable {
     /// The number of bytes that there are to send.
     package func measure() throws(HTTPFileError) -> Int64 {
         let (descriptor, length) = try open()
-        _ = close(descriptor)
+        FileDescriptor.close(descriptor)
         return length
     }
 
@@ -21,28 +21,22 @@ package struct FileSegment: Sendable, Equatable {
             throw failure("the part of the file that is to be sent has a negative offset or length.")
         }
         // Without blocking, because opening a named pipe waits for a writer.
-        let descriptor = systemOpen(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        let descriptor = FileDescriptor.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
-            throw failure("the file cannot be read (\(systemWords())); check its path and permissions.")
+            throw failure("the file cannot be read (\(systemMessage())); check its path and permissions.")
         }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            _ = close(descriptor)
+            FileDescriptor.close(descriptor)
             throw failure("this is not a regular file; send what a pipe or a device gives as chunks.")
         }
         let size = Int64(status.st_size)
         let end =
             length.map { offset.addingReportingOverflow($0) } ?? (partialValue: max(offset, size), overflow: false)
         guard offset <= size, !end.overflow, end.partialValue <= size else {
-            _ = close(descriptor)
+            FileDescriptor.close(descriptor)
             throw failure("the file has \(size) bytes, fewer than the part of it that is to be sent needs.")
         }
         return (descriptor, end.partialValue - offset)
     }
 }
-
-/// `open` under a name that members called `open` do not hide.
-func systemOpen(_ path: String, _ flags: Int32, _ mode: mode_t = 0o666) -> Int32 { open(path, flags, mode) }
-
-/// What the last failed system call meant.
-package func systemWords(_ code: Int32 = errno) -> String { String(cString: strerror(code)) }

@@ -19,6 +19,15 @@ public struct HTTPBody: Sendable, Equatable {
         case bytes(Data)
         case file(FileSegment)
         case chunks(ChunkSource)
+
+        /// Returns the number of bytes, or `nil` if it is not known.
+        package func length() throws(HTTPFileError) -> Int64? {
+            switch self {
+            case .bytes(let bytes): Int64(bytes.count)
+            case .file(let file): try file.measure()
+            case .chunks(let source): source.length
+            }
+        }
     }
 
     package private(set) var segments: [Segment]
@@ -71,13 +80,7 @@ public struct HTTPBody: Sendable, Equatable {
     public func length() throws(HTTPFileError) -> Int64? {
         var total: Int64 = 0
         for segment in segments {
-            let length: Int64?
-            switch segment {
-            case .bytes(let bytes): length = Int64(bytes.count)
-            case .file(let file): length = try file.measure()
-            case .chunks(let source): length = source.length
-            }
-            guard let length else { return nil }
+            guard let length = try segment.length() else { return nil }
             total += length
         }
         return total

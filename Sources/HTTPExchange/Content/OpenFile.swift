@@ -11,20 +11,16 @@ package final class OpenFile: Sendable {
         self.path = path
     }
 
-    deinit { _ = close(descriptor) }
+    deinit { FileDescriptor.close(descriptor) }
 
     /// Writes all bytes at the end of what was written. May wait for the disk.
     package func write(_ bytes: UnsafeRawBufferPointer) throws(HTTPFileError) {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = systemWrite(descriptor, UnsafeRawBufferPointer(rebasing: rest))
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else {
-                throw HTTPFileError(
-                    path: path,
-                    reason: "the answer cannot be written (\(systemWords())); make room or choose another place.")
-            }
-            rest = rest.dropFirst(count)
+        do throws(SystemError) {
+            try FileDescriptor.write(descriptor, bytes)
+        } catch {
+            throw HTTPFileError(
+                path: path,
+                reason: "the answer cannot be written (\(error.explanation)); make room or choose another place.")
         }
     }
 
@@ -35,10 +31,6 @@ package final class OpenFile: Sendable {
         }
         try result.get()
     }
-}
-
-private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
-    write(descriptor, bytes.baseAddress, bytes.count)
 }
 
 /// Threads of their own for calls that may wait for a disk, so that none of Swift's does.

@@ -37,32 +37,20 @@ public enum FormEncoding {
         return pairs
     }
 
-    private static func decodePart(_ part: some Collection<UInt8>) -> String? {
+    private static func decodePart(_ part: some Sequence<UInt8>) -> String? {
         var output: [UInt8] = []
-        var index = part.startIndex
-        while index != part.endIndex {
-            let byte = part[index]
-            part.formIndex(after: &index)
-            if byte == UInt8(ascii: "+") {
-                output.append(0x20)
-            } else if byte == UInt8(ascii: "%") {
-                guard let high = hexDigit(part, &index), let low = hexDigit(part, &index) else { return nil }
+        var bytes = part.makeIterator()
+        while let byte = bytes.next() {
+            switch byte {
+            case UInt8(ascii: "+"): output.append(0x20)
+            case UInt8(ascii: "%"):
+                guard let high = bytes.next().flatMap(PercentEncoding.hexadecimalValue),
+                    let low = bytes.next().flatMap(PercentEncoding.hexadecimalValue)
+                else { return nil }
                 output.append(high << 4 | low)
-            } else {
-                output.append(byte)
+            default: output.append(byte)
             }
         }
         return String(validating: output, as: UTF8.self)
-    }
-
-    private static func hexDigit<Bytes: Collection<UInt8>>(_ part: Bytes, _ index: inout Bytes.Index) -> UInt8? {
-        guard index != part.endIndex else { return nil }
-        defer { part.formIndex(after: &index) }
-        switch part[index] {
-        case let byte where (0x30...0x39).contains(byte): return byte - 0x30
-        case let byte where (0x41...0x46).contains(byte): return byte - 0x41 + 10
-        case let byte where (0x61...0x66).contains(byte): return byte - 0x61 + 10
-        default: return nil
-        }
     }
 }

@@ -63,11 +63,27 @@ public struct HTTPFields: Sendable, Equatable, ExpressibleByDictionaryLiteral, S
     /// Goes through the field lines in order.
     public func makeIterator() -> IndexingIterator<[Field]> { fields.makeIterator() }
 
-    /// Whether a text can be the value of a field: it has no control character but the tab.
+    /// Whether a text can be the value of a field: it has no control character except the tab.
     ///
     /// See RFC 9110 section 5.5.
-    package static func isValue(_ text: some StringProtocol) -> Bool {
-        text.utf8.allSatisfy { $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7F) }
+    package static func isValue(_ text: some StringProtocol) -> Bool { text.utf8.allSatisfy(isValueByte) }
+
+    /// Whether a byte can be in the value of a field.
+    package static func isValueByte(_ byte: UInt8) -> Bool { byte == 0x09 || (byte >= 0x20 && byte != 0x7F) }
+
+    /// Whether a text is a token, such as a method or the name of a field.
+    package static func isToken(_ text: some StringProtocol) -> Bool {
+        !text.isEmpty && text.utf8.allSatisfy(isTokenByte)
+    }
+
+    /// Whether a byte can be in a token.
+    ///
+    /// See RFC 9110 section 5.6.2.
+    package static func isTokenByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
     }
 
     private static func matches(_ left: String, _ right: String) -> Bool {

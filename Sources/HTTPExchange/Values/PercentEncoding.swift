@@ -22,6 +22,16 @@ package enum PercentEncoding {
         output.append(digits.utf8Start[Int(byte & 15)])
     }
 
+    /// Returns the value of a hexadecimal digit, or `nil` for another byte.
+    package static func hexadecimalValue(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case 0x30...0x39: byte - 0x30
+        case 0x41...0x46: byte - 0x41 + 10
+        case 0x61...0x66: byte - 0x61 + 10
+        default: nil
+        }
+    }
+
     /// Whether a byte is an unreserved character: a letter, a digit, or one of `-._~`.
     package static func isUnreserved(_ byte: UInt8) -> Bool {
         switch byte {

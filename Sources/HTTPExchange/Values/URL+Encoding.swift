@@ -30,7 +30,9 @@ extension URL {
             let stays: Bool
             switch byte {
             case UInt8(ascii: "%"):
-                stays = index + 2 < bytes.count && isHexadecimal(bytes[index + 1]) && isHexadecimal(bytes[index + 2])
+                stays =
+                    index + 2 < bytes.count
+                    && bytes[index + 1...index + 2].allSatisfy { PercentEncoding.hexadecimalValue($0) != nil }
             case UInt8(ascii: "["), UInt8(ascii: "]"):
                 stays = authority.contains(index)
             case UInt8(ascii: "#"):
@@ -61,12 +63,5 @@ extension URL {
         guard bytes[start...].starts(with: "//".utf8) else { return 0..<0 }
         start += 2
         return start..<(bytes[start...].firstIndex { "/?#".utf8.contains($0) } ?? bytes.count)
-    }
-
-    private static func isHexadecimal(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 0x30...0x39, 0x41...0x46, 0x61...0x66: true
-        default: false
-        }
     }
 }

@@ -33,7 +33,7 @@ struct GraphWire {
     }
 
     var date: String {
-        String(Date(timeIntervalSince1970: Double(now)).formatted(.iso8601).prefix(19))
+        String(Date(timeIntervalSince1970: Double(now)).rfc3339.prefix(19))
     }
 
     // MARK: Responses

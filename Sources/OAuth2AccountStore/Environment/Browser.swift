@@ -42,12 +42,9 @@ enum Browser {
             case .success(let process): child = process
             case .failure(let failure):
                 throw BrowserError(
-                    description: "\(arguments[0]) cannot be started: \(String(cString: strerror(failure.code)))")
+                    description: "\(arguments[0]) cannot be started: \(failure.explanation)")
             }
-            DispatchQueue.global(qos: .utility).async {
-                var status: Int32 = 0
-                while waitpid(child, &status, 0) < 0, errno == EINTR {}
-            }
+            DispatchQueue.global(qos: .utility).async { ChildProcess.waitForExit(child) }
         }
     #endif
 }

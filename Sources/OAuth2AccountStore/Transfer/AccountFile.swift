@@ -47,7 +47,7 @@ public struct AccountFile: Sendable {
         self.source = source
         let value: JSONValue
         do throws(JSONError) {
-            value = try JSONValue(parsing: bytes, options: JSONReadingOptions(refusesDuplicates: true))
+            value = try JSONValue(parsing: bytes, options: JSONReadingOptions(rejectsDuplicates: true))
         } catch {
             let line = bytes.prefix(error.offset).count { $0 == 0x0A } + 1
             throw AccountFileError(

@@ -233,21 +233,14 @@ actor CursesThread {
 
     private func readKeys() {
         var bytes = [UInt8](repeating: 0, count: 4096)
-        let count = readTerminal(&bytes)
-        if count > 0 { return post(keys.take(bytes[..<count])) }
-        let code = errno
-        // EIO is also the answer to a program that was put into the background a moment ago.
-        if count == 0 || (code != EINTR && code != EAGAIN && TerminalForeground.isOurs) { hangUp() }
-    }
-
-    private func readTerminal(_ bytes: inout [UInt8]) -> Int {
-        #if canImport(Glibc)
-            Glibc.read(0, &bytes, bytes.count)
-        #elseif canImport(Musl)
-            Musl.read(0, &bytes, bytes.count)
-        #else
-            Darwin.read(0, &bytes, bytes.count)
-        #endif
+        do throws(SystemError) {
+            let count = try FileDescriptor.read(0, into: &bytes)
+            if count > 0 { return post(keys.take(bytes[..<count])) }
+            hangUp()
+        } catch {
+            // EIO is also the answer to a program that was put into the background a moment ago.
+            if error.code != EAGAIN, TerminalForeground.isOurs { hangUp() }
+        }
     }
 
     private func post(_ inputs: [TerminalInput]) {
@@ -283,20 +276,6 @@ actor CursesThread {
     }
 
     private func write(_ text: String) {
-        var rest = Array(text.utf8)[...]
-        while !rest.isEmpty, !isGone {
-            let count = rest.withUnsafeBytes { writeTerminal($0) }
-            if count > 0 { rest = rest.dropFirst(count) } else if errno != EINTR { return }
-        }
-    }
-
-    private func writeTerminal(_ bytes: UnsafeRawBufferPointer) -> Int {
-        #if canImport(Glibc)
-            Glibc.write(1, bytes.baseAddress, bytes.count)
-        #elseif canImport(Musl)
-            Musl.write(1, bytes.baseAddress, bytes.count)
-        #else
-            Darwin.write(1, bytes.baseAddress, bytes.count)
-        #endif
+        if !isGone { try? FileDescriptor.write(1, Array(text.utf8)[...]) }
     }
 }

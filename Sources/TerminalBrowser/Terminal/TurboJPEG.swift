@@ -20,21 +20,15 @@ struct TurboJPEG {
     private let end: @convention(c) (Pointer) -> Int32
 
     /// The name under which the library is found.
-    #if os(macOS)
-        static let fileName = "libturbojpeg.0.dylib"
-    #else
-        static let fileName = "libturbojpeg.so.0"
-    #endif
+    static let fileName = platformValue(linux: "libturbojpeg.so.0", darwin: "libturbojpeg.0.dylib")
     /// The largest side of a picture that is read, in points. Graph's photos have at most 648.
     private static let maximumSide: Int32 = 4096
 
     /// The library; nil when it is not installed, or lacks a function.
     init?() {
-        guard let library = dlopen(Self.fileName, RTLD_NOW | RTLD_LOCAL) else { return nil }
-        // The cast is sound where the type is that of the C function: they are written as turbojpeg.h has it.
-        func find<Function>(_ name: String) -> Function? {
-            dlsym(library, name).map { unsafeBitCast($0, to: Function.self) }
-        }
+        guard let library = DynamicLibrary([Self.fileName]) else { return nil }
+        // The types are those of turbojpeg.h.
+        func find<Function>(_ name: String) -> Function? { library.function(name) }
         guard let begin: @convention(c) () -> Pointer? = find("tjInitDecompress"),
             let header: Header = find("tjDecompressHeader3"), let decompress: Decompress = find("tjDecompress2"),
             let end: @convention(c) (Pointer) -> Int32 = find("tjDestroy")

@@ -31,7 +31,7 @@ struct AccountRecord: OutputRecord {
     }
 
     var expiry: String {
-        account.accessTokenExpiry.map { "\(TimeText.rfc3339($0)), \(TimeText.expiry($0, now: now))" } ?? "not known"
+        account.accessTokenExpiry.map { "\($0.rfc3339), \(TimeText.expiry($0, now: now))" } ?? "not known"
     }
 
     var detail: Detail {
@@ -47,7 +47,7 @@ struct AccountRecord: OutputRecord {
         detail.add("Scope", account.scope.text)
         detail.add("Expiry", expiry)
         detail.add("Refreshable", account.canRefresh ? "yes" : "no")
-        detail.add("Signed in", TimeText.rfc3339(account.created))
+        detail.add("Signed in", account.created.rfc3339)
         detail.add("Id", account.id.rawValue)
         return detail
     }
@@ -62,7 +62,7 @@ struct AccountRecord: OutputRecord {
             "subject": account.subject.map { .string($0) } ?? .null,
             "scopes": .array(account.scope.tokens.map { .string($0) }),
         ]
-        object.append("expires", account.accessTokenExpiry.map { .string(TimeText.rfc3339($0)) } ?? .null)
+        object.append("expires", account.accessTokenExpiry.map { .string($0.rfc3339) } ?? .null)
         object.append("refreshable", .bool(account.canRefresh))
         object.append("signInNeeded", account.signInNeeded.map { .string($0.rawValue) } ?? .null)
         return .object(object)

@@ -72,20 +72,11 @@ struct ProgramWithInput: Sendable {
     }
 
     private func give(_ input: [UInt8], to writer: Int32, until end: ContinuousClock.Instant) -> Bool {
-        var rest = input[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { write(writer, $0.baseAddress, $0.count) }
-            if count > 0 {
-                rest = rest.dropFirst(count)
-            } else if errno == EAGAIN {
-                guard ContinuousClock.now < end else { return false }
-                var output = pollfd(fd: writer, events: Int16(POLLOUT), revents: 0)
-                _ = poll(&output, 1, 50)
-            } else if errno != EINTR {
-                return false
-            }
+        let isWritten: Void? = try? FileDescriptor.write(writer, input[...]) { () throws(SystemError) in
+            guard ContinuousClock.now < end else { throw SystemError(EAGAIN) }
+            FileDescriptor.waitForRoom(writer, 50)
         }
-        return true
+        return isWritten != nil
     }
 
     private func wait(for child: pid_t, until end: ContinuousClock.Instant) -> Bool {
@@ -98,7 +89,7 @@ struct ProgramWithInput: Sendable {
             usleep(5000)
         }
         kill(child, SIGKILL)
-        while waitpid(child, &status, 0) < 0, errno == EINTR {}
+        ChildProcess.waitForExit(child)
         return false
     }
 }

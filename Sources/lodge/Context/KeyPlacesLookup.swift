@@ -95,16 +95,17 @@ struct PassphraseFile {
         var waited: Int32 = 0
         while !bytes.contains(UInt8(ascii: "\n")) {
             try Task.checkCancellation()
-            var input = pollfd(fd: file, events: Int16(POLLIN), revents: 0)
-            let ready = poll(&input, 1, Self.step)
-            if ready == 0 {
+            let count: Int?
+            do throws(SystemError) {
+                count = try FileDescriptor.read(file, into: &chunk, waiting: Self.step)
+            } catch {
+                throw fault(error.explanation, "name a file that can be read")
+            }
+            guard let count else {
                 waited += Self.step
                 guard waited < Self.patience else { throw fault("nothing came", "write the passphrase to it") }
                 continue
             }
-            let count = systemRead(file, &chunk, chunk.count)
-            if count < 0, errno == EINTR || errno == EAGAIN { continue }
-            guard count >= 0 else { throw fault(String(cString: strerror(errno)), "name a file that can be read") }
             if count == 0 { break }
             bytes += chunk[..<count]
             guard bytes.count <= Self.maximumByteCount else {
@@ -117,10 +118,6 @@ struct PassphraseFile {
     private func fault(_ reason: String, _ hint: Hint) -> KeyCustodyError {
         KeyCustodyError(location: "the passphrase file \(path)", reason: reason, hint: hint)
     }
-}
-
-private func systemRead(_ file: Int32, _ buffer: UnsafeMutableRawPointer, _ count: Int) -> Int {
-    read(file, buffer, count)
 }
 
 /// Asks the person for the passphrase, which the terminal does not show.

@@ -83,17 +83,16 @@ final class LineReader {
         var chunk = [UInt8](repeating: 0, count: 64 * 1024)
         while true {
             try Task.checkCancellation()
-            var input = pollfd(fd: file, events: Int16(POLLIN), revents: 0)
-            let ready = poll(&input, 1, 0)
-            guard ready > 0 else {
+            let count: Int?
+            do throws(SystemError) {
+                count = try FileDescriptor.read(file, into: &chunk, waiting: 0)
+            } catch {
+                throw CommandError(.usage, "cannot read \(name)", reason: error.explanation)
+            }
+            guard let count else {
                 if let end, ContinuousClock.now >= end { return false }
                 try await Task.sleep(for: Self.patience)
                 continue
-            }
-            let count = read(file, &chunk, chunk.count)
-            if count < 0, errno == EINTR || errno == EAGAIN { continue }
-            guard count >= 0 else {
-                throw CommandError(.usage, "cannot read \(name)", reason: String(cString: strerror(errno)))
             }
             hasEnded = count == 0
             bytes += chunk[..<count]

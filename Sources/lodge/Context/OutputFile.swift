@@ -17,12 +17,12 @@ struct OutputFile {
 
     /// Writes these bytes and nothing else.
     ///
-    /// - Throws: ``OwnerOnlyFile/Failure`` with the system's reason; what `sleep` throws.
+    /// - Throws: ``SystemError`` with the system's reason; what `sleep` throws.
     @MainActor
     func write(_ bytes: [UInt8]) async throws {
         var status = stat()
         let isThere = stat(path, &status) == 0
-        if !isThere, errno != ENOENT { throw OwnerOnlyFile.Failure(errno) }
+        if !isThere, errno != ENOENT { throw SystemError() }
         guard isThere else {
             let made = OwnerOnlyFile.create(path, bytes, suffix: suffix, mode: 0o666)
             guard case .failure(let failure) = made else { return }
@@ -42,7 +42,7 @@ struct OutputFile {
         var file = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags, 0o666)
         var code = errno
         while file < 0 {
-            guard isPipe, code == ENXIO else { throw OwnerOnlyFile.Failure(code) }
+            guard isPipe, code == ENXIO else { throw SystemError(code) }
             try await sleep(Self.pause)
             file = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK)
             code = errno
@@ -50,15 +50,9 @@ struct OutputFile {
         defer { close(file) }
         var rest = bytes[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { systemWrite(file, $0.baseAddress, $0.count) }
-            code = errno
-            if count > 0 {
-                rest = rest.dropFirst(count)
-            } else if code == EAGAIN {
-                try await sleep(Self.pause)
-            } else if code != EINTR {
-                throw OwnerOnlyFile.Failure(code)
-            }
+            let count = try FileDescriptor.writeAvailable(file, rest)
+            rest = rest.dropFirst(count)
+            if count == 0 { try await sleep(Self.pause) }
         }
     }
 }
@@ -79,5 +73,3 @@ extension CommandContext {
             path: path, sleep: dependencies.sleep, suffix: try dependencies.randomLetters())
     }
 }
-
-private func systemWrite(_ file: Int32, _ buffer: UnsafeRawPointer?, _ count: Int) -> Int { write(file, buffer, count) }

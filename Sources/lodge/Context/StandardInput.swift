@@ -43,25 +43,18 @@ enum StandardInput {
     @MainActor
     private static func copy(_ input: Int32, _ name: String, to path: String) throws {
         let file = open(path, O_WRONLY | O_CLOEXEC)
-        func failure() -> CommandError {
+        func failure(_ error: SystemError) -> CommandError {
             CommandError(
-                .failed, "\(name) cannot be kept in the folder for temporary files",
-                reason: String(cString: strerror(errno)),
+                .failed, "\(name) cannot be kept in the folder for temporary files", reason: error.explanation,
                 hint: "make room there, or set TMPDIR to another folder")
         }
-        guard file >= 0 else { throw failure() }
+        guard file >= 0 else { throw failure(SystemError()) }
         defer { close(file) }
         var chunk = [UInt8](repeating: 0, count: 256 * 1024)
         while true {
             let count = try wait(thenRead: &chunk, from: input)
             if count == 0 { return }
-            var done = 0
-            while done < count {
-                let written = chunk.withUnsafeBytes { write(file, $0.baseAddress?.advanced(by: done), count - done) }
-                if written < 0, errno == EINTR { continue }
-                guard written > 0 else { throw failure() }
-                done += written
-            }
+            do throws(SystemError) { try FileDescriptor.write(file, chunk[..<count]) } catch { throw failure(error) }
         }
     }
 
@@ -131,19 +124,12 @@ enum StandardInput {
     private static func wait(thenRead chunk: inout [UInt8], from file: Int32 = 0) throws -> Int {
         while true {
             try Task.checkCancellation()
-            var input = pollfd(fd: file, events: Int16(POLLIN), revents: 0)
-            let ready = poll(&input, 1, patience)
-            if ready == 0 || (ready < 0 && errno == EINTR) { continue }
-            let count = systemRead(file, &chunk)
-            if count < 0, errno == EINTR || errno == EAGAIN { continue }
-            guard count >= 0 else {
+            do throws(SystemError) {
+                if let count = try FileDescriptor.read(file, into: &chunk, waiting: patience) { return count }
+            } catch {
                 throw CommandError(
-                    .failed, "cannot read \(file == 0 ? "standard input" : "the pipe")",
-                    reason: String(cString: strerror(errno)))
+                    .failed, "cannot read \(file == 0 ? "standard input" : "the pipe")", reason: error.explanation)
             }
-            return count
         }
     }
 }
-
-private func systemRead(_ file: Int32, _ chunk: inout [UInt8]) -> Int { read(file, &chunk, chunk.count) }

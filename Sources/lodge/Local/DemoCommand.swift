@@ -147,7 +147,7 @@ struct DemoCommand {
         guard let expiry = account.accessTokenExpiry else {
             throw CommandError(.failed, "the demo went wrong", reason: "the provider named no expiry")
         }
-        try say("Waiting for the access token to expire at \(TimeText.rfc3339(expiry)).")
+        try say("Waiting for the access token to expire at \(expiry.rfc3339).")
         try console.flush()
         let left = expiry.timeIntervalSinceNow
         if left > 0 { try await Task.sleep(for: .seconds(left)) }

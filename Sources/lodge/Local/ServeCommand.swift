@@ -65,7 +65,7 @@ struct ServeCommand {
                 try await context.writtenFile(path).write(Array("\(provider.port)\n".utf8))
             } catch {
                 await provider.shutDown()
-                guard let failure = error as? OwnerOnlyFile.Failure else { throw error }
+                guard let failure = error as? SystemError else { throw error }
                 throw CommandError(
                     .failed, "the port cannot be written to \(path)", reason: failure.explanation,
                     hint: "name a file in a folder that exists and may be written to")

@@ -21,7 +21,7 @@ enum OfflineCopies {
             "account": (account?.label).map { .string($0) } ?? .null, "id": .string(index.account.rawValue),
             "people": .number(JSONNumber(Int64(summary.people))),
             "properties": .array(summary.properties.map { .string($0) }),
-            "completed": summary.completed.map { .string(TimeText.rfc3339($0)) } ?? .null,
+            "completed": summary.completed.map { .string($0.rfc3339) } ?? .null,
             "isListing": .bool(summary.isListing), "bytes": .number(JSONNumber(summary.size)),
             "place": .string(index.path),
         ]
@@ -50,7 +50,7 @@ enum OfflineCopies {
                 ?? context.text("\(copy.index.account) (no account; \(run: "sync") --forget --all)")
             switch copy.summary {
             case .success(let summary):
-                let time = summary.completed.map { "as of \(TimeText.rfc3339($0))" } ?? "not complete yet"
+                let time = summary.completed.map { "as of \($0.rfc3339)" } ?? "not complete yet"
                 detail.add(
                     "Offline",
                     "\(who): \(count(summary.people)) kept in clear text in \(copy.index.path), \(time), with "

@@ -208,7 +208,7 @@ struct PeopleCommand {
         }
         do {
             try await context.writtenFile(file).write(Array(photo.bytes))
-        } catch let error as OwnerOnlyFile.Failure {
+        } catch let error as SystemError {
             throw CommandError(
                 .failed, "the photo cannot be written to \(file)", reason: error.explanation,
                 hint: "name a file in a folder that exists and may be written to")

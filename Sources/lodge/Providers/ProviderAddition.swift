@@ -242,7 +242,7 @@ struct ProviderAddition {
 
     private func furtherMembers() throws(CommandError) -> JSONObject {
         guard let text = invocation[Input.registerWith] else { return [:] }
-        guard let object = (try? JSONValue(parsing: text, options: .init(refusesDuplicates: true)))?.object else {
+        guard let object = (try? JSONValue(parsing: text, options: .init(rejectsDuplicates: true)))?.object else {
             throw usage("wrong value of --register-with", "expected a JSON object", nil)
         }
         return object

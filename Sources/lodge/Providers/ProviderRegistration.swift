@@ -118,7 +118,7 @@ struct ProviderRegistration: Sendable {
         }
         if registration.clientSecret != nil, let expiry = registration.clientSecretExpiresAt, expiry > 0 {
             let date = Date(timeIntervalSince1970: min(expiry, 253_402_300_799))
-            notes.append("The client secret expires at \(TimeText.rfc3339(date)); then add the type anew.")
+            notes.append("The client secret expires at \(date.rfc3339); then add the type anew.")
         }
         return notes
     }

@@ -51,7 +51,7 @@ struct ExecCommand {
         let token = try await context.freshToken(store, of: try await context.account(store))
         var environment = context.world.environment
         environment[Self.tokenVariable] = token.secret.value
-        environment[Self.expiryVariable] = token.expiry.map(TimeText.rfc3339)
+        environment[Self.expiryVariable] = token.expiry.map(\.rfc3339)
         try context.console.flush()
         // What the store has begun is finished before this program is no more.
         await store.finishPendingRefreshes()

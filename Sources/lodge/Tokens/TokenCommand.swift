@@ -42,7 +42,7 @@ struct TokenCommand {
         guard let expiry = token.expiry else {
             throw CommandError(.failed, "the expiry is not known", reason: "the provider did not say it")
         }
-        try context.console.writeLine(TimeText.rfc3339(expiry))
+        try context.console.writeLine(expiry.rfc3339)
         return .done
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 import HTTPExchange
 import StrictJSON
 import TestSupport
@@ -43,7 +44,7 @@ import Testing
     @Test func `RD-019: a crash leaves no core file`() throws {
         #expect(try vector("RD-019").expect["core_disabled"]?.bool == true)
         // The first thing that the program does; here it is done to the process of the tests, which needs no core file either.
-        Lodge.forbidCoreFiles()
+        ProcessLimits.forbidCoreFiles()
         var limit = rlimit(rlim_cur: 1, rlim_max: 1)
         #if canImport(Glibc)
             getrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)

@@ -15,7 +15,7 @@ import Platform
 
     private func object(_ bytes: [UInt8]) throws -> JSONObject {
         try #require(
-            try JSONValue(parsing: bytes, options: .init(allowsComments: true, refusesDuplicates: true)).object)
+            try JSONValue(parsing: bytes, options: .init(allowsComments: true, rejectsDuplicates: true)).object)
     }
 
     static let texts = [

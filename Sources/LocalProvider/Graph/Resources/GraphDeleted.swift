@@ -60,7 +60,7 @@ extension GraphResources {
         var user = contents[index]
         user.userPrincipalName = user.id.filter { $0 != "-" } + user.userPrincipalName
         let date = Date(timeIntervalSince1970: Double(contents.removals[index]?.date ?? 0))
-        user.deletedDateTime = date.formatted(.iso8601)
+        user.deletedDateTime = date.rfc3339
         return user
     }
 }

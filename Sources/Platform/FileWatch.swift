@@ -1,15 +1,14 @@
-import Platform
 import Dispatch
 
-/// Tells when a file was written, without polling: inotify on Linux, kqueue on Apple's systems. Where the system has no watch
-/// left to give, the file is looked for once a second: better late than a store that does not open.
+/// Calls a handler after a file was written: with inotify on Linux, with kqueue on Darwin. If the system has no watch left, the
+/// handler is called once per second, so that its owner still works.
 ///
-/// Sendable is sound: the source is made in `init`, and afterwards only cancelled, which Dispatch allows from any thread.
-final class FileWatch: StorageLock, @unchecked Sendable {
+/// Sendable: the source is created in `init` and afterwards only cancelled, which Dispatch allows from any thread.
+package final class FileWatch: @unchecked Sendable {
     private let source: any DispatchSourceProtocol
     private let once = Once()
 
-    init(path: String, handler: @escaping @Sendable () -> Void) {
+    package init(path: String, handler: @escaping @Sendable () -> Void) {
         source = Self.systemSource(path, handler) ?? Self.timer(handler)
         source.activate()
     }
@@ -32,14 +31,14 @@ final class FileWatch: StorageLock, @unchecked Sendable {
         ) -> (any DispatchSourceProtocol)? {
             let descriptor = inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK))
             guard descriptor >= 0 else { return nil }
-            // The file alone: the lock file beside it is opened and closed by everybody who waits.
+            // Watch only the file: each waiting process opens and closes the lock file in the same folder.
             guard inotify_add_watch(descriptor, path, UInt32(IN_MODIFY)) >= 0 else {
                 close(descriptor)
                 return nil
             }
             let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: .global(qos: .utility))
             source.setEventHandler { @Sendable in
-                // What was written does not matter: the log of changes tells. The queue only has to be emptied.
+                // Empty the queue. The contents of the events do not matter.
                 var buffer = [UInt8](repeating: 0, count: 4096)
                 while read(descriptor, &buffer, buffer.count) > 0 {}
                 handler()
@@ -56,7 +55,8 @@ final class FileWatch: StorageLock, @unchecked Sendable {
         return source
     }
 
-    func release() { once.run { source.cancel() } }
+    /// Ends the watch.
+    package func release() { once.run { source.cancel() } }
 
     deinit { release() }
 }

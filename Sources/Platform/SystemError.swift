@@ -1,0 +1,22 @@
+/// An error of the operating system.
+package struct SystemError: Error, Equatable {
+    /// The value of `errno`, or 0 if no system call failed.
+    package let code: Int32
+    package let explanation: String
+
+    /// Creates the error of the last failed system call, or the error with a code.
+    package init(_ code: Int32 = errno) {
+        self.code = code
+        explanation = systemMessage(code)
+    }
+
+    init(explanation: String) {
+        code = 0
+        self.explanation = explanation
+    }
+}
+
+/// Returns the system's message for the last failed system call, or for an error code.
+package func systemMessage(_ code: Int32 = errno) -> String {
+    strerror(code).map { String(cString: $0) } ?? "error \(code)"
+}
