@@ -2,6 +2,8 @@ import Foundation
 import HTTPExchange
 import JOSE
 import OAuth2Protocol
+import StorageSuite
+import StoreTestSupport
 import TestSupport
 import Testing
 
@@ -206,5 +208,23 @@ struct KeyMoveTests {
         _ = try await AccountStore.moveKey(to: .keyFile, storage: storage, places: places)
         #expect(try await KeyFile(directory: directory.store).key()?.bytes == key)
         #expect(try await storage.value("key-sealed") == nil)
+    }
+
+    @Test func `a store moves to a descriptor only with its own key in it`() async throws {
+        let test = TestPlaces()
+        let key = try await test.open().key.bytes
+        let wrong = try Pipe(holding: [UInt8](repeating: 1, count: 32))
+        let error = try await failure {
+            try await test.move(to: .descriptor(wrong.fileHandleForReading.fileDescriptor))
+        }
+        #expect(error?.reason.contains("another key") == true)
+        #expect(await test.copies() == ["key-file"])
+        let right = try Pipe(holding: key)
+        #expect(try await test.move(to: .descriptor(right.fileHandleForReading.fileDescriptor)).isMoved)
+        #expect(await test.copies() == [])
+        #expect(
+            try await thrownError(KeyCustodyError.self) { try await test.open() }?.reason == "no descriptor is named")
+        let again = try Pipe(holding: key)
+        #expect(try await test.open(.descriptor(again.fileHandleForReading.fileDescriptor)).key.bytes == key)
     }
 }

@@ -1,6 +1,8 @@
 import JOSE
 import OAuth2Protocol
+import StorageSuite
 import Synchronization
+import TestSupport
 
 @testable import OAuth2AccountStore
 @testable import AccountKeys
@@ -159,12 +161,4 @@ struct TestPlaces {
     }
 
     func record() async throws -> KeyLocationRecord? { try await KeyLocationRecord.read(storage) }
-}
-
-/// The custody's error of a call; nil when there was none.
-func custodyFault(of body: () async throws -> some Any) async throws -> KeyCustodyError? {
-    do {
-        _ = try await body()
-        return nil
-    } catch let error as KeyCustodyError { return error }
 }

@@ -1,6 +1,8 @@
 import CSQLite
 import Foundation
 import OAuth2Protocol
+import StorageSuite
+import StoreTestSupport
 import TestSupport
 import Testing
 
