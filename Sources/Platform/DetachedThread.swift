@@ -1,3 +1,5 @@
+import Dispatch
+
 /// Threads outside Swift's pool, for calls that block.
 package enum DetachedThread {
     fileprivate final class Work: Sendable {
@@ -23,14 +25,19 @@ package enum DetachedThread {
         return code
     }
 
+    /// Runs the closure on a new thread, or on one of Dispatch if the system cannot start a thread.
+    package static func run(_ body: @escaping @Sendable () -> Void) {
+        if start(body) != 0 { DispatchQueue.global().async(execute: body) }
+    }
+
     private static func create(_ context: UnsafeMutableRawPointer) -> Int32 {
         #if canImport(Darwin)
             var thread: pthread_t?
-            let code = pthread_create(&thread, nil, run, context)
+            let code = pthread_create(&thread, nil, runWork, context)
             if code == 0, let thread { _ = pthread_detach(thread) }
         #else
             var thread = pthread_t()
-            let code = pthread_create(&thread, nil, run, context)
+            let code = pthread_create(&thread, nil, runWork, context)
             if code == 0 { _ = pthread_detach(thread) }
         #endif
         return code
@@ -38,12 +45,12 @@ package enum DetachedThread {
 }
 
 #if canImport(Darwin)
-    private func run(_ context: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+    private func runWork(_ context: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
         Unmanaged<DetachedThread.Work>.fromOpaque(context).takeRetainedValue().body()
         return nil
     }
 #else
-    private func run(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    private func runWork(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
         if let context { Unmanaged<DetachedThread.Work>.fromOpaque(context).takeRetainedValue().body() }
         return nil
     }

@@ -1,10 +1,10 @@
 import Platform
 import Dispatch
 
-/// Tells when a file was written, without polling: inotify on Linux, kqueue on Apple's systems. Where the system has no watch
-/// left to give, the file is looked for once a second: better late than a store that does not open.
+/// Calls a handler after each write to a file: inotify on Linux, kqueue on Apple's systems. If the system has no watch left, it
+/// calls the handler once a second, so that the store opens nevertheless.
 ///
-/// Sendable is sound: the source is made in `init`, and afterwards only cancelled, which Dispatch allows from any thread.
+/// Sendable is sound: `init` creates the source, which is afterwards only cancelled, as Dispatch allows from any thread.
 final class FileWatch: StorageLock, @unchecked Sendable {
     private let source: any DispatchSourceProtocol
     private let once = Once()
@@ -32,14 +32,14 @@ final class FileWatch: StorageLock, @unchecked Sendable {
         ) -> (any DispatchSourceProtocol)? {
             let descriptor = inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK))
             guard descriptor >= 0 else { return nil }
-            // The file alone: the lock file beside it is opened and closed by everybody who waits.
+            // Only this file: every waiting process opens and closes the lock file in the same folder.
             guard inotify_add_watch(descriptor, path, UInt32(IN_MODIFY)) >= 0 else {
                 close(descriptor)
                 return nil
             }
             let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: .global(qos: .utility))
             source.setEventHandler { @Sendable in
-                // What was written does not matter: the log of changes tells. The queue only has to be emptied.
+                // The change log says what was written. Only empty the queue here.
                 var buffer = [UInt8](repeating: 0, count: 4096)
                 while read(descriptor, &buffer, buffer.count) > 0 {}
                 handler()

@@ -57,9 +57,9 @@ struct KeyFormTests {
     func `a descriptor with another length is a fault`(count: Int) async throws {
         let pipe = try Pipe(holding: [UInt8](repeating: UInt8(ascii: "A"), count: count))
         let key = FileDescriptorKey(pipe.fileHandleForReading.fileDescriptor)
-        let fault = try #require(try await thrownError(KeyCustodyError.self) { try await key.key() })
-        #expect(fault.reason.contains(count == 0 ? "empty" : "no key"))
-        #expect(!fault.description.contains("AAAA"))
+        let error = try #require(try await thrownError(KeyCustodyError.self) { try await key.key() })
+        #expect(error.reason.contains(count == 0 ? "empty" : "no key"))
+        #expect(!error.description.contains("AAAA"))
     }
 
     @Test func `letters that are no base64 are a fault`() async throws {
@@ -124,10 +124,10 @@ struct KeyFormTests {
             var damaged = kept
             damaged[index] ^= 1
             await storage.setValue(damaged, for: "key-sealed")
-            let fault = try await thrownError(KeyCustodyError.self) {
+            let error = try await thrownError(KeyCustodyError.self) {
                 try await self.passphraseKey(storage, "open sesame").key()
             }
-            #expect(fault?.reason == "it is damaged", "byte \(index)")
+            #expect(error?.reason == "it is damaged", "byte \(index)")
         }
         for count in [0, 1, kept.count - 1] {
             await storage.setValue(Array(kept.prefix(count)), for: "key-sealed")

@@ -45,13 +45,13 @@ struct KeyLocationTests {
 
     @Test func `without a session bus the Secret Service is not looked for`() async throws {
         let key = SecretServiceKey(identity: "me", label: "Key", environment: ["XDG_RUNTIME_DIR": "/nonexistent"])
-        for fault in [
+        for error in [
             try await thrownError(KeyCustodyError.self) { try await key.key() },
-            try await thrownError(KeyCustodyError.self) { try await key.keep(SealingKey.random()) },
+            try await thrownError(KeyCustodyError.self) { try await key.save(SealingKey.random()) },
             try await thrownError(KeyCustodyError.self) { try await key.remove(SealingKey.random()) },
         ] {
-            #expect(fault?.reason.contains("no session bus") == true)
-            #expect(fault?.hint.actions.first as? KeyRemedy == .moveKey(to: .keyFile))
+            #expect(error?.reason.contains("no session bus") == true)
+            #expect(error?.hint.actions.first as? KeyRemedy == .moveKey(to: .keyFile))
         }
     }
 }

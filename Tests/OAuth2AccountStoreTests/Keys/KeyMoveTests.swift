@@ -80,7 +80,7 @@ struct KeyMoveTests {
 
     @Test func `a place that refuses the key changes nothing`() async throws {
         var test = TestPlaces()
-        test.edit = { if $0.word == "secret-service" { $0.keepFault = $0.fault("it is denied") } }
+        test.edit = { if $0.word == "secret-service" { $0.saveError = $0.error("it is denied") } }
         let key = try await test.open().key.bytes
         let error = try await failure { try await test.move(to: .secretService) }
         #expect(error?.kind == .key)
@@ -114,7 +114,7 @@ struct KeyMoveTests {
     @Test func `an old copy that cannot be removed is told, and removed by the next move`() async throws {
         var test = TestPlaces()
         _ = try await test.open(.secretService)
-        test.edit = { if $0.word == "secret-service" { $0.removeFault = $0.fault("it is locked") } }
+        test.edit = { if $0.word == "secret-service" { $0.removeError = $0.error("it is locked") } }
         let move = try await test.move(to: .passphrase)
         #expect(move.isMoved)
         #expect(move.leftovers.count == 1)
@@ -138,7 +138,7 @@ struct KeyMoveTests {
     @Test func `opening removes a key file that a move has left`() async throws {
         var test = TestPlaces()
         _ = try await test.open()
-        test.edit = { if $0.word == "key-file" { $0.removeFault = $0.fault("the directory is read-only") } }
+        test.edit = { if $0.word == "key-file" { $0.removeError = $0.error("the directory is read-only") } }
         _ = try await test.move(to: .secretService)
         #expect(await test.copies() == ["key-file", "secret-service"])
         _ = try await test.open()
@@ -152,7 +152,7 @@ struct KeyMoveTests {
     @Test func `a key that cannot be had where it is does not move`() async throws {
         var test = TestPlaces()
         _ = try await test.open(.secretService)
-        test.edit = { if $0.word == "secret-service" { $0.keyFault = $0.fault("it is locked") } }
+        test.edit = { if $0.word == "secret-service" { $0.keyError = $0.error("it is locked") } }
         let error = try await failure { try await test.move(to: .keyFile) }
         #expect(error?.reason.contains("it is locked") == true)
         #expect(error?.hint == "unlock it")

@@ -27,9 +27,9 @@ struct KeyOpeningTests {
     @Test func `another place than the one in use is refused, in words that name both, with the remedy`() async throws {
         let test = TestPlaces()
         _ = try await test.open()
-        let fault = try #require(try await thrownError(KeyCustodyError.self) { try await test.open(.secretService) })
-        #expect(fault.reason.contains("it is in a key file, not in the Secret Service"))
-        #expect(fault.hint.actions.first as? KeyRemedy == .moveKey(to: .secretService))
+        let error = try #require(try await thrownError(KeyCustodyError.self) { try await test.open(.secretService) })
+        #expect(error.reason.contains("it is in a key file, not in the Secret Service"))
+        #expect(error.hint.actions.first as? KeyRemedy == .moveKey(to: .secretService))
         #expect(await test.copies() == ["key-file"])
         _ = try await test.move(to: .secretService)
         let back = try #require(try await thrownError(KeyCustodyError.self) { try await test.open(.keyFile) })
@@ -41,10 +41,10 @@ struct KeyOpeningTests {
         let test = TestPlaces()
         let key = try await test.open(.secretService).key
         let file = ScriptedKey(.keyFile, test.vault)
-        let fault = try await thrownError(KeyCustodyError.self) {
+        let error = try await thrownError(KeyCustodyError.self) {
             try await KeyLoader(storage: test.storage, given: file, places: test.places()).open()
         }
-        #expect(fault?.reason.contains("the Secret Service") == true)
+        #expect(error?.reason.contains("the Secret Service") == true)
         // A key that the program keeps itself is judged by whether it opens the store.
         let own = try await KeyLoader(storage: test.storage, given: MemoryKey(key), places: test.places()).open()
         #expect(own.key.bytes == key.bytes)
@@ -69,8 +69,8 @@ struct KeyOpeningTests {
         let test = TestPlaces()
         _ = try await test.open(.secretService)
         test.vault["secret-service"] = nil
-        let fault = try #require(try await thrownError(KeyCustodyError.self) { try await test.open() })
-        #expect(fault.reason == "the key of this store is missing")
+        let error = try #require(try await thrownError(KeyCustodyError.self) { try await test.open() })
+        #expect(error.reason == "the key of this store is missing")
         #expect(await test.copies() == [])
         test.vault["secret-service"] = try SealingKey.random().bytes
         #expect(
@@ -80,7 +80,7 @@ struct KeyOpeningTests {
 
     @Test func `a new store whose place refuses has no key elsewhere, and may be given another place`() async throws {
         var test = TestPlaces()
-        test.edit = { if $0.word == "secret-service" { $0.keyFault = $0.fault("it is locked") } }
+        test.edit = { if $0.word == "secret-service" { $0.keyError = $0.error("it is locked") } }
         #expect(
             try await thrownError(KeyCustodyError.self) { try await test.open(.secretService) }?.reason
                 == "it is locked")
@@ -115,11 +115,11 @@ struct KeyOpeningTests {
         let test = TestPlaces()
         _ = try await test.open()
         await test.storage.setValue(Array(words.utf8), for: "key-custody")
-        let fault = try #require(try await thrownError(KeyCustodyError.self) { try await test.open() })
-        #expect(fault.hint.description.contains("version"))
+        let error = try #require(try await thrownError(KeyCustodyError.self) { try await test.open() })
+        #expect(error.hint.description.contains("version"))
         #expect(await test.storage.value("key-custody") == Array(words.utf8))
-        let error = try await failure { try await test.move(to: .secretService) }
-        #expect(error?.kind == .key)
+        let moveError = try await failure { try await test.move(to: .secretService) }
+        #expect(moveError?.kind == .key)
     }
 
     #if !canImport(Security)
