@@ -116,7 +116,13 @@ let package = Package(
         .target(
             name: "TestSupport", dependencies: ["HTTPExchange", "StrictJSON"], path: "Tests/TestSupport",
             resources: [.copy("Vectors")]),
-        .target(name: "StorageSuite", dependencies: ["SealedStorage"], path: "Tests/StorageSuite"),
+        .target(name: "StorageSuite", dependencies: ["SealedStorage", "TestSupport"], path: "Tests/StorageSuite"),
+        .target(
+            name: "StoreTestSupport",
+            dependencies: [
+                "AccountKeys", "HTTPExchange", "JOSE", "OAuth2AccountStore", "OAuth2Protocol", "Platform",
+                "ProviderSettings", "SealedStorage", "StorageSuite", "StrictJSON", "TestSupport",
+            ], path: "Tests/StoreTestSupport"),
         .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"]),
         .testTarget(name: "HTTPExchangeTests", dependencies: ["HTTPExchange", "StrictJSON", "TestSupport"]),
         .testTarget(
@@ -127,13 +133,28 @@ let package = Package(
             name: "OAuth2ProtocolTests",
             dependencies: ["HTTPExchange", "JOSE", "OAuth2Protocol", "StrictJSON", "TestSupport"]),
         .testTarget(
+            name: "SealedStorageTests", dependencies: ["Platform", "SealedStorage", "StorageSuite", "TestSupport"]),
+        .testTarget(
+            name: "AccountKeysTests", dependencies: ["AccountKeys", "JOSE", "Platform", "SealedStorage", "TestSupport"]
+        ),
+        .testTarget(
+            name: "ProviderSettingsTests",
+            dependencies: [
+                "HTTPExchange", "OAuth2Protocol", "Platform", "ProviderSettings", "StrictJSON", "TestSupport",
+            ]),
+        .testTarget(
             name: "OAuth2AccountStoreTests",
             dependencies: [
-                "Diagnostics",
                 "CSQLite", "HTTPExchange", "JOSE", "LoopbackHTTP", "OAuth2Protocol", "OAuth2AccountStore",
-                "StorageSuite", "StrictJSON", "TestSupport", "store-process",
+                "StorageSuite", "StoreTestSupport", "StrictJSON", "TestSupport", "store-process",
             ],
             exclude: ["Databases"]),
+        .testTarget(
+            name: "DiagnosticsTests",
+            dependencies: [
+                "Diagnostics", "HTTPExchange", "JOSE", "LoopbackHTTP", "OAuth2AccountStore", "OAuth2Protocol",
+                "StoreTestSupport", "StrictJSON", "TestSupport",
+            ]),
         .testTarget(
             name: "OAuth2AccountStoreTestingTests",
             dependencies: ["HTTPExchange", "OAuth2Protocol", "OAuth2AccountStore", "OAuth2AccountStoreTesting"]),
@@ -147,7 +168,7 @@ let package = Package(
             name: "FleetStorageTests",
             dependencies: [
                 "HTTPExchange", "LoopbackHTTP", "OAuth2Protocol", "OAuth2AccountStore", "FleetStorage", "StorageSuite",
-                "store-process",
+                "TestSupport", "store-process",
             ]),
         .testTarget(
             name: "DirectorySearchTests",

@@ -1,69 +1,69 @@
 import Platform
 import JOSE
 
-/// A key that whoever starts the program hands over in a file descriptor: from a service manager, a vault, a script.
+/// A key that the parent process passes in a file descriptor: a service manager, a vault, a script.
 ///
-/// The descriptor has the 32 bytes, or their 43 characters of base64url or 44 of base64 with a line end or without. It is read
-/// once, to its end, and not handed on to other programs.
+/// The descriptor has the 32 bytes, or their 43 characters of base64url or 44 of base64, with or without a line end. It is read
+/// once, to its end, and not passed to other programs.
 public actor FileDescriptorKey: KeyCustody {
-    /// The number of the descriptor; nil when none was named.
+    /// The number of the descriptor, or `nil` if none was named.
     public nonisolated let descriptor: Int32?
     private let thread = SerialThread()
-    private var read: SealingKey?
-    /// How long the one who writes may let us wait for the next byte, in milliseconds.
+    private var cachedKey: SealingKey?
+    /// The maximum delay before the next byte, in milliseconds.
     private let patience: Int32
 
-    /// The descriptor is read on a thread of its own.
+    /// The custody's own thread, because reading may wait.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
-    /// The key in this descriptor.
+    /// Creates the custody of the key in a descriptor.
     ///
-    /// - Parameter patience: how long to wait for the next byte.
+    /// - Parameter patience: The maximum delay before the next byte. The default is ten seconds.
     public init(_ descriptor: Int32?, patience: Duration = .seconds(10)) {
         self.descriptor = descriptor
         let milliseconds = patience / .milliseconds(1)
         self.patience = Int32(max(0, min(milliseconds, 3_600_000)))
     }
 
-    /// "file descriptor" and its number.
+    /// The words "the key in file descriptor" and the number.
     public nonisolated var location: String {
         descriptor.map { "the key in file descriptor \($0)" } ?? "the key in a file descriptor"
     }
 
-    /// ``KeyCustodyChoice/descriptor(_:)``
+    /// The choice ``KeyCustodyChoice/descriptor(_:)``.
     public nonisolated var choice: KeyCustodyChoice? { .descriptor(descriptor) }
 
-    /// The key that is handed over; never nil.
+    /// Returns the key in the descriptor. It is never `nil`.
     public func key() throws -> SealingKey? {
-        if let read { return read }
+        if let cachedKey { return cachedKey }
         guard let descriptor else {
-            throw fault(
+            throw error(
                 "no descriptor is named", "\(KeyRemedy.nameDescriptor), and hand the key over with 3< FILE")
         }
         var bytes = try contents(descriptor)
         defer { for index in bytes.indices { bytes[index] = 0 } }
         guard let key = Self.key(in: bytes) else {
-            throw fault(
+            throw error(
                 bytes.isEmpty ? "it is empty, or was read already" : "it has \(bytes.count) bytes that are no key",
                 "hand over the 32 bytes of the key, or their base64")
         }
-        read = key
+        cachedKey = key
         return key
     }
 
-    /// The key that is handed over: a new store takes it.
+    /// Returns the key in the descriptor, which a new store uses.
     public func create() throws -> SealingKey {
-        guard let key = try key() else { throw fault("there is no key", "hand over the 32 bytes of the key") }
+        guard let key = try key() else { throw error("there is no key", "hand over the 32 bytes of the key") }
         return key
     }
 
-    /// Checks that this very key is handed over: nothing can be written to whoever starts the program.
-    public func keep(_ key: SealingKey) throws {
+    /// Checks that the descriptor has this key: nothing can be saved in a descriptor.
+    public func save(_ key: SealingKey) async throws {
         guard try !equalInConstantTime(create().bytes, key.bytes) else { return }
-        throw fault("it is not the key of this store", "hand over a copy of the store's key, and try again")
+        throw error("it is not the key of this store", "hand over a copy of the store's key, and try again")
     }
 
-    /// The key in these bytes; nil when they are none.
+    /// Returns the key in these bytes, or `nil` if they are not a key.
     static func key(in bytes: [UInt8]) -> SealingKey? {
         if bytes.count == SealingKey.byteCount { return try? SealingKey(bytes) }
         var text = bytes[...]
@@ -84,37 +84,33 @@ public actor FileDescriptorKey: KeyCustody {
     private func contents(_ descriptor: Int32) throws -> [UInt8] {
         let flags = fcntl(descriptor, F_GETFD)
         guard flags >= 0 else {
-            throw fault("it is not open", "hand the key over when the program is started: \(descriptor)< FILE")
+            throw error("it is not open", "hand the key over when the program is started: \(descriptor)< FILE")
         }
-        // What this process has opened itself since, such as the kernel's queues, is nothing that was handed over.
+        // The number may belong to a descriptor that this process opened itself, such as a queue of the kernel.
         var status = stat()
         guard fstat(descriptor, &status) == 0, [S_IFREG, S_IFIFO, S_IFSOCK, S_IFCHR].contains(status.st_mode & S_IFMT)
         else {
-            throw fault(
+            throw error(
                 "it is neither a file nor a pipe", "hand the key over when the program is started: \(descriptor)< FILE")
         }
         _ = fcntl(descriptor, F_SETFD, flags | FD_CLOEXEC)
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 4096)
         defer { for index in chunk.indices { chunk[index] = 0 } }
-        // More than a key can have is no key, whatever follows.
+        // More bytes than a key can have are not a key.
         while bytes.count <= chunk.count {
             let count: Int?
             do throws(SystemError) {
                 count = try FileDescriptor.read(descriptor, into: &chunk, waiting: patience)
             } catch {
-                throw fault("it cannot be read: \(error.explanation)", "open it for reading")
+                throw self.error("it cannot be read: \(error.explanation)", "open it for reading")
             }
             guard let count else {
-                throw fault("nothing came, and it is still open", "close the descriptor after the key was written")
+                throw self.error("nothing came, and it is still open", "close the descriptor after the key was written")
             }
             if count == 0 { break }
             bytes += chunk[..<count]
         }
         return bytes
-    }
-
-    private func fault(_ reason: String, _ hint: Hint) -> KeyCustodyError {
-        KeyCustodyError(location: location, reason: reason, hint: hint)
     }
 }

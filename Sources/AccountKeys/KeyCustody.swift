@@ -2,100 +2,117 @@ import Platform
 import SealedStorage
 import JOSE
 
-/// Who keeps the 32-byte key that seals a store's records.
+/// A location of the 32-byte key that seals the records of a store.
 public protocol KeyCustody: Sendable {
-    /// Where the key is, in words for people: "key file /home/ada/.local/share/com.example.people/accounts.key".
+    /// The location in words for people: "key file /home/ada/.local/share/com.example.people/accounts.key".
     var location: String { get }
 
-    /// Which of the choices this is; nil for a custody that only the program knows. The store remembers the choice that it was
-    /// made with, and refuses another one: see `AccountStore/moveKey(to:storage:places:)`.
+    /// The choice that this custody implements, or `nil` for one that only the program knows. The store remembers the choice
+    /// that it was created with, and rejects another one: see `AccountStore/moveKey(to:storage:places:)`.
     var choice: KeyCustodyChoice? { get }
 
-    /// The key, or nil when there is none yet.
+    /// Returns the key, or `nil` if there is none yet.
     ///
-    /// - Throws: ``KeyCustodyError`` when there is one that cannot be had: locked, unreadable, damaged.
+    /// - Throws: ``KeyCustodyError`` if there is a key that cannot be loaded: locked, unreadable, damaged.
     func key() async throws -> SealingKey?
 
-    /// Makes a key and keeps it. When another process made one meanwhile, that one.
+    /// Creates a key and saves it. If another process created one first, returns that key.
     ///
     /// - Throws: ``KeyCustodyError``
     func create() async throws -> SealingKey
 
-    /// Keeps this key, durably when the call returns. A key that is kept already is kept once.
+    /// Saves this key, durably when the call returns. If it is already saved, does nothing.
     ///
-    /// - Throws: ``KeyCustodyError``, also when another key is there: that one stays.
-    func keep(_ key: SealingKey) async throws
+    /// - Throws: ``KeyCustodyError``, also if there is another key, which stays.
+    func save(_ key: SealingKey) async throws
 
-    /// Removes this key. Another key, or none, is left as it is.
+    /// Removes this key. Another key stays.
     ///
-    /// - Throws: ``KeyCustodyError`` when this key may still be there.
+    /// - Throws: ``KeyCustodyError`` if this key may still be there.
     func remove(_ key: SealingKey) async throws
 }
 
 extension KeyCustody {
-    /// None: a custody of the program's own.
+    /// Returns `nil`, for a custody of the program's own.
     public var choice: KeyCustodyChoice? { nil }
 
-    /// Throws: a custody of the program's own takes no key, unless it says how.
-    public func keep(_ key: SealingKey) async throws {
-        throw KeyCustodyError(
-            location: location, reason: "a key cannot be put there", hint: "move the key to a place that takes one")
+    /// Throws an error: a custody of the program's own saves no key unless it implements this function.
+    public func save(_ key: SealingKey) async throws {
+        throw error("a key cannot be put there", "move the key to a place that takes one")
     }
 
-    /// Does nothing: what the program keeps, the program removes.
+    /// Does nothing: the program itself removes the key of a custody of its own.
     public func remove(_ key: SealingKey) async throws {}
+
+    /// Returns the key, or creates one and saves it.
+    func keyOrNewKey() async throws -> SealingKey {
+        if let key = try await key() { return key }
+        let key = try SealingKey.random()
+        try await save(key)
+        return key
+    }
+
+    func error(_ reason: String, _ hint: Hint) -> KeyCustodyError {
+        KeyCustodyError(location: location, reason: reason, hint: hint)
+    }
+
+    /// Checks that a key that is already there is the one to save.
+    func check(_ existing: SealingKey, is key: SealingKey, otherwise hint: Hint) throws(KeyCustodyError) {
+        guard !equalInConstantTime(existing.bytes, key.bytes) else { return }
+        throw error("another key is there already", hint)
+    }
 }
 
-/// Why the key cannot be had. Never a reason to start with a new one.
+/// The reason why the key cannot be loaded. It is never a reason to start with a new key.
 public struct KeyCustodyError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// Where the key is kept.
+    /// The location of the key.
     public var location: String
-    /// What is wrong.
+    /// The reason.
     public var reason: String
-    /// What to do.
+    /// A sentence that tells the user how to solve the problem.
     public var hint: Hint
 
-    /// A fault.
+    /// Creates an error.
     public init(location: String, reason: String, hint: Hint) {
         self.location = location
         self.reason = reason
         self.hint = hint
     }
 
-    /// Place and reason.
+    /// The location and the reason.
     public var description: String { "\(location): \(reason)" }
 }
 
-/// A key that lives in memory: for tests, and for programs that keep it themselves.
+/// A key in memory: for tests, and for programs that save it themselves.
 public struct MemoryKey: KeyCustody {
     private let sealingKey: SealingKey
-    /// "memory"
+    /// The location in words, such as "memory".
     public let location: String
-    /// Nil: only the program knows of it.
+    /// `nil`, because only the program knows it.
     public let choice: KeyCustodyChoice?
 
-    /// This key.
+    /// Creates the custody of a key.
     public init(_ key: SealingKey) {
         sealingKey = key
         location = "memory"
         choice = nil
     }
 
-    /// A new key.
+    /// Creates the custody of a new key.
     ///
-    /// - Throws: `JOSEError` when the system has no randomness.
+    /// - Throws: `JOSEError` if the system has no randomness.
     public init() throws { self.init(try SealingKey.random()) }
 
-    /// A new key in the place of the one that a store of this folder would have.
+    /// Creates the custody of a new key that stands for the one that a store in this folder would have.
     package init(inPlaceOf choice: KeyCustodyChoice, in directory: StoreLocation) throws {
         sealingKey = try SealingKey.random()
         location = choice == .keyFile ? KeyFile(directory: directory).location : choice.explanation
         self.choice = choice
     }
 
-    /// The key.
+    /// Returns the key.
     public func key() -> SealingKey? { sealingKey }
 
-    /// The key.
+    /// Returns the key.
     public func create() -> SealingKey { sealingKey }
 }

@@ -2,38 +2,37 @@ import SealedStorage
 import Platform
 import JOSE
 
-/// Where the key of a store may be, and what is needed to get at it.
+/// The possible locations of a store's key, and the parameters to load it.
 ///
-/// Without a ``choice``, an existing store uses the place that it remembers, and a new one the key file. The key file is the
-/// order's first and only entry on purpose: it is there without a desktop session, for `cron` and over SSH, and a store that is
-/// opened in both would otherwise look for its key in two places. It protects copies of the database alone; whoever wants more
-/// chooses another place once, and the store remembers it.
+/// Without a ``choice``, an existing store uses the location that it remembers, and a new store the key file. The key file is the
+/// only default, because it also works without a desktop session, for `cron` and over SSH. It protects only copies of the
+/// database. For more protection, choose another location once: the store remembers it.
 public struct KeyLocations: Sendable {
-    /// The store's directory, for the key file.
+    /// The store's folder, for the key file.
     public var directory: StoreLocation
-    /// The place that was asked for; nil: the one that the store remembers. It never moves a key: another place than the one in use
-    /// is an error, see `AccountStore/moveKey(to:storage:places:)`.
+    /// The requested location, or `nil` for the one that the store remembers. It never moves a key: another location than the one
+    /// in use is an error, see `AccountStore/moveKey(to:storage:places:)`.
     public var choice: KeyCustodyChoice?
-    /// The environment variables, which lead to the session bus.
+    /// The environment variables, which name the session bus.
     public var environment: [String: String]
-    /// Gives the passphrase. Never from the command line, which other users can read.
+    /// The function that returns the passphrase. Never use the command line, which other users can read.
     public var passphrase: PassphraseKey.Source?
     /// The label of the key in the desktop's list of secrets.
     public var keyLabel = "Key of the accounts"
-    /// Whether the desktop may ask the person to unlock the keyring.
+    /// Whether the desktop may ask the user to unlock the keyring.
     public var allowsPrompts = true
-    /// How long one call to the keyring may take.
+    /// The time limit of a call to the keyring.
     public var keyringTimeLimit: Duration = .seconds(15)
-    /// The same where the desktop may ask the person.
+    /// The time limit of a call to the keyring if the desktop may ask the user.
     public var promptTimeLimit: Duration = .seconds(120)
-    /// What scrypt does for a key that is sealed with a passphrase from now on.
+    /// The parameters of scrypt for a key that is newly sealed with a passphrase.
     public var passphraseParameters = Scrypt.standard
-    /// Waits for time limits.
+    /// The function that waits for time limits.
     public var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
-    /// What tests put in a place, by its word.
+    /// The custodies that tests use instead, by the word of the choice.
     package var replacements: [String: any KeyCustody] = [:]
 
-    /// The places of the store in this directory.
+    /// Creates the locations of the store in a folder.
     public init(
         directory: StoreLocation, choice: KeyCustodyChoice? = nil,
         environment: [String: String] = ProcessInfo.processInfo.environment
@@ -45,7 +44,7 @@ public struct KeyLocations: Sendable {
 
     private static let identityName = "key-identity"
 
-    /// The custody of this choice for a storage. Under the storage's lock "key" where `makesIdentity`.
+    /// Returns the custody of a choice for a storage. If `makesIdentity` is `true`, the caller holds the storage's lock "key".
     package func custody(
         _ choice: KeyCustodyChoice, _ storage: any AccountStorage, makesIdentity: Bool = false
     ) async throws -> any KeyCustody {
@@ -70,10 +69,10 @@ public struct KeyLocations: Sendable {
         }
     }
 
-    /// What tells the keys of two stores in one keyring apart: made once for a storage.
+    /// Returns the text that distinguishes the keys of two stores in one keyring. It is created once for a storage.
     private func identity(_ storage: any AccountStorage, _ makes: Bool) async throws -> String {
         if let bytes = try await storage.value(Self.identityName) {
-            // It goes to other programs: what came into the file from elsewhere stays here.
+            // Other programs receive it, so it must not contain anything else from a manipulated file.
             guard bytes.count == 22, Base64URL.decode(String(decoding: bytes, as: UTF8.self)) != nil else {
                 throw unknownIdentity(storage)
             }
@@ -94,13 +93,13 @@ public struct KeyLocations: Sendable {
 }
 
 extension KeyLocations: Redacted {
-    /// The directory and the choice.
+    /// The folder and the choice.
     public var description: String { "key places of \(directory.path): \(choice?.description ?? "as remembered")" }
 }
 
-/// What a storage remembers of its key's place: the one in use, and those where a copy may still be.
+/// The locations of the key that a storage remembers: the one in use, and those that may still have a copy.
 ///
-/// It is one small value, so that the place in use and what is left over change in one step.
+/// They are one small value, so that they change in one step.
 package struct KeyLocationRecord: Equatable {
     package var current: KeyCustodyChoice
     package var leftovers: [KeyCustodyChoice]
@@ -113,7 +112,7 @@ package struct KeyLocationRecord: Equatable {
     private static let name = "key-custody"
     private static let maximumByteCount = 1024
 
-    /// What the storage remembers; nil for one that has never said: its key is in the key file.
+    /// Returns the saved record, or `nil` if there is none: then the key is in the key file.
     package static func read(_ storage: any AccountStorage) async throws -> KeyLocationRecord? {
         guard let bytes = try await storage.value(name) else { return nil }
         let words = String(decoding: bytes.prefix(maximumByteCount), as: UTF8.self).split(separator: " ").map(

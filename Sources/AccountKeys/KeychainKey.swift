@@ -5,17 +5,17 @@ import Platform
     import JOSE
     import Security
 
-    /// The key in the Keychain of macOS or iOS: on this device only, and there once it was unlocked after its start.
+    /// The key in the Keychain of macOS or iOS: only on this device, and readable after its first unlock.
     ///
-    /// The project's own checks run on Linux: this has not been run.
+    /// The project's own checks run on Linux: no test has run this code.
     public actor KeychainKey: KeyCustody {
-        /// Tells this store's key from every other store's.
+        /// The text that distinguishes this store's key from the keys of other stores.
         public nonisolated let identity: String
         private let label: String
         private let thread = SerialThread()
         private static let service = "oauth2-account-store"
 
-        /// The Keychain is another process: a thread of its own waits for it.
+        /// The custody's own thread, because the Keychain is another process.
         public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
         /// Creates the custody of the store with this identity.
@@ -26,10 +26,10 @@ import Platform
             self.label = label
         }
 
-        /// "Keychain"
+        /// The words "the key in the Keychain".
         public nonisolated var location: String { "the key in the Keychain" }
 
-        /// ``KeyCustodyChoice/keychain``
+        /// The choice ``KeyCustodyChoice/keychain``.
         public nonisolated var choice: KeyCustodyChoice? { .keychain }
 
         private var query: [String: Any] {
@@ -39,7 +39,7 @@ import Platform
             ]
         }
 
-        /// The key, or nil when the Keychain has none for this identity.
+        /// Returns the key, or `nil` if the Keychain has none for this identity.
         public func key() throws -> SealingKey? {
             var query = query
             query[kSecReturnData as String] = true
@@ -47,29 +47,26 @@ import Platform
             var found: CFTypeRef?
             let status = SecItemCopyMatching(query as CFDictionary, &found)
             if status == errSecItemNotFound { return nil }
-            guard status == errSecSuccess else { throw fault(status) }
+            guard status == errSecSuccess else { throw error(status) }
             guard let data = found as? Data, data.count == SealingKey.byteCount else {
-                throw KeyCustodyError(
-                    location: location, reason: "what the Keychain has is no key",
-                    hint: "restore the Keychain from a copy")
+                throw error("what the Keychain has is no key", "restore the Keychain from a copy")
             }
             return try SealingKey(Array(data))
         }
 
-        /// Makes a key and keeps it.
+        /// Creates a key and saves it.
         public func create() throws -> SealingKey {
             let key = try SealingKey.random()
             return try add(key) ?? key
         }
 
-        /// Keeps this key.
-        public func keep(_ key: SealingKey) throws {
-            guard let existing = try add(key), !equalInConstantTime(existing.bytes, key.bytes) else { return }
-            throw KeyCustodyError(
-                location: location, reason: "another key is there already", hint: "see what it is in Keychain Access")
+        /// Saves this key.
+        public func save(_ key: SealingKey) async throws {
+            guard let existing = try add(key) else { return }
+            try check(existing, is: key, otherwise: "see what it is in Keychain Access")
         }
 
-        /// The key that was there before this one; nil when this one was added.
+        /// Adds this key. Returns the key that is already there instead, or `nil` if this one was added.
         private func add(_ key: SealingKey) throws -> SealingKey? {
             var item = query
             item[kSecValueData as String] = Data(key.bytes)
@@ -78,17 +75,17 @@ import Platform
             let status = SecItemAdd(item as CFDictionary, nil)
             if status == errSecSuccess { return nil }
             if status == errSecDuplicateItem, let existing = try self.key() { return existing }
-            throw fault(status)
+            throw error(status)
         }
 
         /// Removes this key.
-        public func remove(_ key: SealingKey) throws {
+        public func remove(_ key: SealingKey) async throws {
             guard let existing = try self.key(), equalInConstantTime(existing.bytes, key.bytes) else { return }
             let status = SecItemDelete(query as CFDictionary)
-            guard status == errSecSuccess || status == errSecItemNotFound else { throw fault(status) }
+            guard status == errSecSuccess || status == errSecItemNotFound else { throw error(status) }
         }
 
-        private func fault(_ status: OSStatus) -> KeyCustodyError {
+        private func error(_ status: OSStatus) -> KeyCustodyError {
             let text = SecCopyErrorMessageString(status, nil) as String? ?? "error \(status)"
             let hint: Hint =
                 switch status {
@@ -97,7 +94,7 @@ import Platform
                 case errSecAuthFailed: "allow this program in Keychain Access, and try again"
                 default: "see whether Keychain Access works, and try again"
                 }
-            return KeyCustodyError(location: location, reason: text, hint: "\(hint); nothing was changed")
+            return error(text, "\(hint); nothing was changed")
         }
     }
 #endif

@@ -2,19 +2,19 @@ import SealedStorage
 import JOSE
 import Platform
 
-/// Why a passphrase is asked for.
+/// The purpose of a passphrase.
 public enum PassphrasePurpose: Sendable, Hashable {
-    /// To open what was sealed with it.
+    /// To open a sealed key.
     case open
-    /// To seal with it from now on: a person is to type it twice.
+    /// To seal a key: the user should type the passphrase twice.
     case choose
 }
 
-/// The key beside the records, sealed with a key that scrypt makes of a passphrase (RFC 7914).
+/// The key in the same storage as the records, sealed with a key that scrypt derives from a passphrase (RFC 7914).
 ///
-/// A copy of the store is useless without the passphrase. The parameters and the salt are kept beside the sealed key.
+/// A copy of the store is useless without the passphrase. The parameters and the salt are saved with the sealed key.
 public actor PassphraseKey: KeyCustody {
-    /// Gives the passphrase; nil when there is none to be had.
+    /// Returns the passphrase, or `nil` if there is none.
     public typealias Source = @Sendable (PassphrasePurpose) async throws -> Secret?
 
     private let storage: any AccountStorage
@@ -25,79 +25,65 @@ public actor PassphraseKey: KeyCustody {
 
     private static let name = "key-sealed"
 
-    /// The sealed key of this storage.
+    /// Creates the custody of the sealed key in a storage.
     ///
     /// - Parameters:
-    ///   - parameters: for a key that is sealed from now on.
-    ///   - passphrase: gives the passphrase. It is asked at most once, and only when it is needed.
+    ///   - parameters: The parameters of scrypt for a new sealed key.
+    ///   - passphrase: The function that returns the passphrase. It is called at most once, and only if it is needed.
     public init(storage: any AccountStorage, parameters: Scrypt = .standard, passphrase: Source?) {
         self.storage = storage
         self.parameters = parameters
         source = passphrase
     }
 
-    /// "sealed with a passphrase in" and the storage's place.
+    /// The words "the key sealed with a passphrase in" and the storage's location.
     public nonisolated var location: String { "the key sealed with a passphrase in \(storage.location)" }
 
-    /// ``KeyCustodyChoice/passphrase``
+    /// The choice ``KeyCustodyChoice/passphrase``.
     public nonisolated var choice: KeyCustodyChoice? { .passphrase }
 
-    /// The key, or nil when none was sealed.
+    /// Returns the key, or `nil` if there is no sealed key.
     public func key() async throws -> SealingKey? {
         guard let bytes = try await storage.value(Self.name) else { return nil }
         guard let sealed = SealedKey(bytes) else {
-            throw fault("it is damaged", "restore the store from a copy; without the key the accounts cannot be read")
+            throw error("it is damaged", "restore the store from a copy; without the key the accounts cannot be read")
         }
         let passphrase = try await passphrase(for: .open)
         guard let key = try await worker.open(sealed, passphrase) else {
             self.passphrase = nil
-            throw fault("the passphrase is wrong", "try again with the passphrase that the key was sealed with")
+            throw error("the passphrase is wrong", "try again with the passphrase that the key was sealed with")
         }
         return key
     }
 
-    /// Makes a key and seals it.
-    public func create() async throws -> SealingKey {
-        if let key = try await key() { return key }
-        let key = try SealingKey.random()
-        try await seal(key)
-        return key
-    }
+    /// Creates a key and seals it.
+    public func create() async throws -> SealingKey { try await keyOrNewKey() }
 
-    /// Seals this key.
-    public func keep(_ key: SealingKey) async throws {
+    /// Seals this key with the passphrase.
+    public func save(_ key: SealingKey) async throws {
         if let existing = try await self.key() {
-            guard !equalInConstantTime(existing.bytes, key.bytes) else { return }
-            throw fault("another key is there already", "restore the store from a copy")
+            return try check(existing, is: key, otherwise: "restore the store from a copy")
         }
-        try await seal(key)
-    }
-
-    /// Removes the sealed key: it stands in the store's own storage, so it can be no other one.
-    public func remove(_ key: SealingKey) async throws { try await storage.setValue(nil, for: Self.name) }
-
-    private func seal(_ key: SealingKey) async throws {
         let sealed = try await worker.seal(key, parameters, try await passphrase(for: .choose))
         try await storage.setValue(sealed.bytes, for: Self.name)
     }
 
+    /// Removes the sealed key. It is in the store's own storage, so it cannot be the key of another store.
+    public func remove(_ key: SealingKey) async throws { try await storage.setValue(nil, for: Self.name) }
+
     private func passphrase(for purpose: PassphrasePurpose) async throws -> Secret {
         if let passphrase { return passphrase }
         guard let given = try await source?(purpose) else {
-            throw fault(
+            throw error(
                 "there is no passphrase",
                 "\(KeyRemedy.namePassphraseFile), or start the program in a terminal")
         }
-        guard !given.value.isEmpty else { throw fault("the passphrase is empty", "give one of several words") }
+        guard !given.value.isEmpty else { throw error("the passphrase is empty", "give one of several words") }
         passphrase = given
         return given
     }
 
-    private func fault(_ reason: String, _ hint: Hint) -> KeyCustodyError {
-        KeyCustodyError(location: location, reason: reason, hint: hint)
-    }
-
-    /// Derives on a thread of its own, because it takes some tenths of a second.
+    /// A thread for scrypt, which takes some tenths of a second.
     private actor Worker {
         private let thread = SerialThread()
         nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
@@ -109,23 +95,23 @@ public actor PassphraseKey: KeyCustody {
     }
 }
 
-/// A key sealed with a passphrase, as it is kept: what is needed to open it again, and a checksum, which tells a wrong
-/// passphrase from a damaged copy. The checksum is over what everybody may see.
+/// A key sealed with a passphrase, as it is saved: the parameters to open it, and a checksum, which distinguishes a wrong
+/// passphrase from a damaged copy. The checksum contains no secret.
 struct SealedKey: Sendable {
-    private static let mark = Array("DSK1".utf8)
+    private static let magic = Array("DSK1".utf8)
     private static let saltCount = 16
-    private static let headCount = mark.count + 3 + saltCount
+    private static let headCount = magic.count + 3 + saltCount
     private static let checksumCount = 8
 
-    /// Mark, log2 N, r, p, salt; then the sealed key; then the checksum.
+    /// Magic number, log2 N, r, p, salt; then the sealed key; then the checksum.
     let bytes: [UInt8]
     private let parameters: Scrypt
 
-    /// The sealed key that these bytes are; nil when they are damaged.
+    /// Reads a sealed key. Returns `nil` if the bytes are damaged.
     init?(_ bytes: [UInt8]) {
         let body = Array(bytes.dropLast(Self.checksumCount))
         guard bytes.count == Self.headCount + SealingKey.byteCount + SealingKey.overhead + Self.checksumCount,
-            body.starts(with: Self.mark), Self.checksum(body) == Array(bytes.suffix(Self.checksumCount)), body[4] < 32,
+            body.starts(with: Self.magic), Self.checksum(body) == Array(bytes.suffix(Self.checksumCount)), body[4] < 32,
             let parameters = try? Scrypt(
                 cost: 1 << Int(body[4]), blockSize: Int(body[5]), parallelization: Int(body[6]))
         else { return nil }
@@ -139,13 +125,13 @@ struct SealedKey: Sendable {
         else { throw JOSEError.cryptography("scrypt's r and p are at most 255 here") }
         let salt = try SecureRandom.bytes(Self.saltCount)
         let head =
-            Self.mark + [UInt8(parameters.cost.trailingZeroBitCount), blockSize, parallelization] + salt
+            Self.magic + [UInt8(parameters.cost.trailingZeroBitCount), blockSize, parallelization] + salt
         let body = try head + Self.wrapping(passphrase, salt, parameters).seal(key.bytes, authenticating: head)
         bytes = body + Self.checksum(body)
         self.parameters = parameters
     }
 
-    /// The key; nil when the passphrase is another one.
+    /// Returns the key, or `nil` if the passphrase is wrong.
     func open(_ passphrase: Secret) throws -> SealingKey? {
         let head = Array(bytes.prefix(Self.headCount))
         let sealed = Array(bytes.dropFirst(Self.headCount).dropLast(Self.checksumCount))

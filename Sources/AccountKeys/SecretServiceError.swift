@@ -1,75 +1,72 @@
 import Platform
 
-/// What can be wrong with the Secret Service, each with what to do.
+/// The errors of the Secret Service, each with a hint.
 package enum SecretServiceError {
     static let location = "the key in the Secret Service"
     package static let elsewhere = KeyRemedy.moveKey(to: .keyFile)
 
-    private static func fault(_ reason: String, _ hint: Hint) -> KeyCustodyError {
+    private static func error(_ reason: String, _ hint: Hint) -> KeyCustodyError {
         KeyCustodyError(location: location, reason: reason, hint: hint)
     }
 
     static var notInstalled: KeyCustodyError {
-        fault("\(LibSecret.fileName) is not installed", "install it (Debian: libsecret-1-0), and try again")
+        error("\(LibSecret.fileName) is not installed", "install it (Debian: libsecret-1-0), and try again")
     }
     static var noSessionBus: KeyCustodyError {
-        fault(
+        error(
             "there is no session bus: DBUS_SESSION_BUS_ADDRESS is not set",
             "run it inside a desktop session; to do without one, run this once where the keyring is: \(elsewhere)")
     }
     static var locked: KeyCustodyError {
-        fault(
+        error(
             "the keyring is locked",
             "unlock it in the desktop's password program, or sign in to the desktop; nothing was changed")
     }
     static var dismissed: KeyCustodyError {
-        fault("the keyring is locked, and was not unlocked when asked", "try again, and unlock it; nothing was changed")
+        error("the keyring is locked, and was not unlocked when asked", "try again, and unlock it; nothing was changed")
     }
     static var noKeyring: KeyCustodyError {
-        fault("there is no default keyring", "make one in the desktop's password program, and try again")
+        error("there is no default keyring", "make one in the desktop's password program, and try again")
     }
-    static var notKept: KeyCustodyError {
-        fault("the keyring did not take the key", "see whether the desktop's password program can save, and try again")
-    }
-    static var otherKey: KeyCustodyError {
-        fault("another key is there already", "see what it is in the desktop's password program, and remove it there")
+    static var notSaved: KeyCustodyError {
+        error("the keyring did not take the key", "see whether the desktop's password program can save, and try again")
     }
     static var damaged: KeyCustodyError {
-        fault(
+        error(
             "what the keyring has is no key",
             "restore the keyring from a copy; without the key the accounts cannot be read")
     }
     static var ambiguous: KeyCustodyError {
-        fault(
+        error(
             "the keyring has several different keys for this store",
             "remove the wrong ones in the desktop's password program; when in doubt keep the oldest")
     }
     static func late(_ limit: Duration) -> KeyCustodyError {
-        fault(
+        error(
             "the service did not answer within \(limit)",
             "see whether the desktop asks for something, or start its keyring again; nothing was changed")
     }
 
-    /// An error of GLib's: its domain, code and text.
+    /// Returns the error for an error of GLib.
     static func reported(_ domain: String, _ code: Int32, _ text: String) -> any Error {
         switch (domain, code) {
         case ("g-io-error-quark", 19): CancellationError()
         case ("secret-error", 2): locked
         // Service unknown, name without an owner, and the failures of starting it.
         case ("g-dbus-error-quark", 2), ("g-dbus-error-quark", 3), ("g-dbus-error-quark", 23...32):
-            fault(
+            error(
                 "no keyring runs in this session",
                 "start one (such as gnome-keyring-daemon); to do without one, run this once where the keyring is: \(elsewhere)"
             )
         case ("g-dbus-error-quark", 9), ("g-dbus-error-quark", 10), ("g-io-error-quark", 14):
-            fault("the keyring denied access: \(text)", "allow it in the desktop's password program, and try again")
+            error("the keyring denied access: \(text)", "allow it in the desktop's password program, and try again")
         case ("g-dbus-error-quark", 4), ("g-io-error-quark", 18), ("g-io-error-quark", 24):
-            fault("the keyring went away: \(text)", "start it again, and try again; nothing was changed")
+            error("the keyring went away: \(text)", "start it again, and try again; nothing was changed")
         case ("g-io-error-quark", 1), ("g-io-error-quark", 39), ("g-io-error-quark", 44):
-            fault(
+            error(
                 "the session bus cannot be reached: \(text)",
                 "run it inside a desktop session; to do without one, run this once where the keyring is: \(elsewhere)")
-        default: fault(text, "see whether the desktop's password program works, and try again; nothing was changed")
+        default: error(text, "see whether the desktop's password program works, and try again; nothing was changed")
         }
     }
 }

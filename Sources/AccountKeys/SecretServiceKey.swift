@@ -2,14 +2,14 @@ import Platform
 import JOSE
 import Synchronization
 
-/// The key in the desktop's keyring: GNOME Keyring, KWallet, KeePassXC or whatever else is the Secret Service of the session.
+/// The key in the desktop's keyring: GNOME Keyring, KWallet, KeePassXC or another Secret Service of the session.
 ///
-/// It is reached over libsecret, which is looked for when it is needed. A locked keyring is an error, never a missing key; the
-/// desktop may ask the person to unlock it, when there is a display to ask on. Every call ends in a limited time.
+/// It uses libsecret, which it loads at run time. A locked keyring is an error, never a missing key. If there is a display, the
+/// desktop may ask the user to unlock it. Every call has a time limit.
 ///
 /// [Secret Service API](https://specifications.freedesktop.org/secret-service-spec/latest/)
 public struct SecretServiceKey: KeyCustody {
-    /// Tells this store's key from every other store's.
+    /// The text that distinguishes this store's key from the keys of other stores.
     public let identity: String
     private let label: String
     private let environment: [String: String]
@@ -19,15 +19,15 @@ public struct SecretServiceKey: KeyCustody {
     private let sleep: @Sendable (Duration) async throws -> Void
     private let keyring = SecretServiceThread()
 
-    /// The key of the store with this identity.
+    /// Creates the custody of the store with this identity.
     ///
     /// - Parameters:
-    ///   - label: what a person sees in the desktop's list of secrets.
-    ///   - environment: the environment variables, which lead to the session bus and tell whether there is a display.
-    ///   - allowsPrompts: whether the desktop may ask the person to unlock the keyring. It never does without a display.
-    ///   - timeLimit: for each call.
-    ///   - promptTimeLimit: the same where a person may be asked.
-    ///   - sleep: waits for the limits.
+    ///   - label: The name of the key in the desktop's list of secrets.
+    ///   - environment: The environment variables, which name the session bus and the display.
+    ///   - allowsPrompts: Whether the desktop may ask the user to unlock the keyring. Without a display it never does.
+    ///   - timeLimit: The limit of each call.
+    ///   - promptTimeLimit: The limit of each call that may ask the user.
+    ///   - sleep: The function that waits for the limits.
     public init(
         identity: String, label: String, environment: [String: String],
         allowsPrompts: Bool = true, timeLimit: Duration = .seconds(15), promptTimeLimit: Duration = .seconds(120),
@@ -43,32 +43,28 @@ public struct SecretServiceKey: KeyCustody {
         self.sleep = sleep
     }
 
-    /// "Secret Service"
+    /// The words "the key in the Secret Service".
     public var location: String { SecretServiceError.location }
 
-    /// ``KeyCustodyChoice/secretService``
+    /// The choice ``KeyCustodyChoice/secretService``.
     public var choice: KeyCustodyChoice? { .secretService }
 
-    /// The key; nil when the keyring is open and has none for this identity.
+    /// Returns the key, or `nil` if the keyring is unlocked and has none for this identity.
     public func key() async throws -> SealingKey? {
         try await limited { try await keyring.key(of: $0, identity) }
     }
 
-    /// Makes a key and keeps it in the default keyring.
-    public func create() async throws -> SealingKey {
-        if let key = try await key() { return key }
-        let key = try SealingKey.random()
-        try await keep(key)
-        return key
-    }
+    /// Creates a key and saves it in the default keyring.
+    public func create() async throws -> SealingKey { try await keyOrNewKey() }
 
-    /// Keeps this key in the default keyring.
-    public func keep(_ key: SealingKey) async throws {
+    /// Saves this key in the default keyring.
+    public func save(_ key: SealingKey) async throws {
         if let existing = try await self.key() {
-            guard !equalInConstantTime(existing.bytes, key.bytes) else { return }
-            throw SecretServiceError.otherKey
+            return try check(
+                existing, is: key,
+                otherwise: "see what it is in the desktop's password program, and remove it there")
         }
-        try await limited { try await keyring.keep(key, $0, identity, label: label) }
+        try await limited { try await keyring.save(key, $0, identity, label: label) }
     }
 
     /// Removes this key from the keyring.
@@ -76,37 +72,37 @@ public struct SecretServiceKey: KeyCustody {
         try await limited { try await keyring.remove(key, $0, identity) }
     }
 
-    /// Ends the call when its time is over, and lets nobody wait for a service that hangs even then.
+    /// Cancels the call after its time limit, and returns then even if the service hangs.
     private func limited<Value: Sendable>(
         _ body: @escaping @Sendable (SecretServiceCall) async throws -> Value
     ) async throws -> Value {
         guard hasSessionBus else { throw SecretServiceError.noSessionBus }
         let limit = allowsPrompts ? promptTimeLimit : timeLimit
         let call = SecretServiceCall(allowsPrompts: allowsPrompts)
-        let answer = Promise<Value>()
+        let outcome = Promise<Value>()
         Task {
             do {
-                answer.finish(.success(try await body(call)))
+                outcome.finish(.success(try await body(call)))
             } catch {
-                answer.finish(.failure(error))
+                outcome.finish(.failure(error))
             }
         }
         let sleep = sleep
         let clock = Task {
             try await sleep(limit)
-            // First the reason, then the end that it causes.
-            answer.finish(.failure(SecretServiceError.late(limit)))
+            // Set the error first: stopping the call ends it with another error.
+            outcome.finish(.failure(SecretServiceError.late(limit)))
             call.stop()
         }
         defer { clock.cancel() }
         return try await withTaskCancellationHandler {
-            try await answer.value()
+            try await outcome.value()
         } onCancel: {
             call.stop()
         }
     }
 
-    /// Without an address GLib would start a bus of its own, on which no keyring is.
+    /// Without an address, GLib would start another bus, which has no keyring.
     private var hasSessionBus: Bool {
         if environment["DBUS_SESSION_BUS_ADDRESS"]?.isEmpty == false { return true }
         guard let folder = environment["XDG_RUNTIME_DIR"], !folder.isEmpty else { return false }
@@ -115,13 +111,13 @@ public struct SecretServiceKey: KeyCustody {
 }
 
 extension SecretServiceKey: Redacted {
-    /// The place.
+    /// The location.
     public var description: String { location }
 }
 
-/// One call to the service, which may be stopped from any thread.
+/// A call to the service, which any thread may stop.
 ///
-/// Sendable is sound: the object is only touched with the lock held, and cancelling is what GLib lets any thread do.
+/// Sendable is sound: the object is only used with the lock held, and GLib allows any thread to cancel.
 final class SecretServiceCall: @unchecked Sendable {
     let allowsPrompts: Bool
     private let lock = Mutex(())
@@ -131,7 +127,7 @@ final class SecretServiceCall: @unchecked Sendable {
 
     init(allowsPrompts: Bool) { self.allowsPrompts = allowsPrompts }
 
-    /// Runs the call with the object that stops it.
+    /// Runs the call with the object that can stop it.
     func run<Value>(_ library: LibSecret, _ body: (LibSecret.Pointer?) throws -> Value) throws -> Value {
         let object = library.cancellableNew()
         let isLate = lock.withLock { _ in
@@ -147,7 +143,7 @@ final class SecretServiceCall: @unchecked Sendable {
         return try body(object)
     }
 
-    /// Ends the call, now or as soon as it begins.
+    /// Stops the call, now or as soon as it starts.
     func stop() {
         lock.withLock { _ in
             isStopped = true

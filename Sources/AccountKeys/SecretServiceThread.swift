@@ -1,14 +1,14 @@
 import Platform
 import JOSE
 
-/// Talks to the Secret Service, on a thread of its own: every call waits for another process.
+/// The calls to the Secret Service, on their own thread, because they wait for another process.
 actor SecretServiceThread {
     private let thread = SerialThread()
     private var library: LibSecret?
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
-    /// The item's schema and, in every item, what makes it this program's.
+    /// The schema of the item, and the attribute that all items of this library have.
     private static let schema = "OAuth2AccountStore.Key"
     private static let application = "oauth2-account-store"
 
@@ -21,14 +21,14 @@ actor SecretServiceThread {
                 found = key
             }
             if found == nil {
-                // A locked keyring may hide what it has: then nobody can tell that there is none.
+                // A locked keyring hides its items, so unlock it to know that there is none.
                 try session.withDefaultKeyring { _ in }
             }
             return found
         }
     }
 
-    func keep(_ key: SealingKey, _ call: SecretServiceCall, _ identity: String, label: String) throws {
+    func save(_ key: SealingKey, _ call: SecretServiceCall, _ identity: String, label: String) throws {
         try session(call) { session in
             guard try session.withDefaultKeyring({ _ in }) || call.allowsPrompts else {
                 throw SecretServiceError.noKeyring
@@ -50,7 +50,7 @@ actor SecretServiceThread {
     }
 
     private func session<Value>(_ call: SecretServiceCall, _ body: (Session) throws -> Value) throws -> Value {
-        guard let library = library ?? LibSecret() else { throw SecretServiceError.notInstalled }
+        guard let library = try? library ?? LibSecret() else { throw SecretServiceError.notInstalled }
         self.library = library
         return try call.run(library) { cancellable in
             let session = try Session(library, cancellable, allowsPrompts: call.allowsPrompts)
@@ -78,13 +78,13 @@ actor SecretServiceThread {
             self.library = library
             self.cancellable = cancellable
             self.allowsPrompts = allowsPrompts
-            // The same connection that libsecret takes. As GLib has it, the end of the bus would end this process.
+            // libsecret uses the same connection. By default, GLib ends this process when the bus closes.
             let bus = try Self.checked(library) { library.busGet(Self.sessionBus, cancellable, $0) }
             guard let bus else { throw SecretServiceError.noSessionBus }
             library.busSetExitOnClose(bus, 0)
             do {
                 let service = try Self.checked(library) { library.serviceGet(Self.openSession, cancellable, $0) }
-                guard let service else { throw SecretServiceError.notKept }
+                guard let service else { throw SecretServiceError.notSaved }
                 self.service = service
                 self.bus = bus
             } catch {
@@ -94,7 +94,7 @@ actor SecretServiceThread {
             }
         }
 
-        /// Lets go of the service: a keyring that is started anew is found by the next call.
+        /// Releases the service, so that the next call finds a keyring that was restarted.
         func close() {
             library.unref(service)
             library.serviceDisconnect()
@@ -103,7 +103,7 @@ actor SecretServiceThread {
 
         /// Runs a function that may leave an error.
         private static func checked<Value>(
-            _ library: LibSecret, _ body: (LibSecret.ErrorPlace) -> Value
+            _ library: LibSecret, _ body: (LibSecret.ErrorPointer) -> Value
         ) throws -> Value {
             var error: LibSecret.Pointer?
             let value = body(&error)
@@ -116,7 +116,7 @@ actor SecretServiceThread {
             throw SecretServiceError.reported(domain, code, text)
         }
 
-        private func checked<Value>(_ body: (LibSecret.ErrorPlace) -> Value) throws -> Value {
+        private func checked<Value>(_ body: (LibSecret.ErrorPointer) -> Value) throws -> Value {
             try Self.checked(library, body)
         }
 
@@ -124,32 +124,26 @@ actor SecretServiceThread {
             _ attributes: [(name: String, value: String)], _ body: (LibSecret.Pointer) throws -> Value
         ) throws -> Value {
             guard let table = library.hashNew(library.stringHash, library.stringEqual) else {
-                throw SecretServiceError.notKept
+                throw SecretServiceError.notSaved
             }
-            // The table keeps addresses: they are good as long as it lives.
-            let copies = attributes.flatMap { [copy($0.name), copy($0.value)] }
+            // The table stores addresses, which must stay valid until it is released.
+            let copies = attributes.flatMap { [strdup($0.name), strdup($0.value)] }.compactMap(\.self)
             defer {
                 library.hashUnref(table)
-                for copy in copies { copy.deallocate() }
+                for copy in copies { free(copy) }
             }
+            guard copies.count == 2 * attributes.count else { throw SecretServiceError.notSaved }
             for index in stride(from: 0, to: copies.count, by: 2) {
                 _ = library.hashInsert(table, copies[index], copies[index + 1])
             }
             return try body(table)
         }
 
-        private func copy(_ text: String) -> UnsafeMutablePointer<CChar> {
-            let bytes = text.utf8CString
-            let copy = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count)
-            for (index, byte) in bytes.enumerated() { (copy + index).initialize(to: byte) }
-            return copy
-        }
-
         private func attributes(_ identity: String) -> [(name: String, value: String)] {
             [("application", SecretServiceThread.application), ("store", identity)]
         }
 
-        /// Every item of this identity, unlocked.
+        /// Calls `body` with each item of this identity, unlocked.
         func items(_ identity: String, _ body: (LibSecret.Pointer) throws -> Void) throws {
             let list = try withAttributes(attributes(identity)) { table in
                 try checked { library.search(service, nil, table, Self.all, cancellable, $0) }
@@ -163,7 +157,7 @@ actor SecretServiceThread {
             }
         }
 
-        /// The objects of a list: struct GList { gpointer data; GList *next; GList *prev; }
+        /// Returns the objects of a list: struct GList { gpointer data; GList *next; GList *prev; }
         private func objects(_ list: LibSecret.Pointer?) -> [LibSecret.Pointer] {
             var objects: [LibSecret.Pointer] = []
             var next = list
@@ -188,26 +182,28 @@ actor SecretServiceThread {
             return key
         }
 
-        /// Text, because not every service gives other bytes back as it took them.
+        /// Saves the key as text, because some services do not return other bytes unchanged.
         func store(_ key: SealingKey, _ identity: String, label: String) throws {
             var text = Array(Base64URL.encode(key.bytes).utf8)
             defer { for index in text.indices { text[index] = 0 } }
-            guard let value = library.valueNew(text, text.count, "text/plain") else { throw SecretServiceError.notKept }
+            guard let value = library.valueNew(text, text.count, "text/plain") else {
+                throw SecretServiceError.notSaved
+            }
             defer { library.valueUnref(value) }
             let named = attributes(identity) + [("xdg:schema", SecretServiceThread.schema)]
             let isStored = try withAttributes(named) { table in
                 try checked { library.store(service, nil, table, "default", label, value, cancellable, $0) }
             }
-            guard isStored != 0 else { throw SecretServiceError.notKept }
+            guard isStored != 0 else { throw SecretServiceError.notSaved }
         }
 
         func delete(_ item: LibSecret.Pointer) throws {
             guard try checked({ library.itemDelete(item, cancellable, $0) }) != 0 else {
-                throw SecretServiceError.notKept
+                throw SecretServiceError.notSaved
             }
         }
 
-        /// Whether there is a default keyring; it is unlocked for `body`.
+        /// Unlocks the default keyring for `body`. Returns whether there is one.
         @discardableResult
         func withDefaultKeyring(_ body: (LibSecret.Pointer) throws -> Void) throws -> Bool {
             let keyring = try checked { library.collectionForAlias(service, "default", 0, cancellable, $0) }
@@ -218,7 +214,7 @@ actor SecretServiceThread {
             return true
         }
 
-        /// Unlocks a keyring or the one of an item: the desktop asks the person.
+        /// Unlocks a keyring, or the keyring of an item. The desktop asks the user.
         private func unlock(_ object: LibSecret.Pointer) throws {
             guard allowsPrompts else { throw SecretServiceError.locked }
             let list = library.listAppend(nil, object)

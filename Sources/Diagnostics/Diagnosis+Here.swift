@@ -47,7 +47,7 @@ extension Diagnosis {
         do {
             let count = try await storage.count(ofType: nil)
             try await storage.checkWritable()
-            if let damage = try await (storage as? SQLiteStorage)?.faults().first {
+            if let damage = try await (storage as? SQLiteStorage)?.errors().first {
                 let failure = AccountStoreError(
                     .storage(.notAStore), what: "the store is damaged", reason: "\(storage.location): \(damage)",
                     remedy: .repairStore, hint: Self.salvage)

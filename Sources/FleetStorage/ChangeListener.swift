@@ -24,20 +24,6 @@ final class ChangeListener: Sendable {
         self.schema = schema
     }
 
-    private final class Watch: StorageLock {
-        let listener: ChangeListener
-        let id: Int
-        let once = Once()
-
-        init(_ listener: ChangeListener, _ id: Int) {
-            self.listener = listener
-            self.id = id
-        }
-
-        func release() { once.run { listener.remove(id) } }
-        deinit { release() }
-    }
-
     /// Calls `handler` after every change until the returned value is released.
     func watch(_ handler: @escaping @Sendable () -> Void) throws(StorageError) -> any StorageLock {
         let (id, started) = try watchers.withLock { watchers throws(StorageError) -> (Int, StopSignal?) in
@@ -51,13 +37,15 @@ final class ChangeListener: Sendable {
             return (watchers.lastID, started)
         }
         if let started {
-            let loop = ListenLoop(target, schema, started, idleTimeout: idleTimeout) { [weak self] in self?.notify() }
-            Task { await loop.run() }
+            let loop = ListenLoop(schema: schema, stop: started, idleTimeout: idleTimeout) { [weak self] in
+                self?.notify()
+            }
+            DetachedThread.run { [target] in loop.run(Session(target)) }
         } else {
             // The loop notified the other watchers when it started. This one may have missed changes before.
             handler()
         }
-        return Watch(self, id)
+        return ReleaseHandle { self.remove(id) }
     }
 
     private func remove(_ id: Int) {
@@ -114,46 +102,30 @@ final class StopSignal: Sendable {
     }
 }
 
-/// Listens until the signal, on its own thread, which waits for the socket.
-private actor ListenLoop {
-    private let target: ConnectionTarget
-    private let schema: PostgreSQLSchema
-    private let stop: StopSignal
-    private let idleTimeout: Int32
-    private let notify: @Sendable () -> Void
-    private let thread = SerialThread()
-
-    nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
-
-    init(
-        _ target: ConnectionTarget, _ schema: PostgreSQLSchema, _ stop: StopSignal, idleTimeout: Int32,
-        notify: @escaping @Sendable () -> Void
-    ) {
-        self.target = target
-        self.schema = schema
-        self.stop = stop
-        self.idleTimeout = idleTimeout
-        self.notify = notify
-    }
-
-    /// The delays before the next attempt to connect, in milliseconds.
-    private static let delays: ClosedRange<Int32> = 100...5000
+/// Listens until the signal. It needs its own thread, because it waits for the socket.
+private struct ListenLoop: Sendable {
+    let schema: PostgreSQLSchema
+    let stop: StopSignal
+    let idleTimeout: Int32
+    let notify: @Sendable () -> Void
 
     /// Waits for the signal or for data. Returns whether the signal was sent, or `nil` if the connection is closed.
     private func wait(_ connection: PostgreSQLConnection) -> Bool? {
         if stop.wait(socket: connection.socket, milliseconds: idleTimeout) { return true }
         // A server that hangs does not close its connections, so only the missing result of a statement shows it.
-        if !connection.isReadable, (try? connection.execute("LISTEN \(schema.name)")) == nil { return nil }
+        if !connection.isReadable, (try? listen(connection)) == nil { return nil }
         return false
     }
 
-    func run() {
-        var delay = Self.delays.lowerBound
+    private func listen(_ connection: PostgreSQLConnection) throws(PostgreSQLError) {
+        try connection.execute("LISTEN \(schema.name)")
+    }
+
+    func run(_ session: consuming Session) {
+        var backoff = Backoff(.milliseconds(100) ... .seconds(5))
         while true {
-            if let connection = try? PostgreSQLConnection(target),
-                (try? connection.execute("LISTEN \(schema.name)")) != nil
-            {
-                delay = Self.delays.lowerBound
+            if let connection = try? session.connected(listen) {
+                backoff.reset()
                 // There may have been changes without a connection.
                 notify()
                 while let isStopped = wait(connection) {
@@ -161,9 +133,9 @@ private actor ListenLoop {
                     guard let isNotified = connection.consumeNotifications() else { break }
                     if isNotified { notify() }
                 }
+                session.close()
             }
-            if stop.wait(milliseconds: delay) { return }
-            delay = min(delay * 2, Self.delays.upperBound)
+            if stop.wait(milliseconds: Int32(backoff.next() / .milliseconds(1))) { return }
         }
     }
 }

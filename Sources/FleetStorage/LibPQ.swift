@@ -3,8 +3,6 @@ import Platform
 
 /// The functions of libpq, PostgreSQL's client library.
 ///
-/// They are loaded at run time, so that a program starts on a machine without libpq. The library stays loaded.
-///
 /// See https://www.postgresql.org/docs/current/libpq.html.
 struct LibPQ {
     typealias Strings = UnsafePointer<UnsafePointer<CChar>?>?
@@ -82,44 +80,45 @@ struct LibPQ {
     ///
     /// - Throws: ``StorageError`` if none of the files can be loaded, or the library lacks a function.
     init(fileNames: [String] = Self.fileNames) throws(StorageError) {
-        guard let library = DynamicLibrary(fileNames) else { throw Self.missing(DynamicLibrary.lastError) }
-        // Sound: each property has the type of the C function in PostgreSQL's documentation.
-        func find<Function>(_ name: String) throws(StorageError) -> Function {
-            guard let function: Function = library.function(name) else {
-                throw Self.missing("it has no function \(name)")
-            }
-            return function
+        do throws(DynamicLibrary.Missing) { try self.init(DynamicLibrary(fileNames: fileNames)) } catch {
+            throw StorageError(
+                .other, location: "postgresql",
+                reason: "cannot load libpq, the client library of PostgreSQL: \(error.reason)",
+                hint: "install libpq (libpq5 on Debian and Ubuntu, libpq with Homebrew)")
         }
-        parseConnection = try find("PQconninfoParse")
-        freeOptions = try find("PQconninfoFree")
-        startConnection = try find("PQconnectStartParams")
-        pollConnection = try find("PQconnectPoll")
-        finish = try find("PQfinish")
-        status = try find("PQstatus")
-        needsPassword = try find("PQconnectionNeedsPassword")
-        socket = try find("PQsocket")
-        setNonBlocking = try find("PQsetnonblocking")
-        setErrorVerbosity = try find("PQsetErrorVerbosity")
-        setNoticeProcessor = try find("PQsetNoticeProcessor")
-        errorMessage = try find("PQerrorMessage")
-        sendQuery = try find("PQsendQuery")
-        sendPrepare = try find("PQsendPrepare")
-        sendPrepared = try find("PQsendQueryPrepared")
-        flush = try find("PQflush")
-        consumeInput = try find("PQconsumeInput")
-        isBusy = try find("PQisBusy")
-        nextNotification = try find("PQnotifies")
-        free = try find("PQfreemem")
-        nextResult = try find("PQgetResult")
-        clear = try find("PQclear")
-        resultStatus = try find("PQresultStatus")
-        errorField = try find("PQresultErrorField")
-        rowCount = try find("PQntuples")
-        columnCount = try find("PQnfields")
-        columnType = try find("PQftype")
-        isNull = try find("PQgetisnull")
-        length = try find("PQgetlength")
-        value = try find("PQgetvalue")
+    }
+
+    private init(_ library: DynamicLibrary) throws(DynamicLibrary.Missing) {
+        parseConnection = try library.function("PQconninfoParse")
+        freeOptions = try library.function("PQconninfoFree")
+        startConnection = try library.function("PQconnectStartParams")
+        pollConnection = try library.function("PQconnectPoll")
+        finish = try library.function("PQfinish")
+        status = try library.function("PQstatus")
+        needsPassword = try library.function("PQconnectionNeedsPassword")
+        socket = try library.function("PQsocket")
+        setNonBlocking = try library.function("PQsetnonblocking")
+        setErrorVerbosity = try library.function("PQsetErrorVerbosity")
+        setNoticeProcessor = try library.function("PQsetNoticeProcessor")
+        errorMessage = try library.function("PQerrorMessage")
+        sendQuery = try library.function("PQsendQuery")
+        sendPrepare = try library.function("PQsendPrepare")
+        sendPrepared = try library.function("PQsendQueryPrepared")
+        flush = try library.function("PQflush")
+        consumeInput = try library.function("PQconsumeInput")
+        isBusy = try library.function("PQisBusy")
+        nextNotification = try library.function("PQnotifies")
+        free = try library.function("PQfreemem")
+        nextResult = try library.function("PQgetResult")
+        clear = try library.function("PQclear")
+        resultStatus = try library.function("PQresultStatus")
+        errorField = try library.function("PQresultErrorField")
+        rowCount = try library.function("PQntuples")
+        columnCount = try library.function("PQnfields")
+        columnType = try library.function("PQftype")
+        isNull = try library.function("PQgetisnull")
+        length = try library.function("PQgetlength")
+        value = try library.function("PQgetvalue")
     }
 
     /// Returns the parameters in a connection string or URL, or `nil` if it is not valid.
@@ -135,11 +134,5 @@ struct LibPQ {
             option += 1
         }
         return parameters
-    }
-
-    private static func missing(_ reason: String) -> StorageError {
-        StorageError(
-            .other, location: "postgresql", reason: "cannot load libpq, the client library of PostgreSQL: \(reason)",
-            hint: "install libpq (libpq5 on Debian and Ubuntu, libpq with Homebrew)")
     }
 }

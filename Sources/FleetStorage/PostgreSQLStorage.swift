@@ -27,13 +27,11 @@ public actor PostgreSQLStorage: AccountStorage {
     /// User, host, port, database and schema, without the password.
     public nonisolated let location: String
     let schema: PostgreSQLSchema
-    private let target: ConnectionTarget
     private let sleep: @Sendable (Duration) async throws -> Void
     private let locks: SessionLocks
     private let listener: ChangeListener
     private let thread = SerialThread()
-    private var connection: PostgreSQLConnection?
-    private var wasConnected = false
+    private var session: Session
 
     /// The storage's own thread, because libpq waits for the server.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
@@ -52,7 +50,8 @@ public actor PostgreSQLStorage: AccountStorage {
         connection: String, schema: String = "oauth2_accounts",
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) throws(StorageError) {
-        target = try ConnectionTarget(connection, schema: schema)
+        let target = try ConnectionTarget(connection, schema: schema)
+        session = Session(target)
         location = target.location
         self.schema = try PostgreSQLSchema(schema, location: target.location)
         self.sleep = sleep
@@ -62,32 +61,24 @@ public actor PostgreSQLStorage: AccountStorage {
 
     // MARK: Statements
 
-    /// How long to wait for an unreachable server after a successful connection.
-    private static let reconnectTimeout = Duration.seconds(10)
     private static let maximumAttempts = 4
 
     private func connected() async throws -> PostgreSQLConnection {
         var waited = Duration.zero
-        var delay = Duration.milliseconds(50)
+        var backoff = Backoff(.milliseconds(50) ... .seconds(1))
         while true {
-            if let connection { return connection }
             let start = ContinuousClock.now
             do throws(PostgreSQLError) {
-                let new = try PostgreSQLConnection(target)
-                try schema.open(new)
-                connection = new
-                wasConnected = true
-                return new
+                return try session.connected(schema.open)
             } catch {
-                // A restart of the server does not end a worker, but the first connection fails immediately.
-                guard wasConnected, error.isTransient, waited < Self.reconnectTimeout else {
+                guard session.wasConnected, error.isTransient, waited < Session.reconnectTimeout else {
                     throw error.storageError(location: location)
                 }
             }
             // The failed attempt may have taken long.
+            let delay = backoff.next()
             waited += start.duration(to: .now) + delay
             try await sleep(delay)
-            delay = min(delay * 2, .seconds(1))
         }
     }
 
@@ -111,7 +102,7 @@ public actor PostgreSQLStorage: AccountStorage {
                 return try body(connection, mayBeDone)
             } catch {
                 if error.isLost {
-                    if self.connection === connection { self.connection = nil }
+                    if session.connection === connection { session.close() }
                     mayBeDone = true
                 }
                 guard error.isLost || error.isConflict, attempt < Self.maximumAttempts else {
@@ -217,7 +208,7 @@ public actor PostgreSQLStorage: AccountStorage {
     ///
     /// It asks the server at least ten times a second, and waits for an unreachable server as a statement does.
     public func lock(_ name: String, timeout: Duration) async throws -> any StorageLock {
-        try await locks.lock(name, timeout: timeout, wasReachable: wasConnected)
+        try await locks.lock(name, timeout: timeout, wasReachable: session.wasConnected)
     }
 }
 

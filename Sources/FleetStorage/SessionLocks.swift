@@ -12,23 +12,19 @@ import Platform
 /// took, but ``confirm()`` throws, because others may have held them in between. After a restart of the server, no session takes
 /// a lock that it did not hold for ``grace``: in that time, a holder can save the result of its refresh.
 actor SessionLocks {
-    private let target: ConnectionTarget
     private let schema: PostgreSQLSchema
     private let sleep: @Sendable (Duration) async throws -> Void
     private let thread = SerialThread()
-    private var connection: PostgreSQLConnection?
-    private var wasConnected = false
-    /// The locks of the callers, each with the task that took it.
-    private var held: [Int64: Int?] = [:]
-    /// The keys of `held` whose session broke.
+    private var session: Session
+    /// The keys of the callers' locks, each with the task that took it.
+    private var owners: [Int64: Int?] = [:]
+    /// The keys of `owners` whose session broke.
     private var broken: Set<Int64> = []
     /// The start of the server at the time of the last session.
     private var serverStart: SQLValue?
     private var graceEnd: ContinuousClock.Instant?
 
     private static let grace = Duration.seconds(5)
-    /// How long to wait for an unreachable server after a successful connection.
-    private static let reconnectTimeout = Duration.seconds(10)
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
@@ -36,23 +32,9 @@ actor SessionLocks {
         _ target: ConnectionTarget, _ schema: PostgreSQLSchema,
         sleep: @escaping @Sendable (Duration) async throws -> Void
     ) {
-        self.target = target
+        session = Session(target)
         self.schema = schema
         self.sleep = sleep
-    }
-
-    private final class HeldLock: StorageLock {
-        let locks: SessionLocks
-        let key: Int64
-        let once = Once()
-
-        init(_ locks: SessionLocks, _ key: Int64) {
-            self.locks = locks
-            self.key = key
-        }
-
-        func release() { once.run { Task { [locks, key] in await locks.unlock(key) } } }
-        deinit { release() }
     }
 
     /// Waits for the lock with a name, and for an unreachable server if it `wasReachable` before.
@@ -63,26 +45,28 @@ actor SessionLocks {
         let task = Self.currentTask
         var waited = Duration.zero
         var unreachable = Duration.zero
-        var delay = Duration.milliseconds(1)
+        var backoff = Backoff(.milliseconds(1) ... .milliseconds(100))
         while true {
             try Task.checkCancellation()
             let start = ContinuousClock.now
+            let delay = backoff.next()
             do throws(PostgreSQLError) {
-                if try await tryLock(key, task) { return HeldLock(self, key) }
+                if try await tryLock(key, task) { return ReleaseHandle { Task { await self.unlock(key) } } }
                 unreachable = .zero
                 guard waited < timeout else { throw PostgreSQLError(timeoutError(timeout)) }
             } catch {
                 let canReturn = await wasConnected || wasReachable
-                guard canReturn, error.isTransient, unreachable < Self.reconnectTimeout, waited < timeout else {
+                guard canReturn, error.isTransient, unreachable < Session.reconnectTimeout, waited < timeout else {
                     throw error.storageError(location: schema.location)
                 }
                 unreachable += start.duration(to: .now) + delay
             }
             waited += start.duration(to: .now) + delay
             try await sleep(delay)
-            delay = min(delay * 2, .milliseconds(100))
         }
     }
+
+    private var wasConnected: Bool { session.wasConnected }
 
     private static var currentTask: Int? { withUnsafeCurrentTask { $0?.hashValue } }
 
@@ -99,9 +83,9 @@ actor SessionLocks {
     func confirm() async throws(StorageError) {
         let task = Self.currentTask
         guard task != nil else { return }
-        func keys() -> Set<Int64> { Set(held.filter { $0.value == task }.keys) }
+        func keys() -> Set<Int64> { Set(owners.filter { $0.value == task }.keys) }
         guard !keys().isEmpty else { return }
-        if let connection, keys().isDisjoint(with: broken) {
+        if let connection = session.connection, keys().isDisjoint(with: broken) {
             do throws(PostgreSQLError) { try connection.run("SELECT 1") } catch { drop() }
         }
         guard keys().isDisjoint(with: broken) else {
@@ -115,21 +99,24 @@ actor SessionLocks {
 
     /// Ends the session, and marks its locks as broken.
     private func drop() {
-        connection = nil
-        broken.formUnion(held.keys)
+        session.close()
+        broken.formUnion(owners.keys)
     }
 
     private func tryLock(_ key: Int64, _ task: Int?) throws(PostgreSQLError) -> Bool {
-        guard held[key] == nil else { return false }
+        guard owners[key] == nil else { return false }
         var attempts = 0
         while true {
             attempts += 1
             do throws(PostgreSQLError) {
-                let connection = try connected()
+                let isReconnected = wasConnected
+                let connection = try session.connected { new throws(PostgreSQLError) in
+                    try prepare(new, isReconnected: isReconnected)
+                }
                 if let graceEnd, ContinuousClock.now < graceEnd { return false }
                 let rows = try connection.run("SELECT pg_try_advisory_lock($1)", [.integer(key)])
                 guard rows.first?.first == .integer(1) else { return false }
-                held[key] = .some(task)
+                owners[key] = .some(task)
                 return true
             } catch {
                 // The session may have the lock or not. Its end makes that certain.
@@ -140,25 +127,20 @@ actor SessionLocks {
         }
     }
 
-    private func connected() throws(PostgreSQLError) -> PostgreSQLConnection {
-        if let connection { return connection }
-        let new = try PostgreSQLConnection(target)
-        // The holders in this process rely on the locks of the session that broke. If another process took one of them, the
+    private func prepare(_ connection: PostgreSQLConnection, isReconnected: Bool) throws(PostgreSQLError) {
+        // The owners in this process rely on the locks of the session that broke. If another process took one of them, the
         // revision of the record decides who saves.
-        for key in held.keys { try new.run("SELECT pg_try_advisory_lock($1)", [.integer(key)]) }
-        let start = try new.run("SELECT (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint").first?
-            .first
-        if wasConnected, start != serverStart { graceEnd = ContinuousClock.now + Self.grace }
+        for key in owners.keys { try connection.run("SELECT pg_try_advisory_lock($1)", [.integer(key)]) }
+        let start = try connection.run("SELECT (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint")
+            .first?.first
+        if isReconnected, start != serverStart { graceEnd = ContinuousClock.now + Self.grace }
         serverStart = start
-        wasConnected = true
-        connection = new
-        return new
     }
 
     private func unlock(_ key: Int64) {
-        guard held.removeValue(forKey: key) != nil else { return }
+        guard owners.removeValue(forKey: key) != nil else { return }
         broken.remove(key)
-        guard let connection else { return }
+        guard let connection = session.connection else { return }
         do throws(PostgreSQLError) {
             try connection.run("SELECT pg_advisory_unlock($1)", [.integer(key)])
         } catch {

@@ -1,3 +1,5 @@
+import Dispatch
+
 /// Threads outside Swift's pool, for calls that block.
 package enum DetachedThread {
     private final class Work: Sendable {
@@ -24,6 +26,11 @@ package enum DetachedThread {
         return code
     }
 
+    /// Runs the closure on a new thread, or on one of Dispatch if the system cannot start a thread.
+    package static func run(_ body: @escaping @Sendable () -> Void) {
+        if start(body) != 0 { DispatchQueue.global().async(execute: body) }
+    }
+
     private static func create(_ context: UnsafeMutableRawPointer, _ stackSize: Int?) -> Int32 {
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
@@ -35,13 +42,13 @@ package enum DetachedThread {
             var thread: pthread_t?
         #endif
         #if canImport(Darwin)
-            return pthread_create(&thread, &attributes, { DetachedThread.run($0) }, context)
+            return pthread_create(&thread, &attributes, { DetachedThread.work($0) }, context)
         #else
-            return pthread_create(&thread, &attributes, { $0.flatMap { DetachedThread.run($0) } }, context)
+            return pthread_create(&thread, &attributes, { $0.flatMap { DetachedThread.work($0) } }, context)
         #endif
     }
 
-    private static func run(_ context: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+    private static func work(_ context: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
         pthread_detach(pthread_self())
         Unmanaged<Work>.fromOpaque(context).takeRetainedValue().body()
         return nil

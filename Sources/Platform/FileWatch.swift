@@ -31,14 +31,14 @@ package final class FileWatch: @unchecked Sendable {
         ) -> (any DispatchSourceProtocol)? {
             let descriptor = inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK))
             guard descriptor >= 0 else { return nil }
-            // Watch only the file: each waiting process opens and closes the lock file in the same folder.
+            // Only this file: every waiting process opens and closes the lock file in the same folder.
             guard inotify_add_watch(descriptor, path, UInt32(IN_MODIFY)) >= 0 else {
                 close(descriptor)
                 return nil
             }
             let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: .global(qos: .utility))
             source.setEventHandler { @Sendable in
-                // Empty the queue. The contents of the events do not matter.
+                // The change log says what was written. Only empty the queue here.
                 var buffer = [UInt8](repeating: 0, count: 4096)
                 while read(descriptor, &buffer, buffer.count) > 0 {}
                 handler()

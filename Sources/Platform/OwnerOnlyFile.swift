@@ -98,6 +98,16 @@ package enum OwnerOnlyFile {
         return slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
     }
 
+    /// Creates a folder with mode 0700, and those above it. Returns the error, and the path that cannot be created.
+    package static func createFolder(_ path: String) -> (path: String, code: Int32)? {
+        var folder = ""
+        for part in path.split(separator: "/") {
+            folder += (folder.isEmpty && !path.hasPrefix("/") ? "" : "/") + part
+            if mkdir(folder, 0o700) != 0, errno != EEXIST { return (folder, errno) }
+        }
+        return nil
+    }
+
     /// Makes a directory's entries durable.
     package static func syncDirectory(of path: String) {
         let descriptor = open(directory(of: path), O_RDONLY | O_CLOEXEC)

@@ -1,3 +1,23 @@
+/// The delays between repeated attempts: each is twice the previous one, up to a maximum.
+package struct Backoff {
+    private let delays: ClosedRange<Duration>
+    private var nextDelay: Duration
+
+    package init(_ delays: ClosedRange<Duration>) {
+        self.delays = delays
+        nextDelay = delays.lowerBound
+    }
+
+    /// Returns the delay before the next attempt.
+    package mutating func next() -> Duration {
+        defer { nextDelay = min(nextDelay * 2, delays.upperBound) }
+        return nextDelay
+    }
+
+    /// Starts again with the shortest delay.
+    package mutating func reset() { nextDelay = delays.lowerBound }
+}
+
 /// Calls `attempt` until it returns a value, sleeping between the calls for 1 to 50 milliseconds. Returns `nil` after the time limit.
 ///
 /// - Throws: `CancellationError` if the task is cancelled; the errors of `attempt` and `sleep`.
@@ -6,13 +26,13 @@ package func poll<Value>(
     isolation: isolated (any Actor)? = #isolation, _ attempt: () throws -> Value?
 ) async throws -> Value? {
     var waited = Duration.zero
-    var delay = Duration.milliseconds(1)
+    var backoff = Backoff(.milliseconds(1) ... .milliseconds(50))
     while true {
         try Task.checkCancellation()
         if let value = try attempt() { return value }
         guard waited < timeout else { return nil }
+        let delay = backoff.next()
         try await sleep(delay)
         waited += delay
-        delay = min(delay * 2, .milliseconds(50))
     }
 }

@@ -1,4 +1,3 @@
-import Dispatch
 import Synchronization
 
 /// Runs something at most once.
@@ -43,7 +42,8 @@ package final class SerialThread: SerialExecutor {
     private func start() {
         let queue = queue
         let executor = asUnownedSerialExecutor()
-        let run: @Sendable () -> Void = {
+        // Jobs without a thread would wait forever.
+        DetachedThread.run {
             while true {
                 let jobs = queue.wait(until: { !$0.jobs.isEmpty || $0.isClosed }) { queue in
                     defer { queue.jobs = [] }
@@ -53,7 +53,5 @@ package final class SerialThread: SerialExecutor {
                 for job in jobs { job.runSynchronously(on: executor) }
             }
         }
-        // Without a new thread, use one of Dispatch: jobs without a thread would wait forever.
-        if DetachedThread.start(run) != 0 { DispatchQueue.global().async(execute: run) }
     }
 }

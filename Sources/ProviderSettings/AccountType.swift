@@ -3,56 +3,54 @@ import HTTPExchange
 import OAuth2Protocol
 import StrictJSON
 
-/// The configuration of one kind of account: a provider, a client registered with it, and what to ask for.
+/// The configuration of a kind of account: a provider, a client registered with it, and the scope to request.
 public struct AccountType: Sendable, Equatable, Identifiable {
-    /// Where the provider's endpoints come from.
+    /// The source of the provider's endpoints.
     public enum Provider: Sendable, Equatable {
         /// Discovery from this issuer.
         case issuer(String)
         /// Discovery from this Microsoft authority.
         case authority(String)
-        /// Only the endpoints that the settings name.
+        /// Only the endpoints in the settings.
         case endpoints
     }
 
-    /// Where the client secret comes from.
+    /// The source of a client secret.
     public enum SecretSource: Sendable, Equatable {
         /// The settings themselves.
         case inline(Secret)
-        /// An environment variable, read when it is needed.
+        /// An environment variable, which is read when the secret is needed.
         case environment(String)
-        /// A file, read when it is needed; white space around the secret does not count.
+        /// A file, which is read when the secret is needed. White space around the secret is ignored.
         case file(String)
     }
 
-    /// How a confidential client authenticates.
+    /// A method of client authentication.
     public enum AuthenticationMethod: String, Sendable, Equatable, CaseIterable {
-        /// Not at all.
+        /// No authentication.
         case none
         /// HTTP Basic, form-encoded (RFC 6749 section 2.3.1).
         case clientSecretBasic = "client_secret_basic"
-        /// HTTP Basic with the secret as it is.
+        /// HTTP Basic with the unencoded secret.
         case clientSecretBasicRaw = "client_secret_basic_raw"
-        /// In the body.
+        /// The secret in the body.
         case clientSecretPost = "client_secret_post"
-        /// A JWT signed with the secret, new for every request (OpenID Connect Core 1.0 section 9).
+        /// A new JWT for every request, signed with the secret (OpenID Connect Core 1.0 section 9).
         case clientSecretJWT = "client_secret_jwt"
-        /// A JWT signed with the client's own key, new for every request (RFC 7523 section 2.2).
+        /// A new JWT for every request, signed with the client's own key (RFC 7523 section 2.2).
         case privateKeyJWT = "private_key_jwt"
         /// The certificate of the TLS connection, signed by an authority (RFC 8705 section 2.1).
         case tlsClientAuth = "tls_client_auth"
-        /// The certificate of the TLS connection, registered as it is (RFC 8705 section 2.2).
+        /// The certificate of the TLS connection, registered itself (RFC 8705 section 2.2).
         case selfSignedTLSClientAuth = "self_signed_tls_client_auth"
 
-        /// Whether it needs the client secret.
         package var needsSecret: Bool {
             ![.none, .privateKeyJWT, .tlsClientAuth, .selfSignedTLSClientAuth].contains(self)
         }
-        /// Whether it needs a certificate.
         var needsCertificate: Bool { self == .tlsClientAuth || self == .selfSignedTLSClientAuth }
     }
 
-    /// What the directory of the type speaks.
+    /// The protocol of a directory.
     public enum Directory: String, Sendable, Equatable, CaseIterable {
         /// Microsoft Graph.
         case graph
@@ -62,93 +60,94 @@ public struct AccountType: Sendable, Equatable, Identifiable {
         case google
     }
 
-    /// The name in the settings: `graph`.
+    /// The name in the settings, such as `graph`.
     public var name: String
-    /// Where the endpoints come from.
+    /// The source of the endpoints.
     public var provider: Provider
-    /// The endpoints that the settings name, by the metadata's names. They win over discovery.
+    /// The endpoints in the settings, by their names in the metadata. They have precedence over discovery.
     public var endpoints: [String: URL] = [:]
     /// The client identifier.
     public var clientID: String
     /// The client secret, for confidential clients.
     public var clientSecret: SecretSource?
-    /// How the client authenticates; nil: chosen from what the provider announces.
+    /// The authentication method, or `nil` to choose one from the provider's metadata.
     public var clientAuthentication: AuthenticationMethod?
-    /// The client's private key, a JWK: for private_key_jwt and signed authorization requests.
+    /// The client's private key, a JWK, for private_key_jwt and signed authorization requests.
     public var clientKey: SecretSource?
     /// The certificate for connections to the provider and to resources (RFC 8705).
     public var clientCertificate: ClientCertificate?
-    /// Whom client assertions are addressed to; nil: the issuer. Some older providers want the address of their token endpoint.
+    /// The audience of client assertions, or `nil` for the issuer. Some older providers require the URL of their token endpoint.
     public var clientAssertionAudience: String?
-    /// Where the browser comes back to.
+    /// The redirect URI.
     public var redirectURI: RedirectURI
-    /// What to ask for.
+    /// The scope to request.
     public var scope: Scope
-    /// How token requests are sent.
+    /// The HTTP method of token requests.
     public var tokenRequestMethod: TokenRequest.Method = .post
-    /// Further parameters of the authorization request.
+    /// Additional parameters of the authorization request.
     public var authorizationParameters: [String: String] = [:]
-    /// Further parameters of the code's exchange.
+    /// Additional parameters of the token request for a code.
     public var tokenParameters: [String: String] = [:]
-    /// Further parameters of a refresh.
+    /// Additional parameters of a refresh.
     public var refreshParameters: [String: String] = [:]
-    /// Further header fields of token requests.
+    /// Additional header fields of token requests.
     public var tokenHeaders: [String: String] = [:]
-    /// The services that the tokens are for: absolute addresses without fragment (RFC 8707).
+    /// The resources of the tokens: absolute URIs without fragment (RFC 8707).
     public var resources: [String] = []
-    /// What is asked for beyond a scope: objects with a `type` (RFC 9396).
+    /// The authorization details to request: objects with a `type` (RFC 9396).
     public var authorizationDetails: [JSONObject] = []
     /// The `claims` parameter of every sign-in, a JSON object (OpenID Connect Core 1.0 section 5.5).
     public var claims: JSONObject?
-    /// Which departures from the specifications are read in the provider's token answers.
+    /// The accepted deviations of token responses from the specifications.
     public var tolerance = TokenResponse.ResponseQuirks.providers
-    /// Whether authorization requests are pushed (RFC 9126); nil: when the provider requires it.
+    /// Whether to push authorization requests (RFC 9126), or `nil` to push them if the provider requires it.
     public var pushedAuthorizationRequests: Bool?
-    /// Whether authorization requests are signed with ``clientKey`` (RFC 9101).
+    /// Whether to sign authorization requests with ``clientKey`` (RFC 9101).
     public var requestObjectSigning = false
-    /// Whether tokens must be bound to a key of the account (RFC 9449). A Bearer token is then refused.
+    /// Whether tokens must be bound to a key of the account (RFC 9449). A Bearer token is then rejected.
     public var dpop = false
-    /// The algorithm that the client registered for its ID tokens; nil: those that the provider announces. Only with HS256,
-    /// HS384 or HS512 here is the client secret used to verify them.
+    /// The registered algorithm of ID tokens, or `nil` for those in the provider's metadata. The client secret verifies ID tokens
+    /// only with HS256, HS384 or HS512 here.
     public var idTokenSigningAlgorithm: String?
-    /// The algorithm that the client registered for userinfo answers, which are refused unsigned then.
+    /// The registered algorithm of userinfo responses. With it, an unsigned response is rejected.
     public var userinfoSigningAlgorithm: String?
     /// Whether `SignInMethod/password(_:_:)` may be used. Current practice forbids it (RFC 9700 section 2.4).
     public var allowsPasswordGrant = false
-    /// The hosts that may be issuers for an authority beside its own.
+    /// The additional hosts that may be issuers of an authority.
     public var knownAuthorities: [String] = []
-    /// The policies of Azure AD B2C beside the authority's own, by the names that programs call them: `["editProfile": "B2C_1_edit"]`.
+    /// The additional policies of Azure AD B2C by their names in programs: `["editProfile": "B2C_1_edit"]`.
     /// A policy is another authority of the same type.
     public var policies: [String: String] = [:]
-    /// The name of the policy that this value is for; nil: the authority's own.
+    /// The name of the policy of this value, or `nil` for the authority's own policy.
     public internal(set) var policy: String?
-    /// What the directory speaks.
+    /// The protocol of the directory.
     public var directory = Directory.graph
-    /// The base address of the directory. Of Microsoft Graph it is without the version, of others it is whole.
+    /// The base URL of the directory, for Microsoft Graph without the version.
     public var graphAPI: URL?
     /// The version of Microsoft Graph.
     public var graphVersion = "v1.0"
-    /// The hosts that may be sent this type's tokens, beside that of ``graphAPI``.
+    /// The hosts that may receive tokens of this type, in addition to the host of ``graphAPI``.
     public var resourceHosts: [String] = []
-    /// A file with certificates of authorities to trust beside the system's.
+    /// The path of a file with certificates of additional authorities to trust.
     public var caFile: String?
-    /// The public keys of which every server of this type must have one, besides a trusted certificate: the provider's and those of the
-    /// resources. Empty: any key.
+    /// The public keys of the servers. If there are any, the provider and the resources must have one of them and a trusted
+    /// certificate.
     public var pinnedKeys: Set<PublicKeyPin> = []
 
-    /// The preset that the settings are built on; nil for a type that names everything itself.
+    /// The name of the preset, or `nil` for a type without a preset.
     public var preset: String?
-    /// Where a userinfo answer that is not OpenID Connect's has the claims, by claim: `["sub": "id"]`. GitHub, Facebook, Spotify.
+    /// The members of a userinfo response that does not follow OpenID Connect, by claim: `["sub": "id"]`. GitHub, Facebook,
+    /// Spotify.
     public var userinfoClaims: [String: String] = [:]
-    /// Where the token answer has claims, by claim; a point leads into a nested object. Dropbox, Slack.
+    /// The members of the token response, by claim; a dot separates the names of nested objects. Dropbox, Slack.
     public var tokenClaims: [String: String] = [:]
-    /// Whether a new access token is exchanged for a long-lived one at once. Facebook.
+    /// Whether to exchange a new access token for a long-lived one. Facebook.
     public var exchangesForLongLivedTokens = false
 
     /// The name.
     public var id: String { name }
 
-    /// A type of this name.
+    /// Creates an account type.
     public init(name: String, provider: Provider, clientID: String, redirectURI: RedirectURI, scope: Scope) {
         self.name = name
         self.provider = provider
@@ -159,6 +158,6 @@ public struct AccountType: Sendable, Equatable, Identifiable {
 }
 
 extension AccountType: Redacted {
-    /// Name, provider and client. Parameters and fields are left out: their values may be secrets.
+    /// The name, the provider and the client, without parameters and fields, whose values may be secrets.
     public var description: String { "account type \(name), client \(clientID) at \(provider)" }
 }

@@ -1,9 +1,9 @@
-/// How many people use a device, as MSAL has it.
+/// The number of users of a device, as in MSAL.
 public enum DeviceMode: String, Sendable, Equatable, CaseIterable {
-    /// One person's device: any number of accounts.
+    /// The device of one user, with any number of accounts.
     case `private`
-    /// A device that people hand on, such as one of a shop or a hospital. A type has one signed-in person at a time; whoever else
-    /// signs in is refused until that one signs out, and their tokens are given back. A sign-out reaches every process that has the
-    /// store open, as an event, and ends the browser's session too. The client's own account does not count.
+    /// A device that several users share, such as in a shop or a hospital. A type has one signed-in user at a time: until they sign
+    /// out, the store rejects other users and revokes their tokens. A sign-out is an event in every process that has the store open,
+    /// and also ends the browser's session. The client's own account does not count.
     case shared
 }

@@ -1,20 +1,20 @@
 import Platform
 
-/// A lock on the folder that a file is in: no file is left behind for it, and it ends with the process.
+/// A lock on the folder of a file. It needs no lock file, and it ends with the process.
 ///
-/// It is `flock`'s, because a folder cannot be opened for writing, as `fcntl` wants it for a lock like the one of the account storage.
+/// It uses `flock`, because `fcntl` locks only files that are open for writing, and a folder cannot be.
 struct FolderLock {
-    /// The folder; nil where the system has no lock for it, such as on some network file systems.
+    /// The descriptor, or `nil` if the file system has no such locks, such as some network file systems.
     private let folder: Int32?
 
-    /// Waits for the lock without holding a thread.
+    /// Waits for the lock without blocking a thread.
     ///
-    /// - Throws: ``SettingsError`` when another program keeps it for too long; what `sleep` throws.
+    /// - Throws: ``SettingsError`` after the timeout; the errors of `sleep`.
     static func wait(
         for path: String, timeout: Duration, sleep: @Sendable (Duration) async throws -> Void,
         isolation: isolated (any Actor)? = #isolation
     ) async throws -> FolderLock {
-        // Whoever comes by another link comes to the same folder.
+        // Resolve links, so that all paths to the file use the same folder.
         let folder = open(
             OwnerOnlyFile.directory(of: OwnerOnlyFile.resolved(path) ?? path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard folder >= 0 else { return FolderLock(folder: nil) }

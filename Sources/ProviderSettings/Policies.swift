@@ -3,10 +3,10 @@ import OAuth2Protocol
 import StrictJSON
 
 extension AccountType {
-    /// The same type at one of its policies; nil when the settings name none so.
+    /// Returns the type with one of its policies, or `nil` if the settings do not name it.
     ///
-    /// The policy takes the place of the authority's own: `https://contoso.b2clogin.com/contoso.onmicrosoft.com/B2C_1_signin` becomes
-    /// `…/B2C_1_edit`. Endpoints that the settings name are those of the authority's own policy, and are found by discovery.
+    /// The policy replaces the authority's own: `https://contoso.b2clogin.com/contoso.onmicrosoft.com/B2C_1_signin` becomes
+    /// `…/B2C_1_edit`. Endpoints in the settings belong to the authority's own policy, so discovery finds those of this one.
     public func at(policy name: String) -> AccountType? {
         guard let policy = policies[name], case .authority(let authority) = provider,
             let address = Self.authority(authority, policy: policy)
@@ -18,19 +18,18 @@ extension AccountType {
         return type
     }
 
-    /// The authority of a policy of the same tenant; nil when the address has no tenant.
+    /// Returns the authority of a policy of the same tenant, or `nil` if the URL has no tenant.
     private static func authority(_ address: String, policy: String) -> String? {
         guard let slashes = address.firstRange(of: "://") else { return nil }
         var parts = address[slashes.upperBound...].split(separator: "/").map(String.init)
         if parts.last == "v2.0" { parts.removeLast() }
-        // Host, perhaps "tfp", tenant, perhaps a policy.
+        // The parts are the host, an optional "tfp", the tenant and an optional policy.
         let count = parts.count > 1 && parts[1] == "tfp" ? 3 : 2
         guard parts.count >= count else { return nil }
         return address[..<slashes.upperBound] + (parts.prefix(count) + [policy]).joined(separator: "/")
     }
 
-    /// Whether two issuers are the same. Each policy of a B2C tenant may have an issuer of its own on the tenant's host, and knows
-    /// the same people.
+    /// Returns whether two issuers have the same users. Each policy of a B2C tenant may have its own issuer on the tenant's host.
     package func isSameIssuer(_ one: String?, _ other: String?) -> Bool {
         if one == other { return true }
         guard !policies.isEmpty, let one = one.flatMap({ URL(string: $0) }),
@@ -48,7 +47,7 @@ extension AccountTypeDecoder {
     func knownAuthorities() throws(SettingsError) -> [String] {
         let hosts = try strings("knownAuthorities")
         for host in hosts where host.isEmpty || !host.utf8.allSatisfy(Self.isHostByte) {
-            throw fault(
+            throw error(
                 "knownAuthorities", "names of hosts, such as login.contoso.com",
                 String(host.prefix(200)).debugDescription)
         }
@@ -59,23 +58,23 @@ extension AccountTypeDecoder {
         byte == 0x2D || byte == 0x2E || (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20)
     }
 
-    /// `policies`: a name for programs, and the policy's own name.
+    /// Reads the policies, each with a name for programs and the policy's own name.
     func policies(of type: AccountType) throws(SettingsError) -> [String: String] {
         let policies = try dictionary("policies")
         guard !policies.isEmpty else { return [:] }
         guard case .authority = type.provider else {
-            throw fault("policies", "an authority, whose policies they are", "none")
+            throw error("policies", "an authority, whose policies they are", "none")
         }
         for (name, policy) in policies.sorted(by: { $0.key < $1.key }) {
             let isPolicy = policy.utf8.allSatisfy { Self.isHostByte($0) || $0 == 0x5F }
             guard isPolicy, !policy.isEmpty, policy.contains(where: { $0 != "." }) else {
-                throw fault("policies.\(name)", "the name of a policy, such as B2C_1_edit", policy.debugDescription)
+                throw error("policies.\(name)", "the name of a policy, such as B2C_1_edit", policy.debugDescription)
             }
         }
         var probe = type
         probe.policies = policies
         guard let first = policies.keys.min(), probe.at(policy: first) != nil else {
-            throw fault("authority", "an authority with a tenant, which policies need", "an address without one")
+            throw error("authority", "an authority with a tenant, which policies need", "an address without one")
         }
         return policies
     }

@@ -1,35 +1,34 @@
 import OAuth2Protocol
 import StrictJSON
 
-/// What is known of one provider before anybody has an application there: endpoints, scopes, how clients authenticate, and
-/// what is peculiar to it.
+/// The known settings of a provider: endpoints, scopes, client authentication and quirks.
 ///
-/// A settings file builds a type on a preset with `"provider": "github"`; its own keys win. The presets are the files of
-/// `Settings/providers`, built into the library.
+/// In a settings file, `"provider": "github"` builds a type on a preset; the type's own keys have precedence. The presets are the
+/// files of `Settings/providers`, which the build embeds.
 public struct ProviderPreset: Sendable, Equatable {
-    /// A part of the preset's addresses that the person fills in, as a key of the type: `"tenant": "contoso.com"`.
+    /// A part of the preset's URLs that the user adds as a key of the type: `"tenant": "contoso.com"`.
     public struct Placeholder: Sendable, Equatable {
         /// The key.
         public let name: String
-        /// What to write there, as a phrase.
+        /// The meaning of the value, as a phrase.
         public let meaning: String
-        /// What is meant where the key is missing; nil when it must be there.
-        public let standard: String?
+        /// The value if the key is missing, or `nil` if the key is required.
+        public let defaultValue: String?
     }
 
     /// The name: `github`.
     public let name: String
-    /// The provider in words.
+    /// The name of the provider for people.
     public let title: String
-    /// Where the provider documents what the preset says.
+    /// The URLs of the provider's documentation.
     public let documentation: [String]
-    /// What is filled into the addresses.
+    /// The placeholders in the URLs.
     public let placeholders: [Placeholder]
-    /// The keys that the person must add, in order: usually `clientId`.
+    /// The keys that the user must add, in order: usually `clientId`.
     public let needs: [String]
-    /// What a person should know before the first sign-in.
+    /// Notes for the user before the first sign-in.
     public let notes: [String]
-    /// Further members of a dynamic registration that this provider wants (RFC 7591).
+    /// Additional members of a dynamic registration that this provider requires (RFC 7591).
     public let registration: JSONObject
     /// The keys of the type, with `{placeholder}` in their strings.
     let type: JSONObject
@@ -57,7 +56,7 @@ public struct ProviderPreset: Sendable, Equatable {
         placeholders = (file["placeholders"]?.object?.members ?? []).map { member in
             Placeholder(
                 name: member.name, meaning: member.value.object?.text("meaning") ?? "",
-                standard: member.value.object?.text("default"))
+                defaultValue: member.value.object?.text("default"))
         }
         needs = strings("needs")
         notes = strings("notes")
@@ -65,31 +64,29 @@ public struct ProviderPreset: Sendable, Equatable {
         self.type = type
     }
 
-    /// The issuer, the authority or the authorization endpoint, with the placeholders that have a standard filled in.
+    /// The issuer, the authority or the authorization endpoint, with the default values of the placeholders.
     public var address: String {
         let address = type.text("issuer") ?? type.text("authority") ?? type.text("authorizationEndpoint")
         return address.map { filled($0, with: [:]) } ?? "the issuer that you name"
     }
 
-    /// The keys that a type built on this preset must have: placeholders without a standard, then ``needs``.
-    public var requiredKeys: [String] { placeholders.filter { $0.standard == nil }.map(\.name) + needs }
+    /// The keys that a type built on this preset must have: placeholders without a default value, then ``needs``.
+    public var requiredKeys: [String] { placeholders.filter { $0.defaultValue == nil }.map(\.name) + needs }
 
-    /// Whether it can be used as it is.
+    /// A Boolean value that indicates whether the preset needs no additional keys.
     public var isComplete: Bool { requiredKeys.isEmpty }
 
-    /// The preset as a type of its own name.
+    /// Returns the account type of the preset, with the preset's name.
     ///
-    /// - Parameter filling: keys to add: what ``requiredKeys`` names, and whatever else shall differ.
-    /// - Throws: ``SettingsError`` naming what is missing, and where to write it.
+    /// - Parameter filling: The keys to add: ``requiredKeys``, and those that replace keys of the preset.
+    /// - Throws: ``SettingsError`` that names the missing key.
     public func accountType(filling: JSONObject = [:]) throws(SettingsError) -> AccountType {
-        let file = "preset \(name)"
         var own = filling
         own["provider"] = .string(name)
-        let whole = try Self.expand(own, file: file, path: "")
-        return try AccountTypeDecoder(file: file, path: "", object: whole).type(named: name)
+        return try Self.expand(AccountTypeDecoder(file: "preset \(name)", path: "", object: own)).type(named: name)
     }
 
-    /// Whether the preset's addresses lead to an endpoint that discovery is asked at, or name every endpoint themselves.
+    /// A Boolean value that indicates whether the preset names every endpoint, instead of using discovery.
     public var namesEndpoints: Bool { type["issuer"] == nil && type["authority"] == nil && !needs.contains("issuer") }
 
     func filled(_ text: String, with values: [String: String]) -> String {
@@ -99,8 +96,8 @@ public struct ProviderPreset: Sendable, Equatable {
         while let open = rest.firstIndex(of: "{"), let close = rest[open...].firstIndex(of: "}") {
             let name = String(rest[rest.index(after: open)..<close])
             result += rest[..<open]
-            let standard = placeholders.first { $0.name == name }?.standard
-            result += values[name] ?? standard ?? String(rest[open...close])
+            let defaultValue = placeholders.first { $0.name == name }?.defaultValue
+            result += values[name] ?? defaultValue ?? String(rest[open...close])
             rest = rest[rest.index(after: close)...]
         }
         return result + rest

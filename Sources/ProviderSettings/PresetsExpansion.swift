@@ -3,61 +3,52 @@ import OAuth2Protocol
 import StrictJSON
 
 extension ProviderPreset {
-    /// A type's keys over those of the preset that it names with `provider`; without that key, as they are.
+    /// Returns the keys of a type, completed with those of the preset that it names with `provider`.
     ///
-    /// - Throws: ``SettingsError`` for a name that no preset has, and for a placeholder that is missing or is no part of an address.
-    static func expand(_ own: JSONObject, file: String, path: String) throws(SettingsError) -> JSONObject {
-        guard let value = own["provider"] else { return own }
+    /// - Throws: ``SettingsError`` for the name of an unknown preset, and for a placeholder that is missing or is not part of a URL.
+    static func expand(_ type: AccountTypeDecoder) throws(SettingsError) -> AccountTypeDecoder {
+        guard let value = type.object["provider"] else { return type }
         guard let name = value.string, let preset = ProviderPreset(named: name) else {
-            let near = value.string.flatMap { SpellingSuggestion.nearest(to: $0, in: names) }
-            throw SettingsError(
-                file: file, key: path + "provider", expected: "the name of a preset",
-                found: AccountTypeDecoder.shown(value),
-                hint: near.map { "did you mean \($0)?" } ?? "\(SettingsRemedy.listPresets)")
+            let near = value.string.flatMap { SpellingSuggestion.hint(for: $0, in: names) }
+            throw type.error(
+                "provider", "the name of a preset", value.shown, hint: near ?? "\(SettingsRemedy.listPresets)")
         }
-        return try preset.over(own, file: file, path: path)
+        return AccountTypeDecoder(file: type.file, path: type.path, object: try preset.completed(type))
     }
 
-    private func over(_ own: JSONObject, file: String, path: String) throws(SettingsError) -> JSONObject {
-        var own = own
+    private func completed(_ type: AccountTypeDecoder) throws(SettingsError) -> JSONObject {
+        var own = type.object
+        func missing(_ key: String, _ expected: String) -> SettingsError {
+            type.error(
+                key, expected, "nothing", hint: "the preset \(name) needs it; \(SettingsRemedy.showPreset(name))")
+        }
+        let replacesIssuer = own["issuer"] != nil || own["authority"] != nil
         var values: [String: String] = [:]
         for placeholder in placeholders {
-            let key = path + placeholder.name
             guard let value = own[placeholder.name] else {
-                // A type that brings its own address needs nothing for the preset's.
-                guard placeholder.standard == nil, own["issuer"] == nil, own["authority"] == nil else { continue }
-                throw SettingsError(
-                    file: file, key: key, expected: placeholder.meaning, found: "nothing",
-                    hint: "the preset \(name) needs it; \(SettingsRemedy.showPreset(name))")
+                // The placeholder is part of the preset's issuer.
+                guard placeholder.defaultValue == nil, !replacesIssuer else { continue }
+                throw missing(placeholder.name, placeholder.meaning)
             }
             guard let text = value.string, Self.isAddressPart(text) else {
-                throw SettingsError(
-                    file: file, key: key, expected: placeholder.meaning, found: AccountTypeDecoder.shown(value))
+                throw type.error(placeholder.name, placeholder.meaning, value.shown)
             }
             values[placeholder.name] = text
             own[placeholder.name] = nil
         }
         if let clientID = own["clientId"]?.string { values["clientId"] = clientID }
-        for key in needs where own[key] == nil {
-            // Clients without a secret: public ones, and those with a key.
-            if key == "clientSecret", let method = own["clientAuthentication"]?.string,
-                ["none", "private_key_jwt"].contains(method)
-            {
-                continue
-            }
-            throw SettingsError(
-                file: file, key: path + key, expected: Self.meaning(key, title), found: "nothing",
-                hint: "the preset \(name) needs it; \(SettingsRemedy.showPreset(name))")
+        // Public clients and those with a key have no secret.
+        let needsSecret = !["none", "private_key_jwt"].contains(own["clientAuthentication"]?.string)
+        for key in needs where own[key] == nil && (key != "clientSecret" || needsSecret) {
+            throw missing(key, Self.meaning(key, title))
         }
-        var whole: [JSONObject.Member] = own.members
-        let replacesIssuer = own["issuer"] != nil || own["authority"] != nil
-        for member in type.members where own[member.name] == nil {
+        for member in self.type.members where own[member.name] == nil {
             if replacesIssuer, member.name == "issuer" || member.name == "authority" { continue }
-            // What a later version's preset knows is no fault of this one's settings.
+            // A preset of a later version may have keys that this version does not know.
             guard AccountTypeDecoder.keys.contains(member.name) else { continue }
-            whole.append(.init(name: member.name, value: filled(member.value, with: values)))
+            own.append(member.name, filled(member.value, with: values))
         }
-        return JSONObject(whole)
+        return own
     }
 
     private func filled(_ value: JSONValue, with values: [String: String]) -> JSONValue {
@@ -80,7 +71,7 @@ extension ProviderPreset {
         }
     }
 
-    /// Letters, digits and what hosts, ports and paths are made of: nothing that ends an address's part and begins another kind.
+    /// Returns whether the text has only characters of hosts, ports and paths, so that it cannot start another part of a URL.
     private static func isAddressPart(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.count <= 255 && !text.contains("..")
             && text.utf8.allSatisfy { byte in
@@ -90,16 +81,12 @@ extension ProviderPreset {
 }
 
 extension AccountTypeDecoder {
-    /// The keys that presets brought.
     static let presetKeys = ["provider", "userinfoClaims", "tokenClaims", "longLivedTokens"]
 
     func readPresetKeys(into type: inout AccountType) throws(SettingsError) {
-        if object["provider"] != nil { type.preset = try text("provider") }
+        type.preset = try optionalText("provider")
         type.userinfoClaims = try dictionary("userinfoClaims")
         type.tokenClaims = try dictionary("tokenClaims")
-        if let value = object["longLivedTokens"] {
-            guard let flag = value.bool else { throw fault("longLivedTokens", "true or false", Self.shown(value)) }
-            type.exchangesForLongLivedTokens = flag
-        }
+        type.exchangesForLongLivedTokens = try flag("longLivedTokens") ?? false
     }
 }

@@ -2,14 +2,14 @@ import HTTPExchange
 import OAuth2Protocol
 import StrictJSON
 
-/// Who signed in at a provider without ID tokens, from what it answers instead, by the type's ``AccountType/userinfoClaims`` and
+/// The identity of a user at a provider without ID tokens, by the type's ``AccountType/userinfoClaims`` and
 /// ``AccountType/tokenClaims``.
 ///
-/// Such claims are the access token's word: they name an account here, and prove nothing to anybody else.
+/// Such claims depend on the access token: they identify an account in the store and prove nothing to other parties.
 package enum IdentityMapping {
-    /// The claims of a userinfo answer. With no mapping it is OpenID Connect's; with one, the members it names, numbers as text.
+    /// Returns the claims of a userinfo response: of OpenID Connect, or by the mapping of the type.
     ///
-    /// - Throws: ``OAuth2Error``, also when the answer has no subject, as when a provider answers an error with status 200 (Slack).
+    /// - Throws: ``OAuth2Error``, including for a response without a subject. Slack reports errors with status 200.
     package static func claims(_ response: HTTPResponse, subject: String?, type: AccountType) throws(OAuth2Error)
         -> JSONObject
     {
@@ -26,7 +26,7 @@ package enum IdentityMapping {
         return claims
     }
 
-    /// The claims that a token answer itself has, and nil when it has no subject.
+    /// Returns the claims in a token response, or `nil` if it has no subject.
     package static func claims(_ answer: TokenResponse, type: AccountType) -> JSONObject? {
         guard !type.tokenClaims.isEmpty else { return nil }
         let claims = claims(in: answer.additional, by: type.tokenClaims)
@@ -40,7 +40,7 @@ package enum IdentityMapping {
             for name in path.split(separator: ".") { value = value?.object?[String(name)] }
             switch value {
             case .string(let text)? where !text.isEmpty: claims.append(.init(name: claim, value: .string(text)))
-            // GitHub's identifiers are numbers; as a text no digit is lost.
+            // GitHub's identifiers are numbers. A string loses no digit.
             case .number(let number)? where claim == "sub":
                 claims.append(.init(name: claim, value: .string(number.literal)))
             case .number?, .bool?: claims.append(.init(name: claim, value: value ?? .null))

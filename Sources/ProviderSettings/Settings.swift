@@ -4,23 +4,23 @@ import StrictJSON
 
 /// The account types that a program can sign in to.
 public struct Settings: Sendable, Equatable {
-    /// The largest settings file that is read, in bytes.
+    /// The maximum size of a settings file, in bytes.
     public static let maximumSize = 1 << 20
-    /// The name that the QuickStart's flat form is read as.
+    /// The name of the account type in the QuickStart's flat form.
     public static let flatTypeName = "myGraphService"
 
     /// The types, in the order of the file.
     public var types: [AccountType]
-    /// The type to use where none is named.
+    /// The name of the default type.
     public var defaultType: String
-    /// Where they were read from, for messages.
+    /// The source of the settings, for messages.
     public var source: String
-    /// How many people use the device.
+    /// The number of users of the device.
     public var deviceMode = DeviceMode.private
 
-    /// Settings made in code. The first type is the default.
+    /// Creates settings. The first type is the default.
     ///
-    /// - Throws: ``SettingsError`` when there is no type, or two of the same name.
+    /// - Throws: ``SettingsError`` if there is no type, or if two have the same name.
     public init(
         types: [AccountType], defaultType: String? = nil, source: String = "settings",
         deviceMode: DeviceMode = .private
@@ -50,7 +50,7 @@ public struct Settings: Sendable, Equatable {
 
     /// Reads a settings file, a property list or JSON (in which comments are allowed). Both have the same keys.
     ///
-    /// - Throws: ``SettingsError`` naming the file, the key, what was expected and what stood there.
+    /// - Throws: ``SettingsError`` with the file, the key, the expected value and the value that was found.
     public init(contentsOf url: URL) throws(SettingsError) {
         try self.init(
             bytes: SettingsFile.read(url.path(percentEncoded: false)), source: url.path(percentEncoded: false))
@@ -61,10 +61,9 @@ public struct Settings: Sendable, Equatable {
     /// - Throws: ``SettingsError``
     public init(bytes: [UInt8], source: String) throws(SettingsError) {
         let object = try SettingsFile.parse(bytes, file: source)
-        var reader = SettingsDecoder(file: source, object: object)
-        self = try reader.settings()
+        self = try SettingsDecoder(file: source, object: object).settings()
     }
 
-    /// The type of this name.
+    /// Returns the type with a name.
     public subscript(name: String) -> AccountType? { types.first { $0.name == name } }
 }

@@ -1,12 +1,11 @@
 import StrictJSON
 
-/// A change of a settings file as text: what people wrote, comments and layout too, stays as it is.
+/// Changes of a settings file that preserve its other text, with comments and layout.
 package enum SettingsEdit {
-    /// The text of a settings file with one type more.
+    /// Returns the text of a settings file with an additional type.
     ///
-    /// - Parameter bytes: the file as it is; nil when there is none yet.
-    /// - Throws: ``SettingsError`` when the file is no nested JSON, or has a type of this name. Nothing is lost: a change after which
-    ///   the file would not say the same and the new type is refused.
+    /// - Parameter bytes: The present text, or `nil` if there is no file yet.
+    /// - Throws: ``SettingsError`` if the file is not nested JSON, has a type of this name, or would lose other settings.
     package static func adding(
         _ name: String, _ type: JSONObject, to bytes: [UInt8]?, file: String
     ) throws(SettingsError) -> [UInt8] {
@@ -27,7 +26,7 @@ package enum SettingsEdit {
         var result = bytes
         let closing = dictionary.end
         if let last = dictionary.members.last {
-            // The comma stands right behind the last value, before a comment about it.
+            // Insert the comma immediately after the last value, before a comment about it.
             let ending = Self.lineBreakBefore(closing, in: bytes) ?? closing
             result.insert(
                 contentsOf: Array("\n    ".utf8) + member + (ending == closing ? Array("\n  ".utf8) : []), at: ending)
@@ -42,9 +41,9 @@ package enum SettingsEdit {
         return try checked(result, expected, file)
     }
 
-    /// The text of a settings file with one type less. A `defaultType` of that name goes with it.
+    /// Returns the text of a settings file without a type, and without a `defaultType` of that name.
     ///
-    /// - Throws: ``SettingsError`` when the file is no nested JSON or does not have that type, or has no other.
+    /// - Throws: ``SettingsError`` if the file is not nested JSON or does not have that type.
     package static func removing(
         _ name: String, from bytes: [UInt8], file: String
     ) throws(SettingsError) -> [UInt8] {
@@ -67,13 +66,13 @@ package enum SettingsEdit {
         return try checked(result, expected, file)
     }
 
-    /// The text without one member and its comma; a line that it stood on alone goes with it.
+    /// Returns the text without a member, its comma, and its line if it has no other text.
     private static func removing(_ name: String, of dictionary: JSONObjectLayout, in bytes: [UInt8]) -> [UInt8]? {
         guard let index = dictionary.members.firstIndex(where: { $0.name == name }) else { return nil }
         let member = dictionary.members[index]
         var range = member.range.lowerBound..<(member.comma.map { $0 + 1 } ?? member.range.upperBound)
         if let lineBreak = lineBreakBefore(range.lowerBound, in: bytes) {
-            // The line break before it stays: it may end a comment.
+            // Do not remove the line break before it, which may end a comment.
             let lineStart = bytes[lineBreak...].firstIndex(of: 0x0A).map { $0 + 1 } ?? range.lowerBound
             var end = range.upperBound
             while end < bytes.count, [0x20, 0x09, 0x0D].contains(bytes[end]) { end += 1 }
@@ -123,7 +122,7 @@ package enum SettingsEdit {
             hint: "edit the file yourself")
     }
 
-    /// The line break that begins the white space before a place; nil when something else stands on its line.
+    /// Returns the index of the line break before a position, or `nil` if there is other text between them.
     private static func lineBreakBefore(_ location: Int, in bytes: [UInt8]) -> Int? {
         var index = location
         while index > 0, [0x20, 0x09, 0x0D].contains(bytes[index - 1]) { index -= 1 }

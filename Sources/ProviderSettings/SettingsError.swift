@@ -1,19 +1,19 @@
 import Platform
 
-/// What is wrong with the settings: where, what was expected and what stood there.
+/// An error in the settings: its location, the expected value and the value that was found.
 public struct SettingsError: Error, Sendable, Equatable {
-    /// The file, or what stands in its place.
+    /// The path of the file, or the source of the settings.
     public var file: String
-    /// The key, as a path: `types.graph.clientId`; nil when the file as a whole is meant.
+    /// The path of the key, such as `types.graph.clientId`, or `nil` for the whole file.
     public var key: String?
-    /// What was expected.
+    /// The expected value, as a phrase.
     public var expected: String
-    /// What stood there. Never a secret.
+    /// The value that was found. It is never a secret.
     public var found: String
-    /// What to do, when there is more to say than to change the key.
+    /// A sentence that tells the user how to solve the problem, if it is more than to change the key.
     public var hint: Hint?
 
-    /// A fault.
+    /// Creates an error.
     public init(file: String, key: String? = nil, expected: String, found: String, hint: Hint? = nil) {
         self.file = file
         self.key = key
@@ -24,7 +24,7 @@ public struct SettingsError: Error, Sendable, Equatable {
 }
 
 extension SettingsError: CustomStringConvertible {
-    /// File, key, expected and found, in a line.
+    /// The file, the key, the expected and the found value in one line.
     public var description: String {
         let location = key.map { "\(file): \($0)" } ?? file
         return "\(location): expected \(expected), found \(found)"

@@ -1,14 +1,24 @@
 import Platform
 import StrictJSON
 
-/// From a file to one value, whichever of the two formats it has.
+/// Reads a file in one of the two formats.
 enum SettingsFile {
     static func read(_ path: String) throws(SettingsError) -> [UInt8] {
+        guard let bytes = try readIfPresent(path) else { throw unreadable(path, OwnerOnlyFile.Failure(ENOENT)) }
+        return bytes
+    }
+
+    /// Returns the bytes of the file, or `nil` if it does not exist.
+    static func readIfPresent(_ path: String) throws(SettingsError) -> [UInt8]? {
         switch OwnerOnlyFile.read(path, maximumSize: Settings.maximumSize) {
         case .success(let bytes): return bytes
-        case .failure(let failure):
-            throw SettingsError(file: path, expected: "a readable settings file", found: failure.explanation)
+        case .failure(let failure) where failure.code == ENOENT: return nil
+        case .failure(let failure): throw unreadable(path, failure)
         }
+    }
+
+    private static func unreadable(_ path: String, _ failure: OwnerOnlyFile.Failure) -> SettingsError {
+        SettingsError(file: path, expected: "a readable settings file", found: failure.explanation)
     }
 
     static func parse(_ bytes: [UInt8], file: String) throws(SettingsError) -> JSONObject {
@@ -35,11 +45,11 @@ enum SettingsFile {
         }
     }
 
-    /// How deep dictionaries and lists may stand in each other. Settings need four.
+    /// The maximum depth of nested dictionaries and lists. Settings need four.
     fileprivate static let maximumDepth = 32
 
-    /// Whether dictionaries and lists of an XML property list stand deeper in each other than they may. Foundation's reader
-    /// calls itself for each, until the stack is used up.
+    /// Returns whether dictionaries and lists of an XML property list are nested too deep. Foundation's decoder is recursive and
+    /// would exhaust the stack.
     private static func isTooDeep(_ bytes: [UInt8]) -> Bool {
         var depth = 0
         for start in bytes.indices where bytes[start] == UInt8(ascii: "<") {
@@ -55,27 +65,22 @@ enum SettingsFile {
     }
 
     private static func propertyList(_ bytes: [UInt8], _ file: String) throws(SettingsError) -> JSONValue {
-        guard !isTooDeep(bytes) else {
-            throw SettingsError(
-                file: file, expected: "a well-formed property list",
-                found: "more than \(maximumDepth) dictionaries and lists in each other")
-        }
-        do {
-            return try PropertyListDecoder().decode(PropertyListValue.self, from: Data(bytes)).json
-        } catch let error as DecodingError {
-            var reason = "a property list that cannot be read"
-            if case .dataCorrupted(let context) = error, !context.codingPath.isEmpty {
-                reason += " at " + context.codingPath.map(\.stringValue).joined(separator: ".")
+        var reason = "more than \(maximumDepth) dictionaries and lists in each other"
+        if !isTooDeep(bytes) {
+            do {
+                return try PropertyListDecoder().decode(PropertyListValue.self, from: Data(bytes)).json
+            } catch {
+                reason = "a property list that cannot be read"
+                if case DecodingError.dataCorrupted(let context) = error, !context.codingPath.isEmpty {
+                    reason += " at " + context.codingPath.map(\.stringValue).joined(separator: ".")
+                }
             }
-            throw SettingsError(file: file, expected: "a well-formed property list", found: reason)
-        } catch {
-            throw SettingsError(
-                file: file, expected: "a well-formed property list", found: "a property list that cannot be read")
         }
+        throw SettingsError(file: file, expected: "a well-formed property list", found: reason)
     }
 }
 
-/// Any value of a property list, as the JSON value it corresponds to.
+/// A value of a property list as a JSON value.
 private struct PropertyListValue: Decodable {
     let json: JSONValue
 
@@ -87,7 +92,7 @@ private struct PropertyListValue: Decodable {
     }
 
     init(from decoder: any Decoder) throws {
-        // A binary property list can hold a list that holds itself.
+        // A list in a binary property list can contain itself.
         guard decoder.codingPath.count <= SettingsFile.maximumDepth else {
             throw DecodingError.dataCorrupted(
                 .init(codingPath: [], debugDescription: "too many dictionaries and lists in each other"))

@@ -1,45 +1,41 @@
 import Platform
 
 extension SettingsEdit {
-    /// What becomes of a settings file.
+    /// The result of an edit.
     package enum Outcome: Sendable {
-        /// It says this. A text that holds a secret may be read by nobody else.
+        /// The new text. Only the user can read a text that contains a secret.
         case text([UInt8], holdsSecret: Bool)
-        /// It goes: nothing is left in it.
+        /// The file is empty and is removed.
         case removed
     }
 
-    /// How often an edit begins anew because a program without the lock, an editor most likely, was quicker.
+    /// The maximum number of attempts if a program without the lock, such as an editor, changes the file at the same time.
     private static let maximumAttempts = 3
     private static let lockTimeout = Duration.seconds(30)
 
-    /// The bytes of a settings file, and nil when there is none.
+    /// Returns the bytes of a settings file, or `nil` if it does not exist.
     ///
-    /// - Throws: ``SettingsError`` when there is one that cannot be read.
-    package static func read(_ path: String) throws(SettingsError) -> [UInt8]? {
-        switch OwnerOnlyFile.read(path, maximumSize: Settings.maximumSize) {
-        case .success(let bytes): return bytes
-        case .failure(let failure):
-            if failure.code == ENOENT { return nil }
-            throw SettingsError(file: path, expected: "a readable settings file", found: failure.explanation)
-        }
-    }
+    /// - Throws: ``SettingsError`` if the file cannot be read.
+    package static func read(_ path: String) throws(SettingsError) -> [UInt8]? { try SettingsFile.readIfPresent(path) }
 
-    /// Changes a settings file, so that of several changes at a time none is lost: from the reading to the writing the file's
-    /// folder is locked. It is written whole or not at all: the new text stands beside it first, is made durable, and takes its
-    /// place. A link is followed. A new file has mode 0600, an old one keeps its mode.
+    /// Changes a settings file in one step.
+    ///
+    /// The folder of the file is locked from reading to writing, so that no concurrent change is lost. The new text is written to
+    /// a temporary file, which then replaces the old one. A link is followed. A new file has mode 0600; an old one keeps its mode.
     ///
     /// - Parameters:
-    ///   - suffix: unpredictable letters for the name of the file beside it.
-    ///   - sleep: waits for another program that changes the file; half a minute at most.
-    ///   - edit: what becomes of the text that is there now; nil when there is no file. Asked again when a program that knows of
-    ///     no lock was quicker.
-    /// - Throws: ``SettingsError``; what `edit` and `sleep` throw.
+    ///   - suffix: Unpredictable letters for the name of the temporary file.
+    ///   - sleep: The function that waits for another program that changes the file, for at most half a minute.
+    ///   - edit: The function that returns the result for the present text, or for `nil` if there is no file. It is called again
+    ///     if a program without the lock changes the file at the same time.
+    /// - Throws: ``SettingsError``; the errors of `edit` and `sleep`.
     package static func change(
         _ path: String, suffix: String, sleep: @Sendable (Duration) async throws -> Void,
         isolation: isolated (any Actor)? = #isolation, by edit: @Sendable (_ old: [UInt8]?) async throws -> Outcome
     ) async throws {
-        try makeDirectory(of: path)
+        if path.contains("/"), let error = OwnerOnlyFile.createFolder(OwnerOnlyFile.directory(of: path)) {
+            throw unwritable(path, String(cString: strerror(error.code)))
+        }
         let lock = try await FolderLock.wait(for: path, timeout: lockTimeout, sleep: sleep)
         defer { lock.release() }
         for _ in 0..<maximumAttempts {
@@ -61,7 +57,7 @@ extension SettingsEdit {
             hint: "somebody else changes it all the time; try again")
     }
 
-    /// Writes the text; false when a file that was not there is there now.
+    /// Writes the text. Returns `false` if another program created a new file first.
     private static func write(
         _ bytes: [UInt8], to path: String, isNew: Bool, holdsSecret: Bool, suffix: String
     ) throws(SettingsError) -> Bool {
@@ -78,7 +74,7 @@ extension SettingsEdit {
         return false
     }
 
-    /// Whether nothing is left in the text, not even a comment.
+    /// Returns whether the text has no type and no comment.
     package static func isEmpty(_ bytes: [UInt8]) -> Bool {
         bytes.filter { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } == Array("{\"types\":{}}".utf8)
     }
@@ -87,16 +83,5 @@ extension SettingsEdit {
         SettingsError(
             file: path, expected: "a settings file that can be written", found: reason,
             hint: "check who owns the file and its directory, or \(SettingsRemedy.chooseFile)")
-    }
-
-    private static func makeDirectory(of path: String) throws(SettingsError) {
-        guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return }
-        let directory = String(path[..<slash])
-        var status = stat()
-        if stat(directory, &status) == 0 { return }
-        try makeDirectory(of: directory)
-        guard mkdir(directory, 0o700) == 0 || errno == EEXIST else {
-            throw unwritable(path, String(cString: strerror(errno)))
-        }
     }
 }

@@ -3,8 +3,8 @@ import HTTPExchange
 import OAuth2Protocol
 
 extension AccountType {
-    /// The hosts that this type's tokens may be sent to: those of ``resourceHosts``, of ``graphAPI`` and of ``resources``, and the
-    /// provider's own. A host with a port (`api.example:8443`) means this port alone, one without means every port.
+    /// The hosts that may receive tokens of this type: ``resourceHosts``, the hosts of ``graphAPI`` and ``resources``, and the
+    /// provider's. A host with a port (`api.example:8443`) allows only this port; a host without a port allows all ports.
     ///
     /// [RFC 9700 section 4.9.1](https://www.rfc-editor.org/rfc/rfc9700#section-4.9.1)
     public var tokenHosts: [String] {

@@ -1,22 +1,23 @@
 import Platform
 
-/// One account as storage sees it: sealed bytes and what is needed to find them.
+/// An account as storage sees it: sealed bytes, and the values to find them.
 public struct SealedRecord: Sendable, Equatable {
-    /// The account's identifier.
+    /// The identifier of the account.
     public var id: String
-    /// The name of the account's type.
+    /// The name of the account type.
     public var type: String
-    /// Goes up by one with every change. The seal binds identifier, type and revision.
+    /// The number of saved versions. The seal binds identifier, type and revision.
     public var revision: Int64
-    /// The place in the order of accounts; storage gives it on insertion and never changes it.
+    /// The position in the order of accounts. Storage assigns it on insertion and never changes it.
     public var position: Int64
-    /// By what a sign-in finds the account that it belongs to: a digest of 16 bytes, made with a key that is derived from the
-    /// store's, of type, issuer and subject. Nil when it is not known. Several records may have the same one.
+    /// A digest of type, issuer and subject, by which a sign-in finds its account, or `nil` if it is not known.
+    ///
+    /// It has 16 bytes and is made with a key that is derived from the store's. Several records may have the same one.
     public var identity: [UInt8]?
-    /// The sealed record.
+    /// The sealed contents.
     public var sealed: [UInt8]
 
-    /// A record.
+    /// Creates a record.
     public init(
         id: String, type: String, revision: Int64, position: Int64 = 0, identity: [UInt8]? = nil, sealed: [UInt8]
     ) {
@@ -29,9 +30,9 @@ public struct SealedRecord: Sendable, Equatable {
     }
 }
 
-/// One line of the storage's log of changes, by which every process learns what the others did.
+/// An entry of the change log, by which processes learn of each other's changes.
 public struct StorageChange: Sendable, Equatable {
-    /// What changed.
+    /// The kinds of change.
     public enum Kind: String, Sendable {
         /// An account was added.
         case added
@@ -47,77 +48,93 @@ public struct StorageChange: Sendable, Equatable {
         case profile
     }
 
-    /// Goes up with every change of the storage.
+    /// The number of the change. It increases with every change of the storage.
     public var sequence: Int64
-    /// The account.
+    /// The identifier of the account.
     public var id: String
-    /// Its type.
+    /// The name of the account type.
     public var type: String
-    /// What changed.
+    /// The kind of change.
     public var kind: Kind
 
-    /// A change.
+    /// Creates a change.
     public init(sequence: Int64, id: String, type: String, kind: Kind) {
         self.sequence = sequence
         self.id = id
         self.type = type
         self.kind = kind
     }
+
+    /// Returns the changes after a sequence, or `nil` if the log no longer has the first of them.
+    static func unbroken(_ changes: [StorageChange], after sequence: Int64) -> [StorageChange]? {
+        if let first = changes.first, first.sequence > sequence + 1 { return nil }
+        return changes
+    }
 }
 
-/// A lock across processes. Held until ``release()`` or until nobody holds the value; the kernel drops it when the process dies.
+/// A lock across processes, or a watch. It ends with ``release()``, with the last reference to the value, and with the process.
 public protocol StorageLock: Sendable {
-    /// Gives the lock back. Calling it again does nothing.
+    /// Ends the lock. A second call has no effect.
     func release()
 }
 
-/// Where sealed records are kept. Storage never sees a token.
+/// A lock that calls a function once, when it ends.
+package final class ReleaseHandle: StorageLock {
+    private let once = Once()
+    private let onRelease: @Sendable () -> Void
+
+    package init(onRelease: @escaping @Sendable () -> Void) { self.onRelease = onRelease }
+    package func release() { once.run(onRelease) }
+    deinit { release() }
+}
+
+/// A storage of sealed records. It never sees a token.
 ///
-/// Every change is one transaction: durable when the call returns, or not made at all when it throws.
+/// Every change is one transaction: durable when the call returns, or not made at all if the call throws.
 /// All functions throw ``StorageError``.
 public protocol AccountStorage: Sendable {
-    /// Where it is, in words for people: a path, "memory".
+    /// The location in words for people: a path, "memory".
     var location: String { get }
 
-    /// A page of the records of a type, or of every type: the first `limit` of those with a greater position, in order of
-    /// position. No record means that there are no more. A record that cannot be made out is given all the same, with what can
-    /// be read of it: its seal will tell.
+    /// Returns a page of the records of a type, or of every type: the first `limit` of those with a greater position, in order
+    /// of position. An empty page is the end. A damaged record is included with the parts that can be read: its seal does not
+    /// open.
     func records(ofType type: String?, after position: Int64, limit: Int) async throws -> [SealedRecord]
-    /// The records of a type that have this ``SealedRecord/identity``, in order of position.
+    /// Returns the records of a type with this ``SealedRecord/identity``, in order of position.
     func records(ofType type: String, identity: [UInt8]) async throws -> [SealedRecord]
-    /// The record of a type with the greatest position.
+    /// Returns the record of a type with the greatest position.
     func lastRecord(ofType type: String) async throws -> SealedRecord?
-    /// How many records there are of a type, or of every type.
+    /// Returns the number of records of a type, or of every type.
     func count(ofType type: String?) async throws -> Int
-    /// The record of this identifier.
+    /// Returns the record with an identifier.
     func record(_ id: String) async throws -> SealedRecord?
-    /// Adds a record, with its identity, after all others and gives its position, which is greater than 0. Revision is 1.
+    /// Adds a record of revision 1 after all others. Returns its position, which is greater than 0, and the change's sequence.
     func insert(_ record: SealedRecord) async throws -> (position: Int64, sequence: Int64)
-    /// Replaces a record, and its identity, if its revision in storage is one less than the new one; nil when it is not, or the
-    /// record is gone. Identifier, type and position stay.
+    /// Replaces a record and its identity if the saved revision is one less than the new one, and otherwise returns `nil`.
+    /// Identifier, type and position stay.
     func replace(_ record: SealedRecord, kind: StorageChange.Kind) async throws -> Int64?
-    /// Removes a record; nil when it was not there. Gives the change's sequence.
+    /// Removes a record and returns the change's sequence, or `nil` if there is no such record.
     func remove(_ id: String) async throws -> Int64?
 
-    /// A small value kept beside the records. Not sealed.
+    /// Returns a small value that is saved next to the records. It is not sealed.
     func value(_ name: String) async throws -> [UInt8]?
-    /// Sets a small value; nil removes it.
+    /// Sets a small value, or removes it if it is `nil`.
     func setValue(_ value: [UInt8]?, for name: String) async throws
 
-    /// The changes after a sequence, oldest first; nil when the log does not reach back that far.
+    /// Returns the changes after a sequence, oldest first, or `nil` if the log does not reach back that far.
     func changes(after sequence: Int64) async throws -> [StorageChange]?
-    /// The sequence of the newest change; 0 when there was none.
+    /// Returns the sequence of the newest change, or 0 if there is none.
     func lastSequence() async throws -> Int64
-    /// Calls `handler` after somebody may have changed something, another process or this one, until the returned value is
-    /// released. Nil when the storage has no way to tell.
+    /// Calls `handler` after any process, including this one, may have changed something, until the returned value is released.
+    /// Returns `nil` if the storage cannot detect changes.
     func watch(_ handler: @escaping @Sendable () -> Void) throws -> (any StorageLock)?
 
-    /// Finds out, by writing, whether a record could be saved now. Called before something is done that must not be lost.
+    /// Checks, by writing, whether a record could be saved now. Call it before an action whose result must not be lost.
     func checkWritable() async throws
 
-    /// Waits for the lock of this name.
+    /// Waits for the lock with a name.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled; ``StorageError`` after `timeout`.
+    /// - Throws: `CancellationError` if the task is cancelled; ``StorageError`` after `timeout`.
     func lock(_ name: String, timeout: Duration) async throws -> any StorageLock
 }
 
@@ -125,7 +142,7 @@ extension AccountStorage {
     /// Whether there are no records.
     package func isEmpty() async throws -> Bool { try await records(ofType: nil, after: 0, limit: 1).isEmpty }
 
-    /// All records of a type, or of every type, in order: for tests and small stores, because all are in memory at once.
+    /// Returns all records of a type, or of every type, in order: for tests and small stores, because all are in memory at once.
     package func records(ofType type: String?) async throws -> [SealedRecord] {
         var all: [SealedRecord] = []
         while true {
@@ -138,61 +155,14 @@ extension AccountStorage {
     }
 }
 
-/// How records are gone through.
+/// The pages in which callers read all records.
 package enum RecordPage {
-    /// How many records are read at a time.
+    /// The maximum number of records in a page.
     package static let size = 256
 
-    /// Where the next page begins. Positions that do not go up are damage, and would be gone through for ever.
+    /// Returns the position after which the next page starts. Positions that do not increase are damage, and would never end.
     package static func next(after last: Int64, _ end: Int64, location: String) throws(StorageError) -> Int64 {
-        guard end > last else {
-            throw StorageError(
-                .notAStore, location: location, reason: "the order of its records is damaged",
-                hint: "nothing was changed; restore a copy, or copy what can be read: \(StorageRemedy.salvage)")
-        }
+        guard end > last else { throw .damagedOrder(location: location) }
         return end
     }
-}
-
-/// Why storage could not do what it was asked.
-public struct StorageError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The kinds of fault.
-    public enum Kind: String, Sendable {
-        /// The file is no store, or damaged.
-        case notAStore
-        /// The store was written by a later version.
-        case laterVersion
-        /// The place can only be read.
-        case readOnly
-        /// No permission, or another user's.
-        case noPermission
-        /// Other users can read or change the place.
-        case insecure
-        /// No space is left.
-        case full
-        /// Another process holds a lock for too long, or the server that keeps the accounts is away.
-        case busy
-        /// Anything else.
-        case other
-    }
-
-    /// The kind.
-    public var kind: Kind
-    /// Where.
-    public var location: String
-    /// What the system said.
-    public var reason: String
-    /// What to do.
-    public var hint: Hint
-
-    /// A fault.
-    public init(_ kind: Kind, location: String, reason: String, hint: Hint) {
-        self.kind = kind
-        self.location = location
-        self.reason = reason
-        self.hint = hint
-    }
-
-    /// Place and reason.
-    public var description: String { "\(location): \(reason)" }
 }

@@ -1,15 +1,16 @@
-/// A storage that may hold records without ``SealedRecord/identity``: those of a time before identities were kept, or saved by an
-/// older program that still has the storage open. Only the store can open their seals, so the store fills the identities in.
+/// A storage that may have records without ``SealedRecord/identity``, because an older program saved them.
+///
+/// Only the store can open their seals, so the store computes the identities.
 package protocol IdentityBackfill: AccountStorage {
-    /// The first `limit` records of a type with a greater position that have no identity, in order of position.
+    /// Returns the first `limit` records of a type with a greater position and no identity, in order of position.
     func unidentifiedRecords(ofType type: String, after position: Int64, limit: Int) async throws -> [SealedRecord]
-    /// Sets identities, in one transaction. It is no change of the accounts: no revision goes up, and the log does not tell. A
-    /// record that was replaced or removed meanwhile is left as it is.
+    /// Sets identities in one transaction, except of records that another process replaced or removed. This is not a change of
+    /// the accounts: revisions and change log stay as they are.
     func identify(_ records: [SealedRecord]) async throws
 }
 
-/// A storage that can see to the room for a record and keep a small value in the same transaction.
+/// A storage that can reserve the space for a record and save a small value in the same transaction.
 package protocol AtomicValueWrites: AccountStorage {
-    /// The same as ``AccountStorage/checkWritable()`` and ``AccountStorage/setValue(_:for:)``, for the price of one.
+    /// Combines ``AccountStorage/checkWritable()`` and ``AccountStorage/setValue(_:for:)`` in one write.
     func checkWritable(setting value: [UInt8], for name: String) async throws
 }

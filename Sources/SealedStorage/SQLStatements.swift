@@ -136,20 +136,3 @@ extension StorageChange {
         self.init(sequence: sequence, id: id, type: type, kind: kind)
     }
 }
-
-extension StorageError {
-    /// Returns the error for a new record with the identifier of another one.
-    package static func duplicateIdentifier(location: String) -> StorageError {
-        StorageError(.other, location: location, reason: "the identifier is taken", hint: "use another identifier")
-    }
-
-    /// Returns the error for tables of a version that this library does not know.
-    package static func laterVersion(
-        _ found: Int64, known: Int64, location: String, alternative: Hint
-    ) -> StorageError {
-        StorageError(
-            .laterVersion, location: location,
-            reason: "it was written by a later version (schema \(found), this one knows \(known))",
-            hint: "use that version, or \(alternative); this one is unchanged")
-    }
-}

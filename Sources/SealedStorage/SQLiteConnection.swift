@@ -7,8 +7,6 @@ package final class SQLiteConnection {
     private var statements: [String: OpaquePointer] = [:]
     package let path: String
 
-    package typealias Value = SQLValue
-
     package init(path: String) throws(StorageError) {
         self.path = path
         // One thread uses the connection, so it needs no mutex of SQLite. SQLite rejects symbolic links.
@@ -48,8 +46,7 @@ package final class SQLiteConnection {
 
     /// Runs statements without parameters and rows.
     package func execute(_ sql: String) throws(StorageError) {
-        let code = sqlite3_exec(database, sql, nil, nil, nil)
-        guard code == SQLITE_OK else { throw storageError(code) }
+        try check(sqlite3_exec(database, sql, nil, nil, nil))
     }
 
     /// Runs a statement and returns its rows.
@@ -60,39 +57,45 @@ package final class SQLiteConnection {
 
     /// Runs a statement and returns its rows. The connection prepares each text once.
     @discardableResult
-    package func run(_ sql: String, _ parameters: [Value] = []) throws(StorageError) -> [[Value]] {
+    package func run(_ sql: String, _ parameters: [SQLValue] = []) throws(StorageError) -> [[SQLValue]] {
         let statement = try prepared(sql)
         defer {
             sqlite3_reset(statement)
             sqlite3_clear_bindings(statement)
         }
         for (index, value) in parameters.enumerated() {
-            let code = bind(value, to: statement, at: Int32(index + 1))
-            guard code == SQLITE_OK else { throw storageError(code) }
+            try check(bind(value, to: statement, at: Int32(index + 1)))
         }
-        var rows: [[Value]] = []
-        while true {
-            switch sqlite3_step(statement) {
-            case SQLITE_ROW: rows.append((0..<sqlite3_column_count(statement)).map { column(statement, $0) })
-            case SQLITE_DONE: return rows
-            case let code: throw storageError(code)
-            }
-        }
+        var rows: [[SQLValue]] = []
+        while let row = try nextRow(statement) { rows.append(row) }
+        return rows
     }
 
     /// Returns the rows of a query up to the first damage or the limit, and whether these are all rows.
-    func readable(_ sql: String, limit: Int = 1000) -> (rows: [[Value]], isWhole: Bool) {
-        guard let statement = try? prepared(sql) else { return ([], false) }
-        defer { sqlite3_reset(statement) }
-        var rows: [[Value]] = []
-        while rows.count < limit {
-            switch sqlite3_step(statement) {
-            case SQLITE_ROW: rows.append((0..<sqlite3_column_count(statement)).map { column(statement, $0) })
-            case SQLITE_DONE: return (rows, true)
-            default: return (rows, false)
+    func readable(_ sql: String, limit: Int = 1000) -> (rows: [[SQLValue]], isWhole: Bool) {
+        var rows: [[SQLValue]] = []
+        do throws(StorageError) {
+            let statement = try prepared(sql)
+            defer { sqlite3_reset(statement) }
+            while rows.count < limit {
+                guard let row = try nextRow(statement) else { return (rows, true) }
+                rows.append(row)
             }
-        }
+        } catch {}
         return (rows, false)
+    }
+
+    /// Returns the next row, or `nil` after the last one.
+    private func nextRow(_ statement: OpaquePointer?) throws(StorageError) -> [SQLValue]? {
+        switch sqlite3_step(statement) {
+        case SQLITE_ROW: return (0..<sqlite3_column_count(statement)).map { column(statement, $0) }
+        case SQLITE_DONE: return nil
+        case let code: throw storageError(code)
+        }
+    }
+
+    private func check(_ code: Int32) throws(StorageError) {
+        guard code == SQLITE_OK else { throw storageError(code) }
     }
 
     /// Runs `body` in a transaction, which rolls back if `body` throws.
@@ -119,7 +122,7 @@ package final class SQLiteConnection {
         return statement
     }
 
-    private func bind(_ value: Value, to statement: OpaquePointer?, at index: Int32) -> Int32 {
+    private func bind(_ value: SQLValue, to statement: OpaquePointer?, at index: Int32) -> Int32 {
         switch value {
         case .integer(let number): return sqlite3_bind_int64(statement, index, number)
         case .text(let text):
@@ -136,7 +139,7 @@ package final class SQLiteConnection {
         }
     }
 
-    private func column(_ statement: OpaquePointer?, _ index: Int32) -> Value {
+    private func column(_ statement: OpaquePointer?, _ index: Int32) -> SQLValue {
         switch sqlite3_column_type(statement, index) {
         case SQLITE_INTEGER: return .integer(sqlite3_column_int64(statement, index))
         case SQLITE_TEXT:

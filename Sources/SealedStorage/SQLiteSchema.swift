@@ -25,9 +25,11 @@ enum SQLiteSchema {
         CREATE INDEX accounts_unidentified ON accounts (type, position) WHERE identity IS NULL;
         """
 
-    /// Creates the tables in an empty database.
-    static func create(_ connection: SQLiteConnection) throws(StorageError) {
-        try connection.transaction { () throws(StorageError) in try connection.execute(tables) }
+    /// Returns a database in memory with empty tables.
+    static func emptyDatabase() throws(StorageError) -> SQLiteConnection {
+        let memory = try SQLiteConnection(path: ":memory:")
+        try memory.transaction { () throws(StorageError) in try memory.execute(tables) }
+        return memory
     }
 
     /// Checks the application and version of a database, migrates an earlier version if it is writable, and returns the version.
@@ -83,12 +85,5 @@ enum SQLiteSchema {
                 .text(record.id), .text(record.type), .integer(position), .integer(record.revision),
                 .blob(record.sealed), record.identityValue,
             ])
-    }
-
-    /// Returns the error for a file that SQLite can read, but whose contents are damaged.
-    static func damaged(_ location: String, _ reason: String) -> StorageError {
-        StorageError(
-            .notAStore, location: location, reason: reason,
-            hint: "nothing was changed; restore a copy, or copy what can be read: \(StorageRemedy.salvage)")
     }
 }

@@ -1,5 +1,4 @@
 import Platform
-import JOSE
 
 /// The result of copying a damaged store.
 public struct SalvageReport: Sendable, Equatable {
@@ -17,19 +16,19 @@ public struct SalvageReport: Sendable, Equatable {
 package struct RecordKey: Sendable {
     /// Returns whether a record opens with the key.
     package var opens: @Sendable (SealedRecord) -> Bool
-    /// Returns whether a saved mark was made with the key.
+    /// Returns whether a saved check value was made with the key.
     package var matches: @Sendable ([UInt8]) -> Bool
     /// The saved value that identifies the key, or `nil` if it cannot be made.
-    package var mark: (name: String, value: [UInt8])?
+    package var checkValue: (name: String, value: [UInt8])?
 
-    /// Creates a key from what it opens and how it is marked.
+    /// Creates a key from its functions and its check value.
     package init(
         opens: @escaping @Sendable (SealedRecord) -> Bool, matches: @escaping @Sendable ([UInt8]) -> Bool,
-        mark: (name: String, value: [UInt8])?
+        checkValue: (name: String, value: [UInt8])?
     ) {
         self.opens = opens
         self.matches = matches
-        self.mark = mark
+        self.checkValue = checkValue
     }
 }
 
@@ -40,7 +39,7 @@ extension SQLiteStorage {
     /// Returns at most 20 errors that SQLite finds in the file. SQLite reads the complete file.
     ///
     /// - Throws: ``StorageError`` if the file cannot be read.
-    public func faults() throws -> [String] {
+    public func errors() throws -> [String] {
         let rows = try opened().run("PRAGMA integrity_check(20)")
         return rows.compactMap { $0.first?.text }.filter { $0 != "ok" }
     }
@@ -49,25 +48,24 @@ extension SQLiteStorage {
     /// All records are in memory during the copy.
     ///
     /// - Parameter key: The key of the store. If there are several records with an identifier, it chooses one that opens, and a
-    ///   lost ``RecordKey/mark`` is written again.
+    ///   lost ``RecordKey/checkValue`` is written again.
     /// - Throws: ``StorageError`` if the file cannot be read or contains no readable record, or if the new file exists.
     package func salvage(opening key: RecordKey?) throws -> SalvageReport {
-        let path = siblingPath(Self.salvageName)
+        let path = file.folder.file(Self.salvageName)
         // Unlike the usual connection, this one does not check the file when it opens it.
         let source = try SQLiteConnection(path: location)
-        let columns = Self.readableColumns(source)
+        let hasIdentities = (try? source.run("SELECT identity FROM accounts LIMIT 0")) != nil
+        let query = SQLStatements(hasIdentities: hasIdentities).selectRecords + " NOT INDEXED WHERE rowid = ?"
         var found: [String: SealedRecord] = [:]
         var lost = 0
         for row in Self.rows(of: "accounts", source) {
-            let record: SealedRecord?
             do throws(StorageError) {
-                record = try Self.read(row, columns, source)
+                let record = try source.run(query, [.integer(row)]).first.map(SealedRecord.init)
+                guard let record, !record.id.isEmpty, !record.sealed.isEmpty else { continue }
+                found[record.id] = Self.better(found[record.id], record, key)
             } catch {
                 lost += 1
-                continue
             }
-            guard let record else { continue }
-            found[record.id] = Self.better(found[record.id], record, key)
         }
         guard !found.isEmpty else {
             throw StorageError(
@@ -83,25 +81,15 @@ extension SQLiteStorage {
             else { continue }
             facts.append((name, value))
         }
-        if let key, let opening, opening > 0, let mark = key.mark {
-            let saved = facts.first { $0.name == mark.name }?.value
+        if let key, let opening, opening > 0, let checkValue = key.checkValue {
+            let saved = facts.first { $0.name == checkValue.name }?.value
             if saved.map(key.matches) != true {
-                facts.removeAll { $0.name == mark.name }
-                facts.append(mark)
+                facts.removeAll { $0.name == checkValue.name }
+                facts.append(checkValue)
             }
         }
         try write(records, facts, to: path)
         return SalvageReport(path: path, records: records.count, opening: opening, lost: lost)
-    }
-
-    private func siblingPath(_ name: String) -> String {
-        (location.lastIndex(of: "/").map { String(location[...$0]) } ?? "") + name
-    }
-
-    private static func readableColumns(_ source: SQLiteConnection) -> String {
-        let base = "id, type, revision, position, record"
-        let hasIdentity = (try? source.run("SELECT identity FROM accounts LIMIT 0")) != nil
-        return base + (hasIdentity ? ", identity" : ", NULL")
     }
 
     /// Returns the row numbers of a table: from its start, from its end, from each index, and all numbers in between. A damaged
@@ -129,16 +117,6 @@ extension SQLiteStorage {
     /// The limit of row numbers, because a damaged file could list them endlessly.
     private static let maximumRows = 1_000_000
 
-    /// Returns the record in a row, or `nil` if the row is missing or empty.
-    private static func read(
-        _ row: Int64, _ columns: String, _ source: SQLiteConnection
-    ) throws(StorageError) -> SealedRecord? {
-        let values = try source.run("SELECT \(columns) FROM accounts NOT INDEXED WHERE rowid = ?", [.integer(row)])
-            .first
-        let found = values.map(SealedRecord.init)
-        return found.flatMap { $0.id.isEmpty || $0.sealed.isEmpty ? nil : $0 }
-    }
-
     /// Returns the record that opens, or otherwise the newer record.
     private static func better(_ one: SealedRecord?, _ other: SealedRecord, _ key: RecordKey?) -> SealedRecord {
         guard let one else { return other }
@@ -149,8 +127,7 @@ extension SQLiteStorage {
     private func write(
         _ records: [SealedRecord], _ facts: [(name: String, value: [UInt8])], to path: String
     ) throws(StorageError) {
-        let memory = try SQLiteConnection(path: ":memory:")
-        try SQLiteSchema.create(memory)
+        let memory = try SQLiteSchema.emptyDatabase()
         try memory.transaction { () throws(StorageError) in
             for (index, record) in records.enumerated() {
                 // The old positions may be damaged or equal.
@@ -161,17 +138,13 @@ extension SQLiteStorage {
                     "INSERT OR IGNORE INTO facts (name, value) VALUES (?, ?)", [.text(fact.name), .blob(fact.value)])
             }
         }
-        guard let image = memory.image(), let random = try? SecureRandom.bytes(9) else {
+        switch try SQLiteStoreFile.create(path, from: memory) {
+        case nil: return
+        case EEXIST:
             throw StorageError(
-                .other, location: path, reason: "no memory or randomness", hint: "close other programs and try again")
-        }
-        if case .failure(let failure) = OwnerOnlyFile.create(path, image, suffix: Base64URL.encode(random)) {
-            guard failure.code != EEXIST else {
-                throw StorageError(
-                    .other, location: path, reason: "there is a file of this name, and it is not overwritten",
-                    hint: "move it, or use it if it is the result of an earlier copy")
-            }
-            throw .system(failure.code, location: path, doing: "making the new file")
+                .other, location: path, reason: "there is a file of this name, and it is not overwritten",
+                hint: "move it, or use it if it is the result of an earlier copy")
+        case let code?: throw .system(code, location: path, doing: "making the new file")
         }
     }
 }

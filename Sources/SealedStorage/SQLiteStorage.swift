@@ -76,9 +76,7 @@ public actor SQLiteStorage: AccountStorage {
 
     /// Returns a page of the records of a type, or of every type, in order.
     public func records(ofType type: String?, after position: Int64, limit: Int) throws -> [SealedRecord] {
-        let connection = try opened()
-        return try connection.run(statements.records(ofType: type, after: position, limit: limit)).map(
-            SealedRecord.init)
+        try opened().run(statements.records(ofType: type, after: position, limit: limit)).map(SealedRecord.init)
     }
 
     /// Returns the records of a type with an identity.
@@ -90,8 +88,7 @@ public actor SQLiteStorage: AccountStorage {
 
     /// Returns the record of a type with the greatest position.
     public func lastRecord(ofType type: String) throws -> SealedRecord? {
-        let connection = try opened()
-        return try connection.run(statements.lastRecord(ofType: type)).first.map(SealedRecord.init)
+        try opened().run(statements.lastRecord(ofType: type)).first.map(SealedRecord.init)
     }
 
     /// Returns the number of records.
@@ -101,8 +98,7 @@ public actor SQLiteStorage: AccountStorage {
 
     /// Returns the record with an identifier.
     public func record(_ id: String) throws -> SealedRecord? {
-        let connection = try opened()
-        return try connection.run(statements.record(id)).first.map(SealedRecord.init)
+        try opened().run(statements.record(id)).first.map(SealedRecord.init)
     }
 
     /// Adds a record after all others.
@@ -111,9 +107,7 @@ public actor SQLiteStorage: AccountStorage {
         return try connection.transaction { () throws(StorageError) -> (position: Int64, sequence: Int64) in
             var position: Int64 = 1
             if case .integer(let last)? = try connection.run("SELECT max(position) FROM accounts").first?.first {
-                guard last < Int64.max else {
-                    throw SQLiteSchema.damaged(location, "the order of its records is damaged")
-                }
+                guard last < Int64.max else { throw .damagedOrder(location: location) }
                 position = max(last, 0) + 1
             }
             try connection.run(SQLiteSchema.insertion(record, at: position))
@@ -215,11 +209,9 @@ public actor SQLiteStorage: AccountStorage {
 
     /// Returns the changes after a sequence.
     public func changes(after sequence: Int64) throws -> [StorageChange]? {
-        let changes = try opened().run(
-            "SELECT sequence, id, type, kind FROM changes WHERE sequence > ? ORDER BY sequence", [.integer(sequence)]
-        ).compactMap(StorageChange.init)
-        if let first = changes.first, first.sequence > sequence + 1 { return nil }
-        return changes
+        let rows = try opened().run(
+            "SELECT sequence, id, type, kind FROM changes WHERE sequence > ? ORDER BY sequence", [.integer(sequence)])
+        return StorageChange.unbroken(rows.compactMap(StorageChange.init), after: sequence)
     }
 
     /// Returns the sequence of the newest change.

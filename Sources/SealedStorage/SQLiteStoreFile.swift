@@ -28,13 +28,7 @@ struct SQLiteStoreFile: Sendable {
     /// Opens the file, and creates it with its folder if it does not exist.
     func open() throws(StorageError) -> SQLiteConnection {
         try folder.prepare()
-        var status = stat()
-        if lstat(path, &status) != 0 {
-            guard errno == ENOENT else { throw .system(errno, location: path, doing: "opening the file") }
-            try create()
-            guard lstat(path, &status) == 0 else { throw .system(errno, location: path, doing: "opening the file") }
-        }
-        try check(status)
+        try check(stat(of: path, doing: "opening the file", creating: create))
         // SQLite rejects links in any part of a path. The user created the links above the file, so they are resolved first.
         return try SQLiteConnection(path: folder.resolved().file("accounts.sqlite"))
     }
@@ -52,28 +46,28 @@ struct SQLiteStoreFile: Sendable {
                 .notAStore, location: path, reason: "it is empty, which a store never is: it was cut off",
                 hint: "restore a copy; or, to start again without accounts, remove it")
         }
-        guard status.st_uid == geteuid() else {
-            throw StorageError(
-                .insecure, location: path, reason: "it belongs to another user",
-                hint: "\(StorageRemedy.chooseStore(.own))")
-        }
+        try status.checkOwner(of: path)
         if status.st_mode & 0o077 != 0, chmod(path, 0o600) != 0 {
             throw .system(errno, location: path, doing: "making the file private")
         }
     }
 
-    /// Creates the file with mode 0600 and empty tables in one step. SQLite gives its journal the same mode.
     private func create() throws(StorageError) {
-        let memory = try SQLiteConnection(path: ":memory:")
-        try SQLiteSchema.create(memory)
-        guard let image = memory.image(), let random = try? SecureRandom.bytes(9) else {
-            throw StorageError(.other, location: path, reason: "no memory or randomness", hint: "try again")
-        }
         // If the file exists, another process created it first.
-        if case .failure(let error) = OwnerOnlyFile.create(path, image, suffix: Base64URL.encode(random)),
-            error.code != EEXIST
-        {
-            throw .system(error.code, location: path, doing: "making the file")
+        if let code = try Self.create(path, from: SQLiteSchema.emptyDatabase()), code != EEXIST {
+            throw .system(code, location: path, doing: "making the file")
         }
+    }
+
+    /// Creates a file with the contents of a database in memory, in one step and with mode 0600. SQLite gives its journal the
+    /// same mode. Returns the error number if the file cannot be created.
+    static func create(_ path: String, from memory: SQLiteConnection) throws(StorageError) -> Int32? {
+        guard let image = memory.image(), let random = try? SecureRandom.bytes(9) else {
+            throw StorageError(
+                .other, location: path, reason: "no memory or randomness", hint: "close other programs and try again")
+        }
+        let result = OwnerOnlyFile.create(path, image, suffix: Base64URL.encode(random))
+        if case .failure(let error) = result { return error.code }
+        return nil
     }
 }

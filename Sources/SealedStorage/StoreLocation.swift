@@ -1,11 +1,11 @@
 import Platform
 
-/// The directory that a store lives in: ours alone, mode 0700.
+/// The folder of a store, which only its user can read: mode 0700.
 public struct StoreLocation: Sendable, Equatable {
-    /// Its path.
+    /// The path of the folder.
     public let path: String
 
-    /// The directory at this path.
+    /// Creates the location with a path.
     public init(_ path: String) {
         self.path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
     }
@@ -19,7 +19,7 @@ public struct StoreLocation: Sendable, Equatable {
     ) {
         func absolute(_ name: String) -> String? { environment[name].flatMap { $0.hasPrefix("/") ? $0 : nil } }
         let folder = platformValue(linux: "/.local/share/", darwin: "/Library/Application Support/")
-        // The specification of base directories: a relative path is to be ignored.
+        // The XDG Base Directory Specification requires programs to ignore a relative path.
         let base = absolute("XDG_DATA_HOME").map { $0 + "/" } ?? absolute("HOME").map { $0 + folder }
         self.init(base.map { $0 + application } ?? "")
     }
@@ -27,17 +27,18 @@ public struct StoreLocation: Sendable, Equatable {
     /// The reason why there is no default location.
     package static let homeless = "HOME is not set to an absolute path"
 
-    /// The same directory by its real path, in which no part is a link.
+    /// Returns the location with the real path, in which no part is a link.
     package func resolved() throws(StorageError) -> StoreLocation {
-        guard let real = realpath(path, nil) else { throw .system(errno, location: path, doing: "following the path") }
-        defer { free(real) }
-        return StoreLocation(String(cString: real))
+        guard let real = OwnerOnlyFile.resolved(path) else {
+            throw .system(errno, location: path, doing: "following the path")
+        }
+        return StoreLocation(real)
     }
 
-    /// The path of a file in it.
+    /// Returns the path of a file in the folder.
     public func file(_ name: String) -> String { path + "/" + name }
 
-    /// Makes the directory, and those above it, when it is missing; checks that it is ours alone when it is there.
+    /// Creates the folder and those above it if it is missing, and checks that only this user can read it.
     ///
     /// - Throws: ``StorageError``
     public func prepare() throws(StorageError) {
@@ -46,14 +47,7 @@ public struct StoreLocation: Sendable, Equatable {
                 .other, location: "the store's directory", reason: Self.homeless,
                 hint: "set HOME, or \(StorageRemedy.chooseStore(.any))")
         }
-        var status = stat()
-        if lstat(path, &status) != 0 {
-            guard errno == ENOENT else { throw .system(errno, location: path, doing: "opening the store's directory") }
-            try create()
-            guard lstat(path, &status) == 0 else {
-                throw .system(errno, location: path, doing: "opening the store's directory")
-            }
-        }
+        var status = try stat(of: path, doing: "opening the store's directory", creating: create)
         if status.st_mode & S_IFMT == S_IFLNK, stat(path, &status) != 0 {
             throw .system(errno, location: path, doing: "following the link")
         }
@@ -61,11 +55,7 @@ public struct StoreLocation: Sendable, Equatable {
             throw StorageError(
                 .notAStore, location: path, reason: "it is not a directory", hint: "\(StorageRemedy.chooseStore(.any))")
         }
-        guard status.st_uid == geteuid() else {
-            throw StorageError(
-                .insecure, location: path, reason: "it belongs to another user",
-                hint: "\(StorageRemedy.chooseStore(.own))")
-        }
+        try status.checkOwner(of: path)
         guard status.st_mode & 0o077 == 0 else {
             throw StorageError(
                 .insecure, location: path,
@@ -75,12 +65,8 @@ public struct StoreLocation: Sendable, Equatable {
     }
 
     private func create() throws(StorageError) {
-        var made = ""
-        for part in path.split(separator: "/", omittingEmptySubsequences: true) {
-            made += (made.isEmpty && !path.hasPrefix("/") ? "" : "/") + part
-            if mkdir(made, 0o700) != 0, errno != EEXIST {
-                throw .system(errno, location: made, doing: "making the store's directory")
-            }
+        if let error = OwnerOnlyFile.createFolder(path) {
+            throw .system(error.code, location: error.path, doing: "making the store's directory")
         }
         OwnerOnlyFile.syncDirectory(of: path)
     }

@@ -1,11 +1,12 @@
 import Foundation
 import OAuth2AccountStore
+import TestSupport
 import Testing
 
 @testable import FleetStorage
 
 /// Broken connections.
-@Suite(.enabled(if: TestServer.url != nil), .serialized, .timeLimit(.minutes(2)))
+@Suite(.enabled(if: TestServer.url != nil), .serialized, .timeLimit(.scaled(minutes: 2)))
 struct BrokenConnectionTests {
     @Test func `a storage reconnects when the server ends its connections`() async throws {
         let schema = TestSchema()
@@ -99,7 +100,7 @@ struct BrokenConnectionTests {
         kept.release()
         await #expect(throws: StorageError.self) { try await storage.lock("a", timeout: .zero) }
         taken.release()
-        try await storage.lock("a", timeout: .seconds(30)).release()
+        try await storage.lock("a", timeout: .seconds(TestTime.seconds(30))).release()
     }
 
     @Test func `checkWritable throws for the holder of a lock whose connection broke, and for no other task`()
@@ -121,8 +122,8 @@ struct BrokenConnectionTests {
         #expect(error?.kind == .busy)
         #expect(error?.reason.contains("the connection that held the lock broke") == true)
         lock.release()
-        try await other.lock("a", timeout: .seconds(30)).release()
-        let again = try await storage.lock("a", timeout: .seconds(30))
+        try await other.lock("a", timeout: .seconds(TestTime.seconds(30))).release()
+        let again = try await storage.lock("a", timeout: .seconds(TestTime.seconds(30)))
         try await storage.checkWritable()
         again.release()
     }
@@ -155,9 +156,7 @@ struct BrokenConnectionTests {
             Issue.record("the listener is not connected")
             return
         }
-        while try schema.ask("\(began) to_timestamp(\(first + 1) / 1000000.0)") != .integer(1) {
-            await Task.yield()
-        }
+        try await until { try schema.ask("\(began) to_timestamp(\(first + 1) / 1000000.0)") == .integer(1) }
         for revision in 2...40 {
             _ = try await storage.replace(record("a", revision: Int64(revision)), kind: .tokens)
             _ = await calls.next()
@@ -180,9 +179,10 @@ struct BrokenConnectionTests {
         _ = await calls.next()
         watch?.release()
         // Without watchers the session ends.
-        while try schema.ask(
-            "SELECT count(*) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query = 'LISTEN ~'")
-            != .integer(0)
-        { await Task.yield() }
+        try await until {
+            try schema.ask(
+                "SELECT count(*) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query = 'LISTEN ~'")
+                == .integer(0)
+        }
     }
 }

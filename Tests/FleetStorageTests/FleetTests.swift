@@ -2,6 +2,7 @@ import Foundation
 import HTTPExchange
 import OAuth2Protocol
 import OAuth2AccountStore
+import TestSupport
 import Testing
 
 @testable import FleetStorage
@@ -59,7 +60,7 @@ struct Fleet {
 }
 
 /// Workers that share one store, each a process with its own connection.
-@Suite(.enabled(if: TestServer.url != nil), .serialized, .timeLimit(.minutes(3)))
+@Suite(.enabled(if: TestServer.url != nil), .serialized, .timeLimit(.scaled(minutes: 3)))
 struct FleetTests {
     @Test func `eight workers with 125 callers each share one refresh`() async throws {
         let fleet = try await Fleet()

@@ -1,12 +1,13 @@
 import Foundation
 import OAuth2AccountStore
 import StorageSuite
+import TestSupport
 import Testing
 
 @testable import FleetStorage
 
 /// The checks of every storage, on a real server.
-@Suite(.enabled(if: TestServer.url != nil), .serialized, .timeLimit(.minutes(2)))
+@Suite(.enabled(if: TestServer.url != nil), .serialized, .timeLimit(.scaled(minutes: 2)))
 struct PostgreSQLStorageTests {
     @Test(arguments: StorageCheck.allCases)
     func `PostgreSQL does what every storage does`(check: StorageCheck) async throws {
@@ -68,7 +69,7 @@ struct PostgreSQLStorageTests {
 }
 
 /// Servers, schemas and connections that the storage rejects.
-@Suite(.enabled(if: TestServer.url != nil), .timeLimit(.minutes(1)))
+@Suite(.enabled(if: TestServer.url != nil), .timeLimit(.scaled(minutes: 1)))
 struct RejectionTests {
     private func failure(_ storage: PostgreSQLStorage) async -> StorageError? {
         await #expect(throws: StorageError.self) { try await storage.count(ofType: nil) }

@@ -3,12 +3,13 @@ import HTTPExchange
 import OAuth2Protocol
 import OAuth2AccountStore
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import FleetStorage
 
 /// Workers whose server is killed and restarted. No other tests run with them: see ``TestServer/crash``.
-@Suite(.enabled(if: TestServer.crash != nil && TestServer.url != nil), .serialized, .timeLimit(.minutes(3)))
+@Suite(.enabled(if: TestServer.crash != nil && TestServer.url != nil), .serialized, .timeLimit(.scaled(minutes: 3)))
 struct ServerCrashTests {
     /// Kills the server and waits until it runs again.
     private func crash() async throws {
@@ -52,10 +53,11 @@ struct ServerCrashTests {
         var now: Done { done.withLock { $0 } }
         func note(_ change: (inout Done) -> Void) { done.withLock { change(&$0) } }
         /// Waits until so many more were written and refreshed.
-        func more() async {
+        func more() async throws {
             let before = now
-            while !now.isOver, now.writes < before.writes + 30 || now.refreshes < before.refreshes + 6 {
-                await Task.yield()
+            try await until {
+                let now = now
+                return now.isOver || now.writes >= before.writes + 30 && now.refreshes >= before.refreshes + 6
             }
         }
     }
@@ -115,11 +117,11 @@ struct ServerCrashTests {
             }
             group.addTask {
                 defer { work.note { $0.isOver = true } }
-                await work.more()
+                try await work.more()
                 try await crash()
-                await work.more()
+                try await work.more()
                 try await crash()
-                await work.more()
+                try await work.more()
             }
             do { try await group.waitForAll() } catch {
                 work.note { $0.isOver = true }
@@ -166,8 +168,8 @@ struct ServerCrashTests {
             SELECT count(*) FROM pg_stat_activity WHERE pid <> pg_backend_pid()
             AND (query LIKE '%pg_postmaster_start_time%' OR query LIKE '%pg_try_advisory_lock%')
             """
-        while fleet.provider.counts.refreshes == 2, try fleet.schema.ask(sessions) != .integer(1) {
-            await Task.yield()
+        try await until {
+            try fleet.provider.counts.refreshes != 2 || fleet.schema.ask(sessions) == .integer(1)
         }
         fleet.provider.letGo()
         #expect(try await first.secret.value == "AT-2")
@@ -193,7 +195,7 @@ struct ServerCrashTests {
         await #expect(throws: StorageError.self) { try await storage.checkWritable() }
         lock.release()
         try await storage.checkWritable()
-        try await other.lock("a", timeout: .seconds(30)).release()
+        try await other.lock("a", timeout: .seconds(TestTime.seconds(30))).release()
         watch?.release()
     }
 }

@@ -46,9 +46,15 @@ package struct QRCode: Equatable {
     /// - Throws: ``Fault``
     package init(_ text: String) throws(Fault) {
         // The types are those of the library's header.
-        guard let library = DynamicLibrary(Self.libraries), let encode: Encode = library.function("QRcode_encodeData"),
-            let free: Free = library.function("QRcode_free")
-        else { throw .noLibrary }
+        let encode: Encode
+        let free: Free
+        do throws(DynamicLibrary.Missing) {
+            let library = try DynamicLibrary(fileNames: Self.libraries)
+            encode = try library.function("QRcode_encodeData")
+            free = try library.function("QRcode_free")
+        } catch {
+            throw .noLibrary
+        }
         let bytes = Array(text.utf8)
         guard !bytes.isEmpty, let code = encode(Int32(clamping: bytes.count), bytes, 0, 0) else { throw .tooLong }
         defer { free(code) }

@@ -103,7 +103,7 @@ extension OfflineDatabase {
         return true
     }
 
-    private func forgetWords(of row: [SQLiteConnection.Value]) throws(StorageError) {
+    private func forgetWords(of row: [SQLValue]) throws(StorageError) {
         guard case .integer(let number) = row[0], case .text(let person) = row[1] else { return }
         try removeWords(IndexedText((try? JSONValue(parsing: person))?.object ?? JSONObject()), number)
     }

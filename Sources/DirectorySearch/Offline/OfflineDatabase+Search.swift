@@ -119,7 +119,7 @@ extension OfflineDatabase {
         throw DirectoryError(.notFound)
     }
 
-    private static func person(_ value: SQLiteConnection.Value) -> JSONObject? {
+    private static func person(_ value: SQLValue) -> JSONObject? {
         guard case .text(let text) = value else { return nil }
         return (try? JSONValue(parsing: text))?.object
     }

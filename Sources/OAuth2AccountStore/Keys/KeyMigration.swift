@@ -91,7 +91,7 @@ extension KeyMigration {
         record.add(leftover: choice)
         try await record.save(storage)
         do {
-            try await target.keep(key)
+            try await target.save(key)
             guard let copy = try await target.key(), equalInConstantTime(copy.bytes, key.bytes) else {
                 throw KeyCustodyError(
                     location: target.location, reason: "the key does not come back as it was put there",

@@ -13,7 +13,7 @@ extension SQLiteStorage {
             opening: seal.map { seal in
                 RecordKey(
                     opens: { seal.open($0) != nil }, matches: { seal.matches($0) },
-                    mark: (try? seal.check()).map { (KeyLoader.checkName, $0) })
+                    checkValue: (try? seal.check()).map { (KeyLoader.checkName, $0) })
             })
     }
 }

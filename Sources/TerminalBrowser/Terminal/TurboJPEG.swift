@@ -24,16 +24,13 @@ struct TurboJPEG {
     /// The largest side of a picture that is read, in points. Graph's photos have at most 648.
     private static let maximumSide: Int32 = 4096
 
-    /// The library; nil when it is not installed, or lacks a function.
-    init?() {
-        guard let library = DynamicLibrary([Self.fileName]) else { return nil }
-        // The types are those of turbojpeg.h.
-        func find<Function>(_ name: String) -> Function? { library.function(name) }
-        guard let begin: @convention(c) () -> Pointer? = find("tjInitDecompress"),
-            let header: Header = find("tjDecompressHeader3"), let decompress: Decompress = find("tjDecompress2"),
-            let end: @convention(c) (Pointer) -> Int32 = find("tjDestroy")
-        else { return nil }
-        (self.begin, self.header, self.decompress, self.end) = (begin, header, decompress, end)
+    /// Loads the library.
+    init() throws(DynamicLibrary.Missing) {
+        let library = try DynamicLibrary(fileNames: [Self.fileName])
+        begin = try library.function("tjInitDecompress")
+        header = try library.function("tjDecompressHeader3")
+        decompress = try library.function("tjDecompress2")
+        end = try library.function("tjDestroy")
     }
 
     /// The picture of a JPEG; nil when it is none, is damaged or too large.

@@ -31,7 +31,7 @@ struct SalvageCommand {
                 .notFound, "there is no store", reason: "\(storage.location) does not exist", hint: "\(run: "accounts")"
             )
         }
-        if let faults = try? await storage.faults(), faults.isEmpty {
+        if let errors = try? await storage.errors(), errors.isEmpty {
             context.console.note("The store is whole: there is nothing to salvage. \(storage.location)")
             return .done
         }

@@ -89,7 +89,7 @@ struct PresetRecord: OutputRecord {
             })
         detail.add(
             "May be set",
-            preset.placeholders.compactMap { one in one.standard.map { "\(one.name): \(one.meaning) (\($0))" } })
+            preset.placeholders.compactMap { one in one.defaultValue.map { "\(one.name): \(one.meaning) (\($0))" } })
         detail.add("Note", preset.notes)
         detail.add("Documentation", preset.documentation)
         detail.add(

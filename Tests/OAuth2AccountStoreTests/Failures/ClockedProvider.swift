@@ -4,6 +4,7 @@ import JOSE
 import OAuth2Protocol
 import StrictJSON
 import Synchronization
+import TestSupport
 
 @testable import OAuth2AccountStore
 @testable import AccountKeys

@@ -2,6 +2,7 @@ import Foundation
 import HTTPExchange
 import JOSE
 import OAuth2Protocol
+import StoreTestSupport
 import StrictJSON
 import Synchronization
 import TestSupport
@@ -90,31 +91,4 @@ final class FailingProvider: HTTPTransport {
             ? .json(["issuer": "https://op.example", "token_endpoint": "https://op.example/token"])
             : .json(Self.tokens)
     }
-}
-
-/// A storage whose next replacement or reading fails.
-final class FaultyStorage: WrappedStorage {
-    let inner = MemoryStorage()
-    private let fault = Mutex<StorageError?>(nil)
-
-    func fail(with error: StorageError) { fault.withLock { $0 = error } }
-    private func check() throws {
-        let error = fault.withLock { fault in
-            defer { fault = nil }
-            return fault
-        }
-        if let error { throw error }
-    }
-
-    func watch(_ handler: @escaping @Sendable () -> Void) throws -> (any StorageLock)? { nil }
-    func checkWritable() async throws { try check() }
-}
-
-/// A keyring that does not give its key.
-struct UnusableKeyring: KeyCustody {
-    let reason: String
-    var location: String { "keyring" }
-    private var fault: KeyCustodyError { KeyCustodyError(location: location, reason: reason, hint: "what to do") }
-    func key() throws -> SealingKey? { throw fault }
-    func create() throws -> SealingKey { throw fault }
 }

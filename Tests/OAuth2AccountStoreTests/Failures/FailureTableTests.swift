@@ -1,6 +1,7 @@
 import Foundation
 import HTTPExchange
 import OAuth2Protocol
+import StoreTestSupport
 import StrictJSON
 import TestSupport
 import Testing
@@ -144,16 +145,5 @@ struct FailureTableTests {
     ])
     func `the number is found in the provider's words`(text: String, number: Int?) {
         #expect(EntraError.number(in: text) == number)
-    }
-}
-
-/// Dates as servers write them.
-enum HTTPDateText {
-    static func text(_ date: Date) -> String {
-        let format = DateFormatter()
-        format.locale = Locale(identifier: "en_US_POSIX")
-        format.timeZone = TimeZone(secondsFromGMT: 0)
-        format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
-        return format.string(from: date)
     }
 }

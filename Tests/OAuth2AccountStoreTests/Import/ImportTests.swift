@@ -1,6 +1,8 @@
 import Foundation
 import HTTPExchange
 import OAuth2Protocol
+import StorageSuite
+import StoreTestSupport
 import StrictJSON
 import TestSupport
 import Testing

@@ -2,6 +2,8 @@ import Foundation
 import HTTPExchange
 import JOSE
 import OAuth2Protocol
+import StorageSuite
+import StoreTestSupport
 import TestSupport
 import Testing
 
@@ -78,7 +80,7 @@ struct KeyMoveTests {
 
     @Test func `a place that refuses the key changes nothing`() async throws {
         var test = TestPlaces()
-        test.edit = { if $0.word == "secret-service" { $0.keepFault = $0.fault("it is denied") } }
+        test.edit = { if $0.word == "secret-service" { $0.saveError = $0.error("it is denied") } }
         let key = try await test.open().key.bytes
         let error = try await failure { try await test.move(to: .secretService) }
         #expect(error?.kind == .key)
@@ -112,7 +114,7 @@ struct KeyMoveTests {
     @Test func `an old copy that cannot be removed is told, and removed by the next move`() async throws {
         var test = TestPlaces()
         _ = try await test.open(.secretService)
-        test.edit = { if $0.word == "secret-service" { $0.removeFault = $0.fault("it is locked") } }
+        test.edit = { if $0.word == "secret-service" { $0.removeError = $0.error("it is locked") } }
         let move = try await test.move(to: .passphrase)
         #expect(move.isMoved)
         #expect(move.leftovers.count == 1)
@@ -136,7 +138,7 @@ struct KeyMoveTests {
     @Test func `opening removes a key file that a move has left`() async throws {
         var test = TestPlaces()
         _ = try await test.open()
-        test.edit = { if $0.word == "key-file" { $0.removeFault = $0.fault("the directory is read-only") } }
+        test.edit = { if $0.word == "key-file" { $0.removeError = $0.error("the directory is read-only") } }
         _ = try await test.move(to: .secretService)
         #expect(await test.copies() == ["key-file", "secret-service"])
         _ = try await test.open()
@@ -150,7 +152,7 @@ struct KeyMoveTests {
     @Test func `a key that cannot be had where it is does not move`() async throws {
         var test = TestPlaces()
         _ = try await test.open(.secretService)
-        test.edit = { if $0.word == "secret-service" { $0.keyFault = $0.fault("it is locked") } }
+        test.edit = { if $0.word == "secret-service" { $0.keyError = $0.error("it is locked") } }
         let error = try await failure { try await test.move(to: .keyFile) }
         #expect(error?.reason.contains("it is locked") == true)
         #expect(error?.hint == "unlock it")
@@ -206,5 +208,23 @@ struct KeyMoveTests {
         _ = try await AccountStore.moveKey(to: .keyFile, storage: storage, places: places)
         #expect(try await KeyFile(directory: directory.store).key()?.bytes == key)
         #expect(try await storage.value("key-sealed") == nil)
+    }
+
+    @Test func `a store moves to a descriptor only with its own key in it`() async throws {
+        let test = TestPlaces()
+        let key = try await test.open().key.bytes
+        let wrong = try Pipe(holding: [UInt8](repeating: 1, count: 32))
+        let error = try await failure {
+            try await test.move(to: .descriptor(wrong.fileHandleForReading.fileDescriptor))
+        }
+        #expect(error?.reason.contains("another key") == true)
+        #expect(await test.copies() == ["key-file"])
+        let right = try Pipe(holding: key)
+        #expect(try await test.move(to: .descriptor(right.fileHandleForReading.fileDescriptor)).isMoved)
+        #expect(await test.copies() == [])
+        #expect(
+            try await thrownError(KeyCustodyError.self) { try await test.open() }?.reason == "no descriptor is named")
+        let again = try Pipe(holding: key)
+        #expect(try await test.open(.descriptor(again.fileHandleForReading.fileDescriptor)).key.bytes == key)
     }
 }

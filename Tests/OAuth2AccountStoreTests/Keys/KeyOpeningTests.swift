@@ -1,5 +1,6 @@
 import Foundation
 import JOSE
+import StoreTestSupport
 import TestSupport
 import Testing
 
@@ -26,12 +27,12 @@ struct KeyOpeningTests {
     @Test func `another place than the one in use is refused, in words that name both, with the remedy`() async throws {
         let test = TestPlaces()
         _ = try await test.open()
-        let fault = try #require(try await custodyFault { try await test.open(.secretService) })
-        #expect(fault.reason.contains("it is in a key file, not in the Secret Service"))
-        #expect(fault.hint.actions.first as? KeyRemedy == .moveKey(to: .secretService))
+        let error = try #require(try await thrownError(KeyCustodyError.self) { try await test.open(.secretService) })
+        #expect(error.reason.contains("it is in a key file, not in the Secret Service"))
+        #expect(error.hint.actions.first as? KeyRemedy == .moveKey(to: .secretService))
         #expect(await test.copies() == ["key-file"])
         _ = try await test.move(to: .secretService)
-        let back = try #require(try await custodyFault { try await test.open(.keyFile) })
+        let back = try #require(try await thrownError(KeyCustodyError.self) { try await test.open(.keyFile) })
         #expect(back.hint.actions.first as? KeyRemedy == .moveKey(to: .keyFile))
         #expect(try await test.open(.secretService).custody.choice == .secretService)
     }
@@ -40,10 +41,10 @@ struct KeyOpeningTests {
         let test = TestPlaces()
         let key = try await test.open(.secretService).key
         let file = ScriptedKey(.keyFile, test.vault)
-        let fault = try await custodyFault {
+        let error = try await thrownError(KeyCustodyError.self) {
             try await KeyLoader(storage: test.storage, given: file, places: test.places()).open()
         }
-        #expect(fault?.reason.contains("the Secret Service") == true)
+        #expect(error?.reason.contains("the Secret Service") == true)
         // A key that the program keeps itself is judged by whether it opens the store.
         let own = try await KeyLoader(storage: test.storage, given: MemoryKey(key), places: test.places()).open()
         #expect(own.key.bytes == key.bytes)
@@ -68,19 +69,23 @@ struct KeyOpeningTests {
         let test = TestPlaces()
         _ = try await test.open(.secretService)
         test.vault["secret-service"] = nil
-        let fault = try #require(try await custodyFault { try await test.open() })
-        #expect(fault.reason == "the key of this store is missing")
+        let error = try #require(try await thrownError(KeyCustodyError.self) { try await test.open() })
+        #expect(error.reason == "the key of this store is missing")
         #expect(await test.copies() == [])
         test.vault["secret-service"] = try SealingKey.random().bytes
-        #expect(try await custodyFault { try await test.open() }?.reason == "it is not the key of this store")
+        #expect(
+            try await thrownError(KeyCustodyError.self) { try await test.open() }?.reason
+                == "it is not the key of this store")
     }
 
     @Test func `a new store whose place refuses has no key elsewhere, and may be given another place`() async throws {
         var test = TestPlaces()
-        test.edit = { if $0.word == "secret-service" { $0.keyFault = $0.fault("it is locked") } }
-        #expect(try await custodyFault { try await test.open(.secretService) }?.reason == "it is locked")
+        test.edit = { if $0.word == "secret-service" { $0.keyError = $0.error("it is locked") } }
+        #expect(
+            try await thrownError(KeyCustodyError.self) { try await test.open(.secretService) }?.reason
+                == "it is locked")
         // Asked again without a choice it does not fall back silently.
-        #expect(try await custodyFault { try await test.open() }?.reason == "it is locked")
+        #expect(try await thrownError(KeyCustodyError.self) { try await test.open() }?.reason == "it is locked")
         #expect(await test.copies() == [])
         #expect(try await test.open(.keyFile).custody.choice == .keyFile)
         #expect(try await test.open().custody.choice == .keyFile)
@@ -110,60 +115,19 @@ struct KeyOpeningTests {
         let test = TestPlaces()
         _ = try await test.open()
         await test.storage.setValue(Array(words.utf8), for: "key-custody")
-        let fault = try #require(try await custodyFault { try await test.open() })
-        #expect(fault.hint.description.contains("version"))
+        let error = try #require(try await thrownError(KeyCustodyError.self) { try await test.open() })
+        #expect(error.hint.description.contains("version"))
         #expect(await test.storage.value("key-custody") == Array(words.utf8))
-        let error = try await failure { try await test.move(to: .secretService) }
-        #expect(error?.kind == .key)
-    }
-
-    @Test func `two stores have different identities, and one keeps its own`() async throws {
-        let places = KeyLocations(directory: StoreLocation("/nonexistent"), environment: [:])
-        var identities: [String] = []
-        for _ in 0..<2 {
-            let storage = MemoryStorage()
-            let missing = try await custodyFault { try await places.custody(.secretService, storage) }
-            #expect(missing?.hint.description.contains("nothing was changed") == true)
-            for makes in [true, false] {
-                let custody = try await places.custody(.secretService, storage, makesIdentity: makes)
-                identities.append(try #require(custody as? SecretServiceKey).identity)
-            }
-            await storage.setValue(Array("$(rm)".utf8), for: "key-identity")
-            #expect(try await custodyFault { try await places.custody(.secretService, storage) } != nil)
-        }
-        #expect(identities[0] == identities[1] && identities[2] == identities[3])
-        #expect(Set(identities).count == 2)
-    }
-
-    @Test func `the environment does not print with the places`() throws {
-        var places = KeyLocations(directory: StoreLocation("/store"), environment: ["TOKEN": "hush-hush"])
-        places.choice = .secretService
-        let key = SecretServiceKey(identity: "me", label: "Key", environment: places.environment)
-        for value in [places, key] as [Any] {
-            var dumped = ""
-            dump(value, to: &dumped)
-            #expect(!dumped.contains("hush-hush"))
-            #expect(!"\(value)".contains("hush-hush"))
-            #expect(!String(reflecting: value).contains("hush-hush"))
-        }
-    }
-
-    @Test func `without a session bus the Secret Service is not looked for`() async throws {
-        let key = SecretServiceKey(identity: "me", label: "Key", environment: ["XDG_RUNTIME_DIR": "/nonexistent"])
-        for fault in [
-            try await custodyFault { try await key.key() },
-            try await custodyFault { try await key.keep(SealingKey.random()) },
-            try await custodyFault { try await key.remove(SealingKey.random()) },
-        ] {
-            #expect(fault?.reason.contains("no session bus") == true)
-            #expect(fault?.hint.actions.first as? KeyRemedy == .moveKey(to: .keyFile))
-        }
+        let moveError = try await failure { try await test.move(to: .secretService) }
+        #expect(moveError?.kind == .key)
     }
 
     #if !canImport(Security)
         @Test func `the Keychain is refused where there is none`() async throws {
             let test = TestPlaces()
-            #expect(try await custodyFault { try await test.open(.keychain) }?.reason == "this system has no Keychain")
+            #expect(
+                try await thrownError(KeyCustodyError.self) { try await test.open(.keychain) }?.reason
+                    == "this system has no Keychain")
             #expect(try await test.open(.keyFile).custody.choice == .keyFile)
         }
     #endif

@@ -1,6 +1,8 @@
 import JOSE
 import OAuth2Protocol
+import StorageSuite
 import Synchronization
+import TestSupport
 
 @testable import OAuth2AccountStore
 @testable import AccountKeys
@@ -54,9 +56,9 @@ struct ScriptedKey: KeyCustody {
     let vault: Vault
     var fuse = Fuse()
     /// What each call throws.
-    var keyFault: KeyCustodyError?
-    var keepFault: KeyCustodyError?
-    var removeFault: KeyCustodyError?
+    var keyError: KeyCustodyError?
+    var saveError: KeyCustodyError?
+    var removeError: KeyCustodyError?
     /// Whether it keeps another key than it was given.
     var isForgetful = false
     /// How often a key was made.
@@ -71,19 +73,19 @@ struct ScriptedKey: KeyCustody {
     var word: String { choice?.word ?? "" }
     var location: String { "scripted \(word)" }
 
-    func fault(_ reason: String) -> KeyCustodyError {
+    func error(_ reason: String) -> KeyCustodyError {
         KeyCustodyError(location: location, reason: reason, hint: "unlock it")
     }
 
     func key() async throws -> SealingKey? {
         try fuse.check()
-        if let keyFault { throw keyFault }
+        if let keyError { throw keyError }
         await Task.yield()
         return try vault[word].map { try SealingKey($0) }
     }
 
     func create() async throws -> SealingKey {
-        if let keepFault { throw keepFault }
+        if let saveError { throw saveError }
         let key = try SealingKey.random()
         // Whoever looks and then makes leaves time for another one to do the same.
         for _ in 0..<10 { await Task.yield() }
@@ -92,13 +94,13 @@ struct ScriptedKey: KeyCustody {
         return key
     }
 
-    func keep(_ key: SealingKey) async throws {
-        if let keepFault { throw keepFault }
+    func save(_ key: SealingKey) async throws {
+        if let saveError { throw saveError }
         try await fuse.step { vault[word] = isForgetful ? key.bytes.map { ~$0 } : key.bytes }
     }
 
     func remove(_ key: SealingKey) async throws {
-        if let removeFault { throw removeFault }
+        if let removeError { throw removeError }
         try await fuse.step { if vault[word] == key.bytes { vault[word] = nil } }
     }
 }
@@ -159,12 +161,4 @@ struct TestPlaces {
     }
 
     func record() async throws -> KeyLocationRecord? { try await KeyLocationRecord.read(storage) }
-}
-
-/// The custody's error of a call; nil when there was none.
-func custodyFault(of body: () async throws -> some Any) async throws -> KeyCustodyError? {
-    do {
-        _ = try await body()
-        return nil
-    } catch let error as KeyCustodyError { return error }
 }

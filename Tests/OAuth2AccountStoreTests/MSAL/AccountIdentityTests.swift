@@ -2,6 +2,7 @@ import Foundation
 import HTTPExchange
 import JOSE
 import OAuth2Protocol
+import StorageSuite
 import StrictJSON
 import TestSupport
 import Testing

@@ -116,39 +116,6 @@ struct AuthorityTests {
         #expect(error?.hint == "did you mean editProfile?")
     }
 
-    @Test(arguments: [
-        ("https://c.b2clogin.com/c.onmicrosoft.com/B2C_1_a", "https://c.b2clogin.com/c.onmicrosoft.com/B2C_1_b"),
-        ("https://c.b2clogin.com/c.onmicrosoft.com/B2C_1_a/", "https://c.b2clogin.com/c.onmicrosoft.com/B2C_1_b"),
-        ("https://c.b2clogin.com/c.onmicrosoft.com/B2C_1_a/v2.0", "https://c.b2clogin.com/c.onmicrosoft.com/B2C_1_b"),
-        ("https://c.b2clogin.com/tfp/c.example/B2C_1_a", "https://c.b2clogin.com/tfp/c.example/B2C_1_b"),
-        ("https://c.b2clogin.com/c.onmicrosoft.com", "https://c.b2clogin.com/c.onmicrosoft.com/B2C_1_b"),
-    ])
-    func `a policy takes the place of the authority's own`(authority: String, expected: String) throws {
-        var type = try TestStore.type()
-        type.provider = .authority(authority)
-        type.policies = ["b": "B2C_1_b"]
-        #expect(type.at(policy: "b")?.provider == .authority(expected))
-        #expect(type.at(policy: "c") == nil)
-    }
-
-    @Test(arguments: [
-        (#""policies":{"a":"x"}"#, "types.t.policies"),
-        (#""authority":"https://c.example","policies":{"a":"x"}"#, "types.t.authority"),
-        (#""authority":"https://c.example/t","policies":{"a":"x/y"}"#, "types.t.policies.a"),
-        (#""authority":"https://c.example/t","policies":{"a":".."}"#, "types.t.policies.a"),
-        (#""authority":"https://c.example/t","policies":{"a":""}"#, "types.t.policies.a"),
-        (#""authority":"https://c.example/t","policies":["a"]"#, "types.t.policies"),
-        (#""authority":"https://c.example/t","knownAuthorities":["https://x"]"#, "types.t.knownAuthorities"),
-    ])
-    func `policies and known authorities that make no sense are faults that name their key`(
-        keys: String, key: String
-    ) {
-        let issuer = keys.contains("authority\"") ? "" : #""issuer":"https://c.example","#
-        let text = #"{"types":{"t":{\#(issuer)"clientId":"c","redirectUri":"http://127.0.0.1/",\#(keys)}}}"#
-        let fault = #expect(throws: SettingsError.self) { try Settings(bytes: Array(text.utf8), source: "s.json") }
-        #expect(fault?.key == key)
-    }
-
     @Test(arguments: [([], false), (["login.other.example"], true), (["other.example"], true)] as [([String], Bool)])
     func `a refresh token goes to no host that is not a known authority`(known: [String], goes: Bool) async throws {
         let test = try ScopedProvider()

@@ -1,5 +1,6 @@
 import Foundation
 import OAuth2Protocol
+import StoreTestSupport
 import Testing
 
 @testable import OAuth2AccountStore

@@ -1,6 +1,8 @@
 import CSQLite
 import Foundation
 import OAuth2Protocol
+import StorageSuite
+import StoreTestSupport
 import TestSupport
 import Testing
 
@@ -114,7 +116,7 @@ struct DamageTests {
             let missing = Set(known.keys).subtracting(seen.found)
             // Whatever is missing is missing for a reason that is told.
             if !missing.isEmpty, seen.errors == 0, seen.damaged.isEmpty {
-                #expect(try await !SQLiteStorage(directory: store).faults().isEmpty, comment)
+                #expect(try await !SQLiteStorage(directory: store).errors().isEmpty, comment)
             }
         }
     }
@@ -150,7 +152,7 @@ struct DamageTests {
                 after.found.isSuperset(of: before.found) && after.listed == after.found
                     && after.errors == after.damaged.count)
             #expect(after.found.count == report.opening)
-            #expect(try await SQLiteStorage(directory: new).faults().isEmpty)
+            #expect(try await SQLiteStorage(directory: new).errors().isEmpty)
         }
         #expect(copied > 3)
     }

@@ -1,4 +1,6 @@
 import Foundation
+import StorageSuite
+import StoreTestSupport
 import TestSupport
 import Testing
 

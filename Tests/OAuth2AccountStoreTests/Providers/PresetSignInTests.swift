@@ -138,4 +138,33 @@ private final class ProviderScript: HTTPTransport {
         #expect(expiry.timeIntervalSinceNow > atLeast)
         #expect(script.requests[2].fields["Authorization"] == (atLeast > 0 ? "Bearer long" : "Bearer short"))
     }
+
+    @Test func `Facebook's token is exchanged for a long-lived one`() throws {
+        var server = AuthorizationServer()
+        server.tokenEndpoint = URL(string: "https://graph.facebook.com/v23.0/oauth/access_token")
+        let client = Client(id: "app", authentication: .secretPost(Secret("s&cret")))
+        let step = try #require(try FacebookLongLivedToken(Secret("short"), server: server, client: client))
+        #expect(step.request.method == .post && step.request.url == server.tokenEndpoint)
+        let body = String(decoding: step.request.body ?? Data(), as: UTF8.self)
+        let form = (FormEncoding.decode(body) ?? []).reduce(into: [:]) { $0[$1.name] = $1.value }
+        #expect(
+            form == [
+                "grant_type": "fb_exchange_token", "client_id": "app", "client_secret": "s&cret",
+                "fb_exchange_token": "short",
+            ])
+        let first = try TokenResponse.read(
+            Self.answer(#"{"access_token": "short", "token_type": "bearer", "expires_in": 5183}"#))
+        let long = try FacebookLongLivedToken.read(
+            Self.answer(#"{"access_token": "long", "token_type": "bearer", "expires_in": 5183944}"#), replacing: first)
+        #expect(long.accessToken == Secret("long") && long.expiresIn == 5_183_944 && long.refreshToken == nil)
+        #expect(throws: OAuth2Error.self) {
+            try FacebookLongLivedToken.read(
+                Self.answer(#"{"error": {"message": "Invalid OAuth access token."}}"#, status: 400), replacing: first)
+        }
+        #expect(try FacebookLongLivedToken(Secret("short"), server: server, client: Client(id: "app")) == nil)
+    }
+
+    private static func answer(_ text: String, status: Int = 200) -> HTTPResponse {
+        HTTPResponse(status: status, fields: ["Content-Type": "application/json"], body: Data(text.utf8))
+    }
 }

@@ -4,6 +4,7 @@ import LoopbackHTTP
 import OAuth2Protocol
 import StrictJSON
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore

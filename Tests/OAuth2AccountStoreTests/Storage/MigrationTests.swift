@@ -2,6 +2,8 @@ import CSQLite
 import Foundation
 import HTTPExchange
 import OAuth2Protocol
+import StorageSuite
+import StoreTestSupport
 import TestSupport
 import Testing
 

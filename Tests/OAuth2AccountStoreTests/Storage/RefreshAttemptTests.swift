@@ -1,5 +1,7 @@
 import HTTPExchange
 import OAuth2Protocol
+import StorageSuite
+import StoreTestSupport
 import TestSupport
 import Testing
 

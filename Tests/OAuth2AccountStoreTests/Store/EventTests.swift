@@ -1,5 +1,7 @@
 import Foundation
 import OAuth2Protocol
+import StorageSuite
+import StoreTestSupport
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPExchange
 import OAuth2Protocol
+import StoreTestSupport
 import StrictJSON
 import TestSupport
 import Testing

@@ -2,6 +2,8 @@ import Foundation
 import HTTPExchange
 import JOSE
 import OAuth2Protocol
+import StorageSuite
+import StoreTestSupport
 import StrictJSON
 import TestSupport
 import Testing
@@ -76,13 +78,17 @@ struct RefreshScenarioTests {
         "RS-051": "no other program is run to keep a key: it is read and written as a file, or in the app's own code",
     ]
 
-    /// Every test's name, from the sources beside this file.
+    /// Returns the names of the tests of the store, of its storage and of its keys, from their sources.
     private func names() throws -> Set<String> {
-        let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        let tests = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
         var names: Set<String> = []
-        for path in try FileManager.default.subpathsOfDirectory(atPath: folder.path) where path.hasSuffix(".swift") {
-            let text = try String(contentsOf: folder.appending(path: path), encoding: .utf8)
-            for match in text.matches(of: /func `([^`]+)`\(/) { names.insert(String(match.1)) }
+        for target in ["OAuth2AccountStoreTests", "SealedStorageTests", "AccountKeysTests"] {
+            let folder = tests.appending(path: target)
+            for path in try FileManager.default.subpathsOfDirectory(atPath: folder.path) where path.hasSuffix(".swift")
+            {
+                let text = try String(contentsOf: folder.appending(path: path), encoding: .utf8)
+                for match in text.matches(of: /func `([^`]+)`\(/) { names.insert(String(match.1)) }
+            }
         }
         return names
     }

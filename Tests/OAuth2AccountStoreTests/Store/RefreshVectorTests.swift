@@ -1,6 +1,7 @@
 import Foundation
 import HTTPExchange
 import OAuth2Protocol
+import StoreTestSupport
 import StrictJSON
 import TestSupport
 import Testing
@@ -12,7 +13,7 @@ import Testing
 import Platform
 
 /// The published cases of what a refresh, or its failure, does to an account. Their scenarios of races, crashes, files and
-/// keyrings are tests of their own: TokenTests, ProcessTests, BadStoreTests, KeyTests.
+/// keyrings are tests of their own: TokenTests, ProcessTests, BadStoreTests, StoreKeyTests.
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct RefreshVectorTests {
     struct Case: Sendable, CustomTestStringConvertible {

@@ -2,6 +2,8 @@ import Foundation
 import HTTPExchange
 import JOSE
 import OAuth2Protocol
+import StorageSuite
+import StoreTestSupport
 import StrictJSON
 import TestSupport
 import Testing

@@ -1,3 +1,4 @@
+import StorageSuite
 import Synchronization
 
 @testable import OAuth2AccountStore

@@ -3,6 +3,7 @@ import HTTPExchange
 import JOSE
 import LoopbackHTTP
 import OAuth2Protocol
+import StoreTestSupport
 import Synchronization
 
 @testable import OAuth2AccountStore

@@ -4,67 +4,66 @@ import JOSE
 import OAuth2Protocol
 import StrictJSON
 import Synchronization
-
-@testable import OAuth2AccountStore
-@testable import AccountKeys
-@testable import ProviderSettings
-@testable import SealedStorage
+import AccountKeys
+import OAuth2AccountStore
 import Platform
+import ProviderSettings
+import SealedStorage
 
 /// A provider as a transport: discovery, keys, tokens that rotate and whose chain dies on reuse, user info, revocation.
-final class FakeProvider: HTTPTransport {
-    typealias Answer = @Sendable (HTTPRequest) async throws -> HTTPResponse
+package final class FakeProvider: HTTPTransport {
+    package typealias Answer = @Sendable (HTTPRequest) async throws -> HTTPResponse
 
-    struct State {
-        var requests: [HTTPRequest] = []
-        var codes: [String: (subject: String, nonce: String?)] = [:]
+    package struct State {
+        package var requests: [HTTPRequest] = []
+        package var codes: [String: (subject: String, nonce: String?)] = [:]
         /// The refresh tokens that are good, and whose they are.
-        var grants: [String: String] = [:]
-        var issued = 0
+        package var grants: [String: String] = [:]
+        package var issued = 0
         /// What the token endpoint answers next, before it answers by itself again.
-        var answers: [Answer] = []
+        package var answers: [Answer] = []
         /// Laid over the claims of ID tokens.
-        var claims = JSONObject()
-        var keys: [JWK] = []
-        var revoked: [String] = []
-        var lifetime: Int? = 3600
-        var rotates = true
-        var sendsIDToken = true
-        var offersRevocation = true
+        package var claims = JSONObject()
+        package var keys: [JWK] = []
+        package var revoked: [String] = []
+        package var lifetime: Int? = 3600
+        package var rotates = true
+        package var sendsIDToken = true
+        package var offersRevocation = true
     }
 
-    let issuer: String
-    let clock: FakeClock
-    let state = Mutex(State())
+    package let issuer: String
+    package let clock: FakeClock
+    package let state = Mutex(State())
 
-    init(issuer: String = "https://op.example.com", clock: FakeClock) throws {
+    package init(issuer: String = "https://op.example.com", clock: FakeClock) throws {
         self.issuer = issuer
         self.clock = clock
         let key = try JWK.generate(for: .es256, keyID: "k1")
         state.withLock { $0.keys = [key] }
     }
 
-    func change(_ body: (inout State) -> Void) { state.withLock { body(&$0) } }
-    var requests: [HTTPRequest] { state.withLock { $0.requests } }
-    var revoked: [String] { state.withLock { $0.revoked } }
+    package func change(_ body: (inout State) -> Void) { state.withLock { body(&$0) } }
+    package var requests: [HTTPRequest] { state.withLock { $0.requests } }
+    package var revoked: [String] { state.withLock { $0.revoked } }
 
     /// What the token endpoint does next, instead of its work.
-    func next(_ answers: Answer...) { change { $0.answers += answers } }
+    package func next(_ answers: Answer...) { change { $0.answers += answers } }
 
     /// How often something was asked for: `/token`, `/jwks`.
-    func count(_ path: String) -> Int { requests.count { $0.url.path() == path } }
+    package func count(_ path: String) -> Int { requests.count { $0.url.path() == path } }
 
     /// How many refreshes there were.
-    var refreshes: Int { requests.count { Self.form($0)["grant_type"] == "refresh_token" } }
+    package var refreshes: Int { requests.count { Self.form($0)["grant_type"] == "refresh_token" } }
 
-    static func form(_ request: HTTPRequest) -> [String: String] {
+    package static func form(_ request: HTTPRequest) -> [String: String] {
         let text = request.body.map { String(decoding: $0, as: UTF8.self) } ?? ""
         let items = URLComponents(string: "?" + text.replacing("+", with: "%20"))?.queryItems ?? []
         return Dictionary(items.map { ($0.name, $0.value ?? "") }) { first, _ in first }
     }
 
     /// What the browser brings back after the person signed in.
-    func approve(_ prepared: PreparedSignIn, as subject: String = "ada") -> URL {
+    package func approve(_ prepared: PreparedSignIn, as subject: String = "ada") -> URL {
         let items = URLComponents(url: prepared.url, resolvingAgainstBaseURL: false)?.queryItems ?? []
         func value(_ name: String) -> String? { items.first { $0.name == name }?.value }
         let code = state.withLock { state in
@@ -76,11 +75,11 @@ final class FakeProvider: HTTPTransport {
         return Self.redirect(prepared, "code=\(code)&state=\(prepared.id)")
     }
 
-    static func redirect(_ prepared: PreparedSignIn, _ query: String) -> URL {
+    package static func redirect(_ prepared: PreparedSignIn, _ query: String) -> URL {
         URL(string: "\(prepared.redirectURI.text)?\(query)") ?? URL(filePath: "/")
     }
 
-    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+    package func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         let scripted = state.withLock { state -> Answer? in
             state.requests.append(request)
             return request.url.path() == "/token" && !state.answers.isEmpty ? state.answers.removeFirst() : nil
@@ -139,7 +138,7 @@ final class FakeProvider: HTTPTransport {
     }
 
     /// A token answer; what the next refresh sends is good from now on.
-    func issue(_ subject: String, nonce: String?) throws -> JSONObject {
+    package func issue(_ subject: String, nonce: String?) throws -> JSONObject {
         let (number, lifetime, rotates, sendsIDToken) = state.withLock { state in
             state.issued += 1
             let number = state.issued
@@ -153,7 +152,7 @@ final class FakeProvider: HTTPTransport {
         return answer
     }
 
-    func idToken(_ subject: String, nonce: String?) throws -> String {
+    package func idToken(_ subject: String, nonce: String?) throws -> String {
         let (overlay, key) = state.withLock { ($0.claims, $0.keys.first) }
         let now = Int64(clock.now.timeIntervalSince1970)
         var claims: JSONObject = [
@@ -175,10 +174,12 @@ final class FakeProvider: HTTPTransport {
 }
 
 /// Several providers behind one transport, by host.
-struct Providers: HTTPTransport {
-    let all: [FakeProvider]
+package struct Providers: HTTPTransport {
+    package let all: [FakeProvider]
 
-    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+    package init(all: [FakeProvider]) { self.all = all }
+
+    package func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         guard let provider = all.first(where: { URL(string: $0.issuer)?.host() == request.url.host() }) else {
             throw HTTPTransportError(.cannotResolveHost, host: request.url.host() ?? "", reason: "no such host")
         }
@@ -187,11 +188,11 @@ struct Providers: HTTPTransport {
 }
 
 extension HTTPResponse {
-    static func json(_ value: JSONValue, status: Int = 200) -> HTTPResponse {
+    package static func json(_ value: JSONValue, status: Int = 200) -> HTTPResponse {
         HTTPResponse(status: status, fields: ["Content-Type": "application/json"], body: Data(value.serialized()))
     }
 
-    static func refusal(_ code: String, _ explanation: String? = nil, status: Int = 400) -> HTTPResponse {
+    package static func refusal(_ code: String, _ explanation: String? = nil, status: Int = 400) -> HTTPResponse {
         var object: JSONObject = ["error": .string(code)]
         if let explanation { object["error_description"] = .string(explanation) }
         return .json(.object(object), status: status)

@@ -3,14 +3,15 @@ import HTTPExchange
 import JOSE
 import LoopbackHTTP
 import OAuth2Protocol
+import StoreTestSupport
 import StrictJSON
 import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
-@testable import AccountKeys
-@testable import ProviderSettings
-@testable import SealedStorage
+import AccountKeys
+import ProviderSettings
+import SealedStorage
 @testable import Diagnostics
 import Platform
 

@@ -1,10 +1,7 @@
 import Foundation
 import Testing
 
-@testable import OAuth2AccountStore
-@testable import AccountKeys
 @testable import ProviderSettings
-@testable import SealedStorage
 import Platform
 
 private func type(_ members: String) throws -> AccountType? {

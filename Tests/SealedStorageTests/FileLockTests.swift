@@ -1,10 +1,8 @@
 import Foundation
+import StorageSuite
 import TestSupport
 import Testing
 
-@testable import OAuth2AccountStore
-@testable import AccountKeys
-@testable import ProviderSettings
 @testable import SealedStorage
 import Platform
 

@@ -3,15 +3,12 @@ import OAuth2Protocol
 import StrictJSON
 import Testing
 
-@testable import OAuth2AccountStore
-@testable import AccountKeys
 @testable import ProviderSettings
-@testable import SealedStorage
 import Platform
 
 /// `Settings/providers` of this package, which is what the built-in presets are made from.
 enum PresetFiles {
-    static let root = URL(filePath: #filePath).appending(path: "../../../..").standardizedFileURL
+    static let root = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
     static var folder: URL { root.appending(path: "Settings/providers") }
 
     static func texts() throws -> [String: String] {

@@ -3,10 +3,7 @@ import JOSE
 import TestSupport
 import Testing
 
-@testable import OAuth2AccountStore
 @testable import AccountKeys
-@testable import ProviderSettings
-@testable import SealedStorage
 import Platform
 
 @Suite(.timeLimit(.scaled(minutes: 5)))
@@ -21,7 +18,7 @@ struct KeyTests {
         file = KeyFile(path: path)
     }
 
-    private func fault() async throws -> KeyCustodyError? {
+    private func error() async throws -> KeyCustodyError? {
         do {
             _ = try await file.key()
             return nil
@@ -54,8 +51,8 @@ struct KeyTests {
     func `a key file of another size is a fault and stays as it is`(size: Int) async throws {
         try Data(repeating: 1, count: size).write(to: URL(filePath: path))
         #expect(chmod(path, 0o600) == 0)
-        let fault = try #require(await fault())
-        #expect(fault.hint.description.contains("copy") || fault.reason.contains("bytes"))
+        let error = try #require(await error())
+        #expect(error.hint.description.contains("copy") || error.reason.contains("bytes"))
         #expect(try Data(contentsOf: URL(filePath: path)).count == size)
     }
 
@@ -63,51 +60,27 @@ struct KeyTests {
     func `a key file that others can read is a fault that says what to do`(mode: mode_t) async throws {
         _ = try await file.create()
         #expect(chmod(path, mode) == 0)
-        let fault = try #require(await fault())
-        #expect(fault.hint.description.contains("chmod 600"))
+        let error = try #require(await error())
+        #expect(error.hint.description.contains("chmod 600"))
     }
 
     @Test func `a link or a directory in place of the key file is a fault`() async throws {
         let other = KeyFile(path: directory.path + "/other")
         _ = try await other.create()
         try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: other.path)
-        #expect(try await fault()?.reason == "it is not a plain file")
+        #expect(try await error()?.reason == "it is not a plain file")
         try FileManager.default.removeItem(atPath: path)
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
-        #expect(try await fault()?.reason == "it is not a plain file")
+        #expect(try await error()?.reason == "it is not a plain file")
     }
 
-    @Test func `a store whose key is missing, another one or damaged does not open and is not changed`() async throws {
-        let storage = SQLiteStorage(directory: directory.store)
-        let custody = KeyFile(directory: directory.store)
-        try await TestStore(storage: storage, custody: custody).signIn()
-        let before = try await storage.records(ofType: nil)
-        let key = directory.store.file("accounts.key")
-        let bytes = try Data(contentsOf: URL(filePath: key))
-
-        try FileManager.default.removeItem(atPath: key)
-        let missing = try await failure { try await TestStore(storage: storage, custody: custody) }
-        #expect(missing?.kind == .key)
-        #expect(missing?.reason.contains("missing") == true)
-        #expect(!FileManager.default.fileExists(atPath: key))
-
-        let wrong = try await failure { try await TestStore(storage: storage, custody: try TestStore.key(9)) }
-        #expect(wrong?.kind == .key)
-        #expect(wrong?.remedy == .repairStore)
-
-        try bytes.write(to: URL(filePath: key))
-        #expect(chmod(key, 0o600) == 0)
-        #expect(try await storage.records(ofType: nil) == before)
-        #expect(try await TestStore(storage: storage, custody: custody).store.accounts().count == 1)
-    }
-
-    @Test func `accounts without a mark of their key are not given a new key`() async throws {
-        let storage = MemoryStorage()
-        try await TestStore(storage: storage).signIn()
-        await storage.setValue(nil, for: "key-check")
-        let error = try await failure { try await TestStore(storage: storage, custody: KeyFile(path: path)) }
-        #expect(error?.kind == .storage(.notAStore))
-        #expect(!FileManager.default.fileExists(atPath: path))
+    // Without async, a call on the type itself would use the default of the protocol.
+    @Test func `a key file saves and removes a key when it is called directly`() async throws {
+        let key = try SealingKey.random()
+        try await file.save(key)
+        #expect(try await file.key()?.bytes == key.bytes)
+        try await file.remove(key)
+        #expect(try await file.key() == nil)
     }
 
     @Test func `a key file that was planted as a half-written one is not written through`() async throws {

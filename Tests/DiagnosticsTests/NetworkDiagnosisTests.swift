@@ -1,14 +1,15 @@
 import Foundation
 import HTTPExchange
 import OAuth2Protocol
+import StoreTestSupport
 import StrictJSON
 import TestSupport
 import Testing
 
 @testable import OAuth2AccountStore
-@testable import AccountKeys
-@testable import ProviderSettings
-@testable import SealedStorage
+import AccountKeys
+import ProviderSettings
+import SealedStorage
 @testable import Diagnostics
 import Platform
 

@@ -4,10 +4,7 @@ import OAuth2Protocol
 import StrictJSON
 import Testing
 
-@testable import OAuth2AccountStore
-@testable import AccountKeys
 @testable import ProviderSettings
-@testable import SealedStorage
 import Platform
 
 @Suite struct ProtocolSettingsTests {

@@ -1,11 +1,9 @@
 import Foundation
 import OAuth2Protocol
+import TestSupport
 import Testing
 
-@testable import OAuth2AccountStore
-@testable import AccountKeys
 @testable import ProviderSettings
-@testable import SealedStorage
 import Platform
 
 struct SettingsTests {
@@ -21,16 +19,16 @@ struct SettingsTests {
         return [UInt8](try JSONSerialization.data(withJSONObject: members))
     }
 
-    private func faults(_ bytes: [UInt8]) -> SettingsError? {
+    private func decodingError(_ bytes: [UInt8]) -> SettingsError? {
         do {
             _ = try Settings(bytes: bytes, source: "s.json")
             return nil
         } catch { return error }
     }
 
-    private func faults(nested member: String, type: String = "") -> SettingsError? {
+    private func decodingError(nested member: String, type: String = "") -> SettingsError? {
         let required = #""issuer":"https://op.example.com","clientId":"c","redirectUri":"http://127.0.0.1/callback""#
-        return faults([UInt8](#"{"types":{"graph":{\#(required)\#(type)}}\#(member)}"#.utf8))
+        return decodingError([UInt8](#"{"types":{"graph":{\#(required)\#(type)}}\#(member)}"#.utf8))
     }
 
     @Test func `the QuickStart's flat form is the same as a property list and as JSON`() throws {
@@ -75,32 +73,32 @@ struct SettingsTests {
     func `a wrong value is named with file, key, what was expected and what stood there`(
         key: String, value: String?, expected: String, found: String
     ) throws {
-        let fault = try #require(
-            faults(
+        let error = try #require(
+            decodingError(
                 try json([
                     key: try value.map {
                         try JSONSerialization.jsonObject(with: Data($0.utf8), options: .fragmentsAllowed)
                     }
                 ])))
-        #expect(fault.file == "s.json")
-        #expect(fault.key == key)
-        #expect(fault.expected.contains(expected), "\(fault)")
-        #expect(fault.found.contains(found), "\(fault)")
-        #expect(fault.description.hasPrefix("s.json: \(key): expected "))
-        #expect(!fault.description.contains("s3cr3t"))
+        #expect(error.file == "s.json")
+        #expect(error.key == key)
+        #expect(error.expected.contains(expected), "\(error)")
+        #expect(error.found.contains(found), "\(error)")
+        #expect(error.description.hasPrefix("s.json: \(key): expected "))
+        #expect(!error.description.contains("s3cr3t"))
     }
 
     @Test(arguments: [("tenant", "authority"), ("resourceString", "graphAPI")])
     func `a fault in an older key names that key`(older: String, newer: String) throws {
-        let fault = try #require(faults(try json([newer: Any?.none, older: "a b\u{1}"])))
-        #expect(fault.key == older)
+        let error = try #require(decodingError(try json([newer: Any?.none, older: "a b\u{1}"])))
+        #expect(error.key == older)
     }
 
     @Test(arguments: [("clientID", "clientId"), ("authorithy", "authority"), ("scope", "scopes"), ("typs", "types")])
     func `an unknown key names its nearest neighbour`(typed: String, meant: String) throws {
-        let fault = try #require(faults(try json([typed: "x"])))
-        #expect(fault.key == typed)
-        #expect(fault.hint == "did you mean \(meant)?")
+        let error = try #require(decodingError(try json([typed: "x"])))
+        #expect(error.key == typed)
+        #expect(error.hint == "did you mean \(meant)?")
     }
 
     @Test func `a nested file has several types, in order, and a default`() throws {
@@ -160,11 +158,11 @@ struct SettingsTests {
     func `a fault in a nested file names the path of its key and shows no secret`(
         member: String, type: String, key: String, hint: String?
     ) throws {
-        let fault = try #require(faults(nested: member, type: type))
-        #expect(fault.key == key)
-        if let hint { #expect(fault.hint?.description == hint) }
+        let error = try #require(decodingError(nested: member, type: type))
+        #expect(error.key == key)
+        if let hint { #expect(error.hint?.description == hint) }
         var dumped = ""
-        dump(fault, to: &dumped)
+        dump(error, to: &dumped)
         #expect(!dumped.contains("s3cr3t"))
     }
 
@@ -175,58 +173,38 @@ struct SettingsTests {
         "<?xml version=\"1.0\"?><plist><dict><key>a</key>",
     ])
     func `what is no settings file is a fault, never a crash`(text: String) throws {
-        let fault = try #require(faults([UInt8](text.utf8)))
-        #expect(fault.file == "s.json")
-        #expect(!fault.expected.isEmpty && !fault.found.isEmpty)
+        let error = try #require(decodingError([UInt8](text.utf8)))
+        #expect(error.file == "s.json")
+        #expect(!error.expected.isEmpty && !error.found.isEmpty)
     }
 
     @Test func `deeply nested settings are a fault, never a crash`() throws {
         let arrays = String(repeating: "[", count: 100_000)
-        #expect(faults([UInt8](arrays.utf8)) != nil)
+        #expect(decodingError([UInt8](arrays.utf8)) != nil)
         let dictionaries = String(repeating: "<dict><key>a</key>", count: 20_000)
-        #expect(faults([UInt8]("<plist>\(dictionaries)".utf8)) != nil)
+        #expect(decodingError([UInt8]("<plist>\(dictionaries)".utf8)) != nil)
         // An array whose only element is itself: object 0 at offset 8, its table at offset 10.
         let trailer: [UInt8] = [0, 0, 0, 0, 0, 0, 1, 1] + [0, 0, 0, 0, 0, 0, 0, 1] + [0, 0, 0, 0, 0, 0, 0, 0]
         let itself = [UInt8]("bplist00".utf8) + [0xA1, 0, 8] + trailer + [0, 0, 0, 0, 0, 0, 0, 10]
-        #expect(faults(itself) != nil)
+        #expect(decodingError(itself) != nil)
     }
 
     @Test func `a file that is missing, a directory or too large is a fault that names it`() throws {
         let directory = try TemporaryDirectory()
-        func fault(_ path: String) -> SettingsError? {
+        func error(_ path: String) -> SettingsError? {
             do {
                 _ = try Settings(contentsOf: URL(filePath: path))
                 return nil
             } catch { return error }
         }
-        #expect(fault(directory.path + "/none")?.found == "No such file or directory")
-        #expect(fault(directory.path)?.found == "a directory")
+        #expect(error(directory.path + "/none")?.found == "No such file or directory")
+        #expect(error(directory.path)?.found == "a directory")
         let large = directory.path + "/large"
         try Data(repeating: 0x20, count: Settings.maximumSize + 1).write(to: URL(filePath: large))
-        #expect(fault(large)?.found.contains("more than") == true)
-        #expect(fault(large)?.file == large)
+        #expect(error(large)?.found.contains("more than") == true)
+        #expect(error(large)?.file == large)
         // A pipe that nobody writes to is not waited for.
         #expect(mkfifo(directory.path + "/pipe", 0o600) == 0)
-        #expect(fault(directory.path + "/pipe") != nil)
-    }
-
-    @Test func `a client secret is fetched when it is needed, and its absence says where it was looked for`() throws {
-        let directory = try TemporaryDirectory()
-        var type = try TestStore.type()
-        func client(_ source: AccountType.SecretSource, _ environment: [String: String] = [:]) throws -> Client {
-            type.clientSecret = source
-            return try ClientCredentials(type: type, environment: environment).client(for: AuthorizationServer())
-        }
-        #expect(try client(.environment("S"), ["S": "x"]).secret == Secret("x"))
-        let file = directory.path + "/secret"
-        try Data(" x y\n".utf8).write(to: URL(filePath: file))
-        #expect(try client(.file(file)).secret == Secret("x y"))
-        #expect(throws: SettingsError.self) { try client(.environment("S"), ["S": ""]) }
-        #expect(throws: SettingsError.self) { try client(.file(directory.path + "/none")) }
-        for content in ["", " \n\t", "\u{0}"] {
-            try Data(content.utf8).write(to: URL(filePath: file))
-            if content == "\u{0}" { continue }
-            #expect(throws: SettingsError.self) { try client(.file(file)) }
-        }
+        #expect(error(directory.path + "/pipe") != nil)
     }
 }

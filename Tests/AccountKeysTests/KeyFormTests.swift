@@ -1,14 +1,11 @@
 import Foundation
 import JOSE
-import OAuth2Protocol
 import TestSupport
 import Testing
 
-@testable import OAuth2AccountStore
 @testable import AccountKeys
-@testable import ProviderSettings
-@testable import SealedStorage
 import Platform
+import SealedStorage
 
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct KeyFormTests {
@@ -38,14 +35,6 @@ struct KeyFormTests {
 
     // MARK: The descriptor
 
-    /// A descriptor that has these bytes.
-    private func descriptor(_ bytes: [UInt8]) throws -> Pipe {
-        let pipe = Pipe()
-        try pipe.fileHandleForWriting.write(contentsOf: Data(bytes))
-        try pipe.fileHandleForWriting.close()
-        return pipe
-    }
-
     @Test func `a key comes through a descriptor as bytes, base64url and base64`() async throws {
         // With bytes that the two alphabets write differently.
         let bytes = [UInt8](repeating: 0xFB, count: 16) + [UInt8](repeating: 0xEF, count: 16)
@@ -54,61 +43,50 @@ struct KeyFormTests {
         let url = Base64URL.encode(bytes)
         #expect(url != unpadded)
         for text in [base64, unpadded, url, url + "=", url + "\n", base64 + "\r\n"] {
-            let pipe = try descriptor(Array(text.utf8))
+            let pipe = try Pipe(holding: Array(text.utf8))
             let key = FileDescriptorKey(pipe.fileHandleForReading.fileDescriptor)
             #expect(try await key.key()?.bytes == bytes, "\(text.count) characters")
             // Read once, kept afterwards.
             #expect(try await key.create().bytes == bytes)
         }
-        let pipe = try descriptor(bytes)
+        let pipe = try Pipe(holding: bytes)
         #expect(try await FileDescriptorKey(pipe.fileHandleForReading.fileDescriptor).key()?.bytes == bytes)
     }
 
     @Test(arguments: [0, 1, 31, 33, 42, 45, 4096, 60_000])
     func `a descriptor with another length is a fault`(count: Int) async throws {
-        let pipe = try descriptor([UInt8](repeating: UInt8(ascii: "A"), count: count))
+        let pipe = try Pipe(holding: [UInt8](repeating: UInt8(ascii: "A"), count: count))
         let key = FileDescriptorKey(pipe.fileHandleForReading.fileDescriptor)
-        let fault = try #require(try await custodyFault { try await key.key() })
-        #expect(fault.reason.contains(count == 0 ? "empty" : "no key"))
-        #expect(!fault.description.contains("AAAA"))
+        let error = try #require(try await thrownError(KeyCustodyError.self) { try await key.key() })
+        #expect(error.reason.contains(count == 0 ? "empty" : "no key"))
+        #expect(!error.description.contains("AAAA"))
     }
 
     @Test func `letters that are no base64 are a fault`() async throws {
-        let pipe = try descriptor([UInt8](repeating: UInt8(ascii: "!"), count: 43))
+        let pipe = try Pipe(holding: [UInt8](repeating: UInt8(ascii: "!"), count: 43))
         let key = FileDescriptorKey(pipe.fileHandleForReading.fileDescriptor)
-        #expect(try await custodyFault { try await key.key() }?.reason.contains("no key") == true)
+        #expect(try await thrownError(KeyCustodyError.self) { try await key.key() }?.reason.contains("no key") == true)
     }
 
     @Test func `a descriptor that is closed, not named or silent is a fault that says so`() async throws {
-        #expect(try await custodyFault { try await FileDescriptorKey(61_234).key() }?.reason == "it is not open")
         #expect(
-            try await custodyFault { try await FileDescriptorKey(nil).key() }?.hint.description.contains("fd:3") == true
+            try await thrownError(KeyCustodyError.self) { try await FileDescriptorKey(61_234).key() }?.reason
+                == "it is not open")
+        #expect(
+            try await thrownError(KeyCustodyError.self) { try await FileDescriptorKey(nil).key() }?.hint.description
+                .contains("fd:3") == true
         )
         let folder = open("/", O_RDONLY)
         defer { close(folder) }
         #expect(
-            try await custodyFault { try await FileDescriptorKey(folder).key() }?.reason.contains("neither") == true)
+            try await thrownError(KeyCustodyError.self) { try await FileDescriptorKey(folder).key() }?.reason.contains(
+                "neither") == true)
         let pipe = Pipe()
         let silent = FileDescriptorKey(pipe.fileHandleForReading.fileDescriptor, patience: .zero)
-        #expect(try await custodyFault { try await silent.key() }?.reason.contains("nothing came") == true)
+        #expect(
+            try await thrownError(KeyCustodyError.self) { try await silent.key() }?.reason.contains("nothing came")
+                == true)
         withExtendedLifetime(pipe) {}
-    }
-
-    @Test func `a store moves to a descriptor only with its own key in it`() async throws {
-        let test = TestPlaces()
-        let key = try await test.open().key.bytes
-        let wrong = try descriptor([UInt8](repeating: 1, count: 32))
-        let error = try await failure {
-            try await test.move(to: .descriptor(wrong.fileHandleForReading.fileDescriptor))
-        }
-        #expect(error?.reason.contains("another key") == true)
-        #expect(await test.copies() == ["key-file"])
-        let right = try descriptor(key)
-        #expect(try await test.move(to: .descriptor(right.fileHandleForReading.fileDescriptor)).isMoved)
-        #expect(await test.copies() == [])
-        #expect(try await custodyFault { try await test.open() }?.reason == "no descriptor is named")
-        let again = try descriptor(key)
-        #expect(try await test.open(.descriptor(again.fileHandleForReading.fileDescriptor)).key.bytes == key)
     }
 
     // MARK: The passphrase
@@ -124,12 +102,14 @@ struct KeyFormTests {
         #expect(try await passphraseKey(storage, nil).key() == nil)
         let key = try await passphraseKey(storage, "open sesame").create().bytes
         #expect(try await passphraseKey(storage, "open sesame").key()?.bytes == key)
-        let wrong = try await custodyFault { try await self.passphraseKey(storage, "open sesam").key() }
+        let wrong = try await thrownError(KeyCustodyError.self) {
+            try await self.passphraseKey(storage, "open sesam").key()
+        }
         #expect(wrong?.reason == "the passphrase is wrong")
-        let none = try await custodyFault { try await self.passphraseKey(storage, nil).key() }
+        let none = try await thrownError(KeyCustodyError.self) { try await self.passphraseKey(storage, nil).key() }
         #expect(none?.reason == "there is no passphrase")
         #expect(none?.hint.actions.first as? KeyRemedy == .namePassphraseFile)
-        let empty = try await custodyFault { try await self.passphraseKey(storage, "").key() }
+        let empty = try await thrownError(KeyCustodyError.self) { try await self.passphraseKey(storage, "").key() }
         #expect(empty?.reason == "the passphrase is empty")
         // Nothing of the key stands in the storage.
         let kept = try #require(await storage.value("key-sealed"))
@@ -144,13 +124,16 @@ struct KeyFormTests {
             var damaged = kept
             damaged[index] ^= 1
             await storage.setValue(damaged, for: "key-sealed")
-            let fault = try await custodyFault { try await self.passphraseKey(storage, "open sesame").key() }
-            #expect(fault?.reason == "it is damaged", "byte \(index)")
+            let error = try await thrownError(KeyCustodyError.self) {
+                try await self.passphraseKey(storage, "open sesame").key()
+            }
+            #expect(error?.reason == "it is damaged", "byte \(index)")
         }
         for count in [0, 1, kept.count - 1] {
             await storage.setValue(Array(kept.prefix(count)), for: "key-sealed")
             #expect(
-                try await custodyFault { try await self.passphraseKey(storage, "x").key() }?.reason == "it is damaged")
+                try await thrownError(KeyCustodyError.self) { try await self.passphraseKey(storage, "x").key() }?.reason
+                    == "it is damaged")
         }
     }
 
@@ -164,51 +147,5 @@ struct KeyFormTests {
         bytes[6] = 1
         bytes = bytes.dropLast(8) + SHA2.sha256.digest(bytes.dropLast(8)).prefix(8)
         #expect(SealedKey(bytes) != nil)
-    }
-}
-
-/// The vectors of RFC 7914 section 12; the one that takes 1 GiB is left out.
-@Suite(.timeLimit(.scaled(minutes: 5)))
-struct ScryptTests {
-    @Test(
-        arguments: [
-            (
-                "", "", 16, 1, 1,
-                "77d6576238657b203b19ca42c18a0497f16b4844e3074ae8dfdffa3fede21442fcd0069ded0948f8326a753a0fc81f17e8d3e0fb2e0d3628cf35e20c38d18906"
-            ),
-            (
-                "password", "NaCl", 1024, 8, 16,
-                "fdbabe1c9d3472007856e7190d01e9fe7c6ad7cbc8237830e77376634b3731622eaf30d92e22a3886ff109279d9830dac727afb94a83ee6d8360cbdfa2cc0640"
-            ),
-            (
-                "pleaseletmein", "SodiumChloride", 16384, 8, 1,
-                "7023bdcb3afd7348461c06cd81fd38ebfda8fbba904f8e3ea9b543f6545da1f2d5432955613f0fcf62d49705242a9af9e61e85dc0d651e40dfcf017b45575887"
-            ),
-        ])
-    func `scrypt gives what RFC 7914 says`(
-        passphrase: String, salt: String, cost: Int, blockSize: Int, parallelization: Int, expected: String
-    ) throws {
-        let scrypt = try Scrypt(cost: cost, blockSize: blockSize, parallelization: parallelization)
-        let key = try scrypt.derive(passphrase: Array(passphrase.utf8), salt: Array(salt.utf8), count: 64)
-        #expect(key.map { String(format: "%02x", $0) }.joined() == expected)
-    }
-
-    @Test(
-        arguments: [
-            (0, 8, 1), (1, 8, 1), (3, 8, 1), (-2, 8, 1), (16, 0, 1), (16, 8, 0), (16, 8, 17), (16, 1025, 1),
-            (1 << 20, 8, 1),
-            (.max, 1, 1), (.min, 1, 1),
-        ])
-    func `parameters out of range are refused`(cost: Int, blockSize: Int, parallelization: Int) {
-        #expect(throws: JOSEError.self) {
-            try Scrypt(cost: cost, blockSize: blockSize, parallelization: parallelization)
-        }
-    }
-
-    @Test func `the standard parameters work, and another salt gives another key`() throws {
-        #expect(Scrypt.standard.cost == 131_072)
-        let first = try Scrypt.standard.derive(passphrase: [1], salt: [1], count: 32)
-        #expect(try Scrypt.standard.derive(passphrase: [1], salt: [2], count: 32) != first)
-        #expect(throws: JOSEError.self) { try Scrypt.standard.derive(passphrase: [1], salt: [1], count: 0) }
     }
 }

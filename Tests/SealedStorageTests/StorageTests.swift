@@ -3,25 +3,8 @@ import StorageSuite
 import TestSupport
 import Testing
 
-@testable import OAuth2AccountStore
-@testable import AccountKeys
-@testable import ProviderSettings
 @testable import SealedStorage
 import Platform
-
-/// The storages that the same tests run against.
-enum StorageKind: CaseIterable {
-    case memory, sqlite
-
-    /// A fresh storage, and what keeps its directory.
-    func make() throws -> (storage: any AccountStorage, directory: TemporaryDirectory) {
-        let directory = try TemporaryDirectory()
-        switch self {
-        case .memory: return (MemoryStorage(), directory)
-        case .sqlite: return (SQLiteStorage(directory: directory.store), directory)
-        }
-    }
-}
 
 /// What every storage has to do.
 @Suite(.timeLimit(.scaled(minutes: 5)))

@@ -1,0 +1,111 @@
+import Platform
+
+/// An error of a storage.
+public struct StorageError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The kinds of error.
+    public enum Kind: String, Sendable {
+        /// The file is not a store, or it is damaged.
+        case notAStore
+        /// A later version wrote the store.
+        case laterVersion
+        /// The location can only be read.
+        case readOnly
+        /// The process lacks the permission.
+        case noPermission
+        /// Another user owns the location, or other users can read or change it.
+        case insecure
+        /// No space is left.
+        case full
+        /// Another process holds a lock for too long, or the server is unreachable.
+        case busy
+        /// Any other error.
+        case other
+    }
+
+    /// The kind of error.
+    public var kind: Kind
+    /// The location of the storage or of the file.
+    public var location: String
+    /// The reason, as the system reports it.
+    public var reason: String
+    /// A sentence that tells the user how to solve the problem.
+    public var hint: Hint
+
+    /// Creates an error.
+    public init(_ kind: Kind, location: String, reason: String, hint: Hint) {
+        self.kind = kind
+        self.location = location
+        self.reason = reason
+        self.hint = hint
+    }
+
+    /// The location and the reason.
+    public var description: String { "\(location): \(reason)" }
+}
+
+extension StorageError {
+    /// Returns the error for an error number of the system.
+    package static func system(_ code: Int32, location: String, doing action: String) -> StorageError {
+        let (kind, hint): (Kind, Hint) =
+            switch code {
+            case ENOSPC, EDQUOT, EFBIG: (.full, "free some space and try again")
+            case EROFS: (.readOnly, "\(StorageRemedy.chooseStore(.writable))")
+            case EACCES, EPERM:
+                (.noPermission, "check who owns it and its mode, or \(StorageRemedy.chooseStore(.other))")
+            default: (.other, "\(StorageRemedy.chooseStore(.other))")
+            }
+        let reason = "\(action) failed: \(String(cString: strerror(code)))"
+        return StorageError(kind, location: location, reason: reason, hint: hint)
+    }
+
+    /// Returns the error for a file system on which processes cannot exclude each other, such as some network file systems.
+    static func noLocks(location: String, reason: String) -> StorageError {
+        StorageError(
+            .other, location: location,
+            reason: "\(reason): the file system offers no locks, which a store cannot do without",
+            hint: "\(StorageRemedy.chooseStore(.local))")
+    }
+
+    /// Returns the error for a new record with the identifier of another one.
+    package static func duplicateIdentifier(location: String) -> StorageError {
+        StorageError(.other, location: location, reason: "the identifier is taken", hint: "use another identifier")
+    }
+
+    /// Returns the error for tables of a version that this library does not know.
+    package static func laterVersion(
+        _ found: Int64, known: Int64, location: String, alternative: Hint
+    ) -> StorageError {
+        StorageError(
+            .laterVersion, location: location,
+            reason: "it was written by a later version (schema \(found), this one knows \(known))",
+            hint: "use that version, or \(alternative); this one is unchanged")
+    }
+
+    /// Returns the error for records whose positions are damaged.
+    static func damagedOrder(location: String) -> StorageError {
+        StorageError(
+            .notAStore, location: location, reason: "the order of its records is damaged",
+            hint: "nothing was changed; restore a copy, or copy what can be read: \(StorageRemedy.salvage)")
+    }
+}
+
+extension stat {
+    /// Reads the status of a file or folder, which `create` creates if it does not exist.
+    init(
+        of path: String, doing action: String, creating create: () throws(StorageError) -> Void
+    ) throws(StorageError) {
+        self.init()
+        if lstat(path, &self) == 0 { return }
+        guard errno == ENOENT else { throw .system(errno, location: path, doing: action) }
+        try create()
+        guard lstat(path, &self) == 0 else { throw .system(errno, location: path, doing: action) }
+    }
+
+    func checkOwner(of path: String) throws(StorageError) {
+        guard st_uid == geteuid() else {
+            throw StorageError(
+                .insecure, location: path, reason: "it belongs to another user",
+                hint: "\(StorageRemedy.chooseStore(.own))")
+        }
+    }
+}

@@ -1,0 +1,12 @@
+import Foundation
+
+/// Dates as servers write them.
+package enum HTTPDateText {
+    package static func text(_ date: Date) -> String {
+        let format = DateFormatter()
+        format.locale = Locale(identifier: "en_US_POSIX")
+        format.timeZone = TimeZone(secondsFromGMT: 0)
+        format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+        return format.string(from: date)
+    }
+}

@@ -1,0 +1,14 @@
+import Foundation
+
+/// A directory of its own that goes away with the value.
+package final class TemporaryDirectory: Sendable {
+    package let path: String
+
+    package init() throws {
+        path = FileManager.default.temporaryDirectory.path + "/store-test-" + UUID().uuidString
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        guard chmod(path, 0o700) == 0 else { throw CocoaError(.fileWriteNoPermission) }
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+}
