@@ -110,7 +110,7 @@ struct TerminalGraphics {
         if picture.bytes.starts(with: Self.pngStart) {
             return text("The photo is a PNG, which only kitty's graphics show.", in: area)
         }
-        guard let library = TurboJPEG() else {
+        guard let library = try? TurboJPEG() else {
             return text("To see photos, install libturbojpeg (\(TurboJPEG.fileName)).", in: area)
         }
         guard let pixels = library.pixels(picture.bytes) else { return text("The photo cannot be read.", in: area) }
