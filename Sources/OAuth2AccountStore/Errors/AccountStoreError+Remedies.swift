@@ -136,7 +136,7 @@ extension AccountStoreError {
                 hint: provider.entraError?.advice.map(Hint.init(_:)) ?? hint,
                 provider: provider)
         }
-        switch provider.course {
+        switch provider.disposition {
         case .later: return error(.unavailable, .retryLater(after: provider.retryAfter ?? provider.interval))
         case .signIn(let reason): return error(.signInNeeded(reason), .signInAgain)
         case .settings: return error(.settings, .changeSettings, settingsHint(provider.code))

@@ -4,15 +4,15 @@ struct EntraError: Sendable {
     /// The number, without `AADSTS`.
     let number: Int
     /// What is to be done.
-    let course: ErrorDisposition
+    let disposition: ErrorDisposition
     /// What it means, for somebody who never heard of it.
     let meaning: String
     /// What to do, when there is more to say than the course says.
     let advice: String?
 
-    private init(_ number: Int, _ course: ErrorDisposition, _ meaning: String, _ advice: String? = nil) {
+    private init(_ number: Int, _ disposition: ErrorDisposition, _ meaning: String, _ advice: String? = nil) {
         self.number = number
-        self.course = course
+        self.disposition = disposition
         self.meaning = meaning
         self.advice = advice
     }

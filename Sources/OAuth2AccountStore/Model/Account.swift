@@ -93,7 +93,7 @@ public struct Account: Sendable, Identifiable, Equatable {
         policy = record.policy
         accessTokenExpiry = record.tokens.expiry
         canRefresh = record.canRefresh
-        isClient = record.renewal != nil
+        isClient = record.serviceGrant != nil
         signInNeeded = record.signInNeeded
         created = record.created
         self.position = position

@@ -37,8 +37,8 @@ public struct ClockSkew: Sendable, Equatable {
 /// stand still while the machine sleeps.
 final class MonotonicAge: Sendable {
     private static let capacity = 1_000
-    /// An account's main token, its further ones, and a predecessor that is still on its way.
-    private static let tokensPerAccount = CachedAccessToken.maximumCount + 2
+    /// An account's main token, its additional ones, and a predecessor that is still on its way.
+    private static let tokensPerAccount = AdditionalTokens.maximumCount + 2
 
     private struct Seen {
         let token: Secret

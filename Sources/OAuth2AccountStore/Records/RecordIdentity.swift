@@ -30,7 +30,7 @@ struct RecordIdentity: Sendable {
 
     /// The digest of a record's identity.
     func digest(_ record: AccountRecord) -> [UInt8]? {
-        digest(type: record.type, issuer: record.issuer, subject: record.subject, isClient: record.renewal != nil)
+        digest(type: record.type, issuer: record.issuer, subject: record.subject, isClient: record.serviceGrant != nil)
     }
 
     /// A digest of 16 bytes of any text, for a purpose of this name.

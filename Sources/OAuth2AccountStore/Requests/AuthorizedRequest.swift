@@ -32,7 +32,7 @@ struct AuthorizedRequest: Sendable {
         guard let id else { return try await send(signer.providers.plainTransport, request).answer }
         let hints = signer.providers.hints
         var current = request
-        var parameters = SilentTokenParameters(scope: scopes, resource: resource)
+        var parameters = TokenKey(scope: scopes, resource: resource)
         var repeats = Repeats()
         var redirects = 0
         var signed = try await signer.signed(current, id, parameters, nil)

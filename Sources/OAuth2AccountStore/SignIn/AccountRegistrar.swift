@@ -21,18 +21,18 @@ struct AccountRegistrar: StoreCollaborator {
     ///   - renewal: how to get tokens again, where there is no person; nil: with the refresh token.
     func save(
         _ response: TokenResponse, received: Date, asked: Scope, consented: Scope? = nil, _ found: Identity,
-        _ connection: ProviderClient, senderKey: SigningKey? = nil, renewal: AccountRecord.ServiceGrant? = nil
+        _ connection: ProviderClient, senderKey: SigningKey? = nil, serviceGrant: AccountRecord.ServiceGrant? = nil
     ) async throws -> Account {
         let type = connection.type
         var identity = found
-        if renewal == nil, identity.userName == nil || identity.displayName == nil {
+        if serviceGrant == nil, identity.userName == nil || identity.displayName == nil {
             await verifier.complete(&identity, response, connection, senderKey)
         }
         // Where a provider says in its own way who signed in, and did not, another person's account would be taken for theirs.
-        if renewal == nil, identity.subject == nil, !(type.userinfoClaims.isEmpty && type.tokenClaims.isEmpty) {
+        if serviceGrant == nil, identity.subject == nil, !(type.userinfoClaims.isEmpty && type.tokenClaims.isEmpty) {
             throw OAuth2Error.invalidResponse(member: "sub", reason: "the provider did not say who signed in")
         }
-        let tokens = TokenSet(response, asked: asked, received: received)
+        let tokens = TokenSet(response, requested: asked, received: received)
         let issuer = identity.issuer ?? connection.server.issuer
         // What is consented to beyond the first token is not in its scope.
         let grant = tokens.scope.union(Scope((consented ?? []).tokens.filter { !asked.contains($0) }))
@@ -43,14 +43,14 @@ struct AccountRegistrar: StoreCollaborator {
         defer { lock.release() }
         // Without a subject there is no telling people apart: such a type has one account, beside the client's own.
         var known = try await knownAccount(
-            of: type, issuer: issuer, subject: identity.subject, isClient: renewal != nil)
-        if renewal == nil, known == nil {
+            of: type, issuer: issuer, subject: identity.subject, isClient: serviceGrant != nil)
+        if serviceGrant == nil, known == nil {
             known = try await unverifiedAccount(of: type, identity, issuer: issuer, homeAccountID: homeAccountID)
         }
-        if renewal == nil, known == nil { try await refuseSecondPerson(tokens, connection) }
+        if serviceGrant == nil, known == nil { try await refuseSecondPerson(tokens, connection) }
         func fill(_ record: inout AccountRecord) {
             record.claims = identity.claims ?? record.claims
-            record.userName = identity.userName ?? (renewal == nil ? record.userName : type.clientID)
+            record.userName = identity.userName ?? (serviceGrant == nil ? record.userName : type.clientID)
             record.displayName = identity.displayName ?? record.displayName
             record.homeAccountID = homeAccountID ?? record.homeAccountID
             record.signedIn = received
@@ -60,13 +60,13 @@ struct AccountRegistrar: StoreCollaborator {
             record.tokens = tokens
             record.grant = grant
             // They belong to the former grant, and to the former key.
-            record.further = nil
+            record.additionalTokens = nil
             record.issuer = issuer
             record.subject = identity.subject
             record.clientID = type.clientID
             record.tokenOrigin = connection.server.tokenEndpoint?.origin
             record.senderKey = senderKeyText
-            record.renewal = renewal
+            record.serviceGrant = serviceGrant
             record.signInNeeded = nil
         }
         var account: Account?
@@ -106,7 +106,7 @@ struct AccountRegistrar: StoreCollaborator {
         else { return nil }
         var byHome: [Account.ID] = [], byName: [Account.ID] = []
         for sealed in try await storage.records(ofType: type.name, identity: digest) {
-            guard let record = seal.open(sealed), record.subject == nil, record.renewal == nil else { continue }
+            guard let record = seal.open(sealed), record.subject == nil, record.serviceGrant == nil else { continue }
             if let home = record.homeAccountID, let homeAccountID {
                 // Another home account is another person, whatever the name.
                 if home == homeAccountID { byHome.append(record.id) }
@@ -130,7 +130,7 @@ struct AccountRegistrar: StoreCollaborator {
     ) async throws -> Account.ID? {
         let type = configuration.name
         func isWanted(_ record: AccountRecord) -> Bool {
-            (record.renewal != nil) == isClient && record.subject == subject
+            (record.serviceGrant != nil) == isClient && record.subject == subject
                 && (subject == nil || configuration.isSameIssuer(record.issuer, issuer))
         }
         if let identity = seal.identities.digest(type: type, issuer: issuer, subject: subject, isClient: isClient) {

@@ -97,14 +97,14 @@ extension SignInCoordinator {
 
     private func signInClient(_ connection: ProviderClient, _ options: SignInOptions) async throws -> Account {
         let wishes = try AuthorizationParameters(options, connection.type)
-        let renewal = AccountRecord.ServiceGrant(
+        let serviceGrant = AccountRecord.ServiceGrant(
             scope: options.scope ?? Scope(wishes.scope.tokens.filter { !Self.personalScope.contains($0) }),
             parameters: options.parameters)
         let key = try connection.newSenderKey()
-        let response = try await connection.clientTokens(renewal, boundTo: key)
+        let response = try await connection.clientTokens(serviceGrant, boundTo: key)
         return try await registrar.save(
-            response, received: dependencies.now(), asked: renewal.scope, Identity(), connection, senderKey: key,
-            renewal: renewal)
+            response, received: dependencies.now(), asked: serviceGrant.scope, Identity(), connection, senderKey: key,
+            serviceGrant: serviceGrant)
     }
 
     /// Whether the provider of a type offers signing in on another device. Asks it, unless that was done a while ago.

@@ -33,8 +33,7 @@ struct TokenExchanger: StoreCollaborator {
         tokenOf id: Account.ID, resources: [String] = [], audiences: [String] = [], scope: Scope? = nil,
         requestedType: String? = nil
     ) async throws -> ExchangedToken {
-        let token = try await broker.accessToken(
-            for: id, .main, FreshnessRequirement(validity: nil, rejected: nil))
+        let token = try await broker.accessToken(for: id)
         let account = try await AccountStoreError.wrappingErrors("cannot read the account") {
             try await repository.read(id)?.account
         }

@@ -35,7 +35,7 @@ extension AccountStore {
         claims: String? = nil, rejected: Secret? = nil
     ) async throws -> AccessToken {
         try await broker.accessToken(
-            for: id, SilentTokenParameters(scope: scopes, resource: resource, claims: claims),
+            for: id, TokenKey(scope: scopes, resource: resource, claims: claims),
             FreshnessRequirement(validity: minimumValidity.map { $0 / .seconds(1) }, rejected: rejected))
     }
 

@@ -7,13 +7,14 @@ struct TokenRevoker: Sendable {
 
     /// The refresh token first: most providers then forget the access token too.
     func revoke(
-        _ tokens: TokenSet, and further: [CachedAccessToken] = [], _ connection: ProviderClient
+        _ tokens: TokenSet, and additional: AdditionalTokens? = nil, _ connection: ProviderClient
     ) async -> SignOutReport.Part {
         var outcome = SignOutReport.Part.notOffered
         var requests: [(Secret, RevocationRequest.Hint)] = []
         if let refreshToken = tokens.refreshToken { requests.append((refreshToken, .refreshToken)) }
         let now = dependencies.now()
-        for token in [tokens] + further.map(\.tokens) where token.expiry.map({ $0 > now }) ?? true || token == tokens {
+        for token in [tokens] + (additional?.all ?? []) where token.expiry.map({ $0 > now }) ?? true || token == tokens
+        {
             // Of what another program kept there may be the refresh token alone.
             if !token.accessToken.value.isEmpty { requests.append((token.accessToken, .accessToken)) }
         }

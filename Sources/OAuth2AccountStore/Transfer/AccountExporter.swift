@@ -17,7 +17,7 @@ struct AccountExporter: Sendable {
             }
             var accounts: [JSONValue] = []
             for id in found {
-                if let record = try await repository.read(id)?.record, record.renewal == nil {
+                if let record = try await repository.read(id)?.record, record.serviceGrant == nil {
                     accounts.append(.object(record.exported))
                 }
             }

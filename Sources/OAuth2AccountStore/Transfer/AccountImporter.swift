@@ -132,7 +132,7 @@ struct AccountImporter: StoreCollaborator {
                 // They were validated with other tokens, and nobody knows yet whose these are.
                 record.claims = nil
                 // They belong to the former grant. What the provider refused to that one, it may give to this one.
-                record.further = nil
+                record.additionalTokens = nil
                 record.signedIn = now
                 fill(&record, entry, mark, type)
             }

@@ -17,7 +17,7 @@ struct AccountMatcher {
 
     /// Takes an account in. The client's own belong to nobody, and no file has them.
     mutating func add(_ record: AccountRecord) {
-        guard record.renewal == nil else { return }
+        guard record.serviceGrant == nil else { return }
         anybody = anybody ?? Account(record: record, position: 0).label
         func note(_ key: String?, _ names: inout [String: Account.ID]) {
             if let key, names[key] == nil { names[key] = record.id }

@@ -57,7 +57,7 @@ extension ErrorCode {
         "quota_exceeded", "too_many_attempts", "too_many_requests", "use_dpop_nonce",
     ]
 
-    fileprivate var course: ErrorDisposition {
+    fileprivate var disposition: ErrorDisposition {
         if Self.pauses.contains(rawValue) { return .later }
         if Self.goneGrants.contains(rawValue) { return .signIn(.grantGone) }
         if needsInteraction || Self.interactions.contains(rawValue) { return .signIn(.interactionRequired) }
@@ -76,24 +76,25 @@ extension ProviderError {
     var entraError: EntraError? { EntraError.number(in: explanation).flatMap(EntraError.error) }
 
     /// What is to be done. A broken or busy server's word on the grant is not taken: what it says may be wrong.
-    var course: ErrorDisposition {
+    var disposition: ErrorDisposition {
         if let status, status >= 500 || status == 429 { return .later }
         if code.isTransient { return .later }
         if let entraError {
             // Of two reasons to sign in the code that asks for the person says more than "gone".
-            let isGone = entraError.course == .signIn(.grantGone) && code.course == .signIn(.interactionRequired)
-            return isGone ? code.course : entraError.course
+            let isGone =
+                entraError.disposition == .signIn(.grantGone) && code.disposition == .signIn(.interactionRequired)
+            return isGone ? code.disposition : entraError.disposition
         }
         // X tells with these words alone that a refresh token is not good any more.
         if code == .invalidRequest, explanation == "Value passed for the token was invalid." {
             return .signIn(.grantGone)
         }
-        return code.course
+        return code.disposition
     }
 
     /// Why the person has to sign in, when that is what helps. A refresh that is refused so marks the account.
     var signInReason: Account.SignInReason? {
-        if case .signIn(let reason) = course { return reason }
+        if case .signIn(let reason) = disposition { return reason }
         return nil
     }
 
