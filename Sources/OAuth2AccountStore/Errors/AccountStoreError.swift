@@ -15,8 +15,6 @@ public struct AccountStoreError: Error, Sendable, Equatable {
         case signInNeeded(Account.SignInReason)
         /// The person, or the provider, said no.
         case denied
-        /// The sign-in was cancelled.
-        case cancelled
         /// The sign-in was not finished in time.
         case timedOut
         /// A redirect that belongs to no sign-in, or not to this one.

@@ -52,13 +52,13 @@ extension ErrorCode {
     ]
 
     /// Codes that say to come back later, in whatever status.
-    private static let pauses: Set<String> = [
+    private static let transientCodes: Set<String> = [
         "server_error", "temporarily_unavailable", "slow_down", "rate_limit_exceeded", "rate_limited", "ratelimited",
         "quota_exceeded", "too_many_attempts", "too_many_requests", "use_dpop_nonce",
     ]
 
     fileprivate var disposition: ErrorDisposition {
-        if Self.pauses.contains(rawValue) { return .later }
+        if Self.transientCodes.contains(rawValue) { return .later }
         if Self.goneGrants.contains(rawValue) { return .signIn(.grantGone) }
         if needsInteraction || Self.interactions.contains(rawValue) { return .signIn(.interactionRequired) }
         if Self.registrations.contains(rawValue) { return .settings }

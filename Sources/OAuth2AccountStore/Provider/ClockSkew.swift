@@ -1,7 +1,6 @@
 import Platform
 import HTTPExchange
 import OAuth2Protocol
-import StrictJSON
 import Synchronization
 
 /// How far this machine's clock is from a provider's, as the `Date` field of its answers tells.
@@ -75,23 +74,5 @@ extension ServerHints {
     /// - Parameter before: how far the server's clock was thought to be ahead when the request was built, in seconds.
     func correctsClock(_ response: HTTPResponse, from url: URL, before: Double) -> Bool {
         (response.status == 400 || response.status == 401) && abs(offset(of: url) - before) > Self.notableChange
-    }
-}
-
-extension ProviderClient {
-    /// Whether a request was refused because what it was dated by was wrong, and the refusal itself told the right time:
-    /// then the same request, built anew, is worth another try. Nothing was used up by it.
-    func failedByClockSkew(_ response: HTTPResponse, from url: URL?, before: Double, boundTo key: Bool) -> Bool {
-        guard let url, key || signsAssertions, hints.correctsClock(response, from: url, before: before),
-            let code = (try? JSONValue(parsing: response.body))?.object?["error"]?.string
-        else { return false }
-        return [ErrorCode.invalidClient, .invalidDPoPProof, .useDPoPNonce].contains(ErrorCode(rawValue: code))
-    }
-
-    private var signsAssertions: Bool {
-        switch client.authentication {
-        case .secretJWT, .privateKeyJWT: true
-        default: false
-        }
     }
 }

@@ -76,17 +76,17 @@ package struct ClientCredentials {
         do throws(JOSEError) {
             key = try JWK(parsing: text.value.utf8)
         } catch {
-            throw keyFault(source, found: "something else: \(error)")
+            throw keyError(source, found: "something else: \(error)")
         }
         let algorithm = key.algorithm.map(JWSAlgorithm.init(name:)) ?? Self.usualAlgorithm(of: key)
         guard key.isPrivate, let algorithm, !algorithm.isSymmetric else {
-            throw keyFault(
+            throw keyError(
                 source, found: key.type == .symmetric ? "a secret" : key.isPrivate ? "an unknown alg" : "a public key")
         }
         return try SigningKey(key, algorithm: algorithm)
     }
 
-    private func keyFault(_ source: AccountType.SecretSource, found: String) -> SettingsError {
+    private func keyError(_ source: AccountType.SecretSource, found: String) -> SettingsError {
         let (file, key) =
             switch source {
             case .file(let path): (path, nil as String?)

@@ -2,6 +2,7 @@ import Platform
 import HTTPExchange
 import JOSE
 import OAuth2Protocol
+import StrictJSON
 
 /// A provider as the client of one type talks to it: every request has a client assertion and a DPoP proof of its own, and what
 /// answers tell of clock and nonces is used for the next.
@@ -48,28 +49,39 @@ struct ProviderClient: Sendable {
         return response
     }
 
-    /// Sends a request that is built anew for every try: with a proof when there is a key, and once more with the server's nonce
-    /// when it asks for one (RFC 9449 section 8), or by the server's clock when it was dated by a wrong one.
+    /// Sends a request that is built again for each attempt, with a proof if there is a key.
     func send(
-        boundTo key: SigningKey?, _ build: () throws -> HTTPRequest
+        to url: URL?, boundTo key: SigningKey?, accessToken: Secret? = nil, _ build: () throws -> HTTPRequest
     ) async throws -> HTTPResponse {
-        let endpoint = server.tokenEndpoint, before = endpoint.map(hints.offset) ?? 0
-        var response = try await sendOnce(boundTo: key, build)
-        if failedByClockSkew(response, from: endpoint, before: before, boundTo: key != nil) {
-            response = try await sendOnce(boundTo: key, build)
-        }
-        guard key != nil, DPoP.retryNonce(after: response, isRetry: false) != nil else { return response }
-        // The nonce is remembered by now.
-        return try await sendOnce(boundTo: key, build)
+        var attempts = SignedAttempts(hints: hints)
+        return try await attempts.send(to: url, isClockError: isClockError) {
+            let response = try await sendOnce(boundTo: key, accessToken: accessToken, build)
+            return (response, response, key != nil || signsAssertions && isClockError(response))
+        }.response
     }
 
-    /// Sends a request with a proof when there is a key, once.
-    func sendOnce(boundTo key: SigningKey?, _ build: () throws -> HTTPRequest) async throws -> HTTPResponse {
+    /// Returns whether the server can have rejected the time of a proof or an assertion. The request had no effect then.
+    private func isClockError(_ response: HTTPResponse) -> Bool {
+        guard let code = (try? JSONValue(parsing: response.body))?.object?["error"]?.string else { return false }
+        return [ErrorCode.invalidClient, .invalidDPoPProof, .useDPoPNonce].contains(ErrorCode(rawValue: code))
+    }
+
+    private var signsAssertions: Bool {
+        switch client.authentication {
+        case .secretJWT, .privateKeyJWT: true
+        default: false
+        }
+    }
+
+    /// Sends a request once, with a proof if there is a key.
+    func sendOnce(
+        boundTo key: SigningKey?, accessToken: Secret? = nil, _ build: () throws -> HTTPRequest
+    ) async throws -> HTTPResponse {
         var request = try build()
         if let key {
             request = try DPoP.signed(
-                request, key: key, nonce: hints.nonce(for: request.url), now: serverTime(of: request.url),
-                allowsLoopbackHTTP: true, random: dependencies.random)
+                request, key: key, accessToken: accessToken, nonce: hints.nonce(for: request.url),
+                now: serverTime(of: request.url), allowsLoopbackHTTP: true, random: dependencies.random)
         }
         return try await send(request)
     }
@@ -105,7 +117,7 @@ struct ProviderClient: Sendable {
         for grant: TokenRequest.Grant, parameters: [String: String], resources: [String] = [],
         authorizationDetails: Bool = false, idToken: Bool = false, boundTo key: SigningKey?
     ) async throws -> TokenResponse {
-        let response = try await send(boundTo: key) {
+        let response = try await send(to: server.tokenEndpoint, boundTo: key) {
             try tokenRequest(
                 grant, parameters: parameters, resources: resources, authorizationDetails: authorizationDetails)
         }

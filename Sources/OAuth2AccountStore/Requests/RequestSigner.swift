@@ -8,6 +8,9 @@ struct SignedRequest: Sendable {
     let request: HTTPRequest
     let token: AccessToken
     let type: AccountType
+
+    /// Whether the token is bound to a key, so that each attempt needs a proof of its own.
+    var isBound: Bool { token.type == "dpop" }
 }
 
 /// Adds an account's access token, and its DPoP proof, to requests.

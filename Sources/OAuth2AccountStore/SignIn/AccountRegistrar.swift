@@ -20,7 +20,7 @@ struct AccountRegistrar: StoreCollaborator {
     ///   - senderKey: the key that the tokens are bound to.
     ///   - renewal: how to get tokens again, where there is no person; nil: with the refresh token.
     func save(
-        _ response: TokenResponse, received: Date, asked: Scope, consented: Scope? = nil, _ found: Identity,
+        _ response: TokenResponse, received: Date, requested: Scope, consented: Scope? = nil, _ found: Identity,
         _ connection: ProviderClient, senderKey: SigningKey? = nil, serviceGrant: AccountRecord.ServiceGrant? = nil
     ) async throws -> Account {
         let type = connection.type
@@ -32,11 +32,11 @@ struct AccountRegistrar: StoreCollaborator {
         if serviceGrant == nil, identity.subject == nil, !(type.userinfoClaims.isEmpty && type.tokenClaims.isEmpty) {
             throw OAuth2Error.invalidResponse(member: "sub", reason: "the provider did not say who signed in")
         }
-        let tokens = TokenSet(response, requested: asked, received: received)
+        let tokens = TokenSet(response, requested: requested, received: received)
         let issuer = identity.issuer ?? connection.server.issuer
         // What is consented to beyond the first token is not in its scope.
-        let grant = tokens.scope.union(Scope((consented ?? []).tokens.filter { !asked.contains($0) }))
-        let homeAccountID = ClientInfo.homeAccountID(response)
+        let grant = tokens.scope.union(Scope((consented ?? []).tokens.filter { !requested.contains($0) }))
+        let homeAccountID = ClientInfo.homeAccountID(response.additional["client_info"]?.string)
         let senderKeyText = try senderKey.map { try DPoPKey.text($0) }
         // Two sign-ins of the same person at a time must not make two accounts.
         let lock = try await storage.lock("type:\(type.name)", timeout: .seconds(120))
@@ -165,9 +165,10 @@ struct AccountRegistrar: StoreCollaborator {
     }
 
     /// On a shared device the person who is signed in is the one who is expected: they may sign in again.
-    func expectSignedInPerson(in wishes: inout AuthorizationParameters, _ type: AccountType) async throws {
-        guard settings.deviceMode == .shared, wishes.request.loginHint == nil else { return }
-        wishes.request.loginHint = try await activeAccounts.accounts(ofType: type.name).first { !$0.isClient }?.userName
+    func expectSignedInPerson(in requested: inout AuthorizationParameters, _ type: AccountType) async throws {
+        guard settings.deviceMode == .shared, requested.request.loginHint == nil else { return }
+        requested.request.loginHint = try await activeAccounts.accounts(ofType: type.name).first { !$0.isClient }?
+            .userName
     }
 
     /// Refuses another person's sign-in on a shared device. The type's lock is held.

@@ -17,7 +17,7 @@ struct AuthorizationParameters {
     init(_ options: SignInOptions, _ type: AccountType) throws(OAuth2Error) {
         scope = options.scope ?? type.scope
         consent = scope.union(options.extraScopesToConsent)
-        var parameters = type.authorizationParameters.merging(options.parameters) { _, asked in asked }
+        var parameters = type.authorizationParameters.merging(options.parameters) { _, requested in requested }
         if let domain = options.domainHint { parameters["domain_hint"] = domain }
         request.prompt = options.prompt.map(\.rawValue)
         request.loginHint = options.loginHint
@@ -73,7 +73,7 @@ struct AuthorizationParameters {
 
 extension ProviderClient {
     /// The authorization request: as an address, signed, or pushed to the provider before (RFC 9101, RFC 9126).
-    func authorizationRequest(_ wishes: AuthorizationParameters, redirectURI: RedirectURI) async throws
+    func authorizationRequest(_ requested: AuthorizationParameters, redirectURI: RedirectURI) async throws
         -> AuthorizationRequest
     {
         let isPushed = type.pushedAuthorizationRequests ?? server.requiresPushedAuthorizationRequests
@@ -81,18 +81,20 @@ extension ProviderClient {
         let now = serverTime(of: server.tokenEndpoint)
         if isPushed {
             let pushed = try PushedAuthorizationRequest(
-                server: server, client: preparedClient(), redirectURI: redirectURI, scope: wishes.consent,
-                options: wishes.request, signedWith: key, now: now, random: dependencies.random)
+                server: server, client: preparedClient(), redirectURI: redirectURI, scope: requested.consent,
+                options: requested.request, signedWith: key, now: now, random: dependencies.random)
             return try AuthorizationRequest(
                 pushed: try PushedAuthorizationResponse.read(try await send(pushed.request)), server: server,
                 client: client, pending: pushed.pending)
         }
         let plain = try AuthorizationRequest(
-            server: server, client: client, redirectURI: redirectURI, scope: wishes.consent, options: wishes.request,
+            server: server, client: client, redirectURI: redirectURI, scope: requested.consent,
+            options: requested.request,
             random: dependencies.random)
         guard let key else { return plain }
         return try AuthorizationRequest(
-            signedWith: key, server: server, client: client, pending: plain.pending, options: wishes.request, now: now,
+            signedWith: key, server: server, client: client, pending: plain.pending, options: requested.request,
+            now: now,
             random: dependencies.random)
     }
 }

@@ -64,7 +64,8 @@ struct IdentityVerifier: StoreCollaborator {
             identity.claims = claims
         }
         guard let request = UserInfo.request(server: connection.server, accessToken: response.accessToken),
-            let userInfo = try? await connection.resource(request, response.accessToken, boundTo: senderKey),
+            let userInfo = try? await connection.send(
+                to: request.url, boundTo: senderKey, accessToken: response.accessToken, { request }),
             let claims = try? await self.userInfo(userInfo, identity.subject, connection)
         else { return }
         if identity.subject == nil { identity.subject = claims["sub"]?.string }

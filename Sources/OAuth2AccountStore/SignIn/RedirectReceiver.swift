@@ -25,7 +25,7 @@ final class RedirectReceiver: Sendable {
     }
 
     /// The answer to one request. Only the redirect of the sign-in that waits changes anything.
-    @Sendable func answer(_ request: LoopbackRequest) async -> LoopbackResponse {
+    @Sendable func respond(_ request: LoopbackRequest) async -> LoopbackResponse {
         guard request.path == path else { return SignInPage.notFound.response }
         guard request.method == .get else {
             var response = SignInPage.wrongMethod.response

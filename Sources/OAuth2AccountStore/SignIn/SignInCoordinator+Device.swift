@@ -7,25 +7,25 @@ extension SignInCoordinator {
     /// Signs in on another device: shows the person a code, and asks the provider until it is entered (RFC 8628).
     func signInByDevice(
         _ connection: ProviderClient, _ show: @Sendable (DeviceCodePrompt) async throws -> Void,
-        _ wishes: AuthorizationParameters, _ options: SignInOptions
+        _ requested: AuthorizationParameters, _ options: SignInOptions
     ) async throws -> Account {
         let type = connection.type
         let key = try connection.newSenderKey()
         let begun = dependencies.uptime()
-        var parameters = wishes.directParameters
+        var parameters = requested.directParameters
         if !type.authorizationDetails.isEmpty {
             parameters["authorization_details"] = JSONValue.array(type.authorizationDetails.map(JSONValue.object))
                 .text()
         }
         let request = try DeviceAuthorizationRequest(
-            server: connection.server, client: connection.preparedClient(), scope: wishes.consent,
+            server: connection.server, client: connection.preparedClient(), scope: requested.consent,
             parameters: parameters, headers: type.tokenHeaders, resources: type.resources)
         let authorization = try DeviceAuthorization.read(
             try await connection.send(request.request), tolerance: type.tolerance, allowsLoopbackHTTP: true)
         let deviceSignIn = DeviceSignIn(
             connection: connection, authorization: authorization, key: key,
             expectation: connection.expectation(
-                .deviceCode(authorization.deviceCode), idToken: wishes.consent.contains("openid"), boundTo: key),
+                .deviceCode(authorization.deviceCode), idToken: requested.consent.contains("openid"), boundTo: key),
             deadline: options.timeout.map { begun + $0 / .seconds(1) })
         do {
             try await show(DeviceCodePrompt(authorization))
@@ -33,7 +33,7 @@ extension SignInCoordinator {
             throw CallbackError(error: error)
         }
         let response = try await deviceSignIn.tokens()
-        return try await save(direct: response, wishes, consented: wishes.consent, connection, key)
+        return try await save(direct: response, requested, consented: requested.consent, connection, key)
     }
 }
 
@@ -53,7 +53,7 @@ private struct DeviceSignIn {
             authorization, now: dependencies.uptime(), expecting: expectation, tolerance: connection.type.tolerance)
         var step = polling.start(now: dependencies.uptime())
         // What kept the last question from being answered, if anything did.
-        var trouble: (any Error)?
+        var lastError: (any Error)?
         while true {
             switch step {
             case .poll(let time): try await wait(until: time)
@@ -64,11 +64,11 @@ private struct DeviceSignIn {
                 throw AccountStoreError(
                     .denied, what: "cannot sign in", reason: "the sign-in was refused on the other device",
                     remedy: .nothing, provider: ProviderError(code: .accessDenied))
-            case .expired: throw trouble ?? timedOut("the code has expired", "begin again for a new code")
+            case .expired: throw lastError ?? timedOut("the code has expired", "begin again for a new code")
             case .failed(let error): throw connection.redacting(error, .deviceCode(authorization.deviceCode))
             }
             let event: DevicePolling.Event
-            (event, trouble) = try await poll()
+            (event, lastError) = try await poll()
             step = polling.next(event, now: dependencies.uptime())
         }
     }

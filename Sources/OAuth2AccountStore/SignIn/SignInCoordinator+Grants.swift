@@ -31,14 +31,14 @@ extension SignInCoordinator {
                         hint: "sign in with the browser or another device; for a server that knows nothing else set "
                             + "allowsPasswordGrant to true")
                 }
-                let wishes = try AuthorizationParameters(options, connection.type)
+                let requested = try AuthorizationParameters(options, connection.type)
                 return try await signIn(
-                    connection, .password(username: name, password, scope: wishes.scope), wishes)
+                    connection, .password(username: name, password, scope: requested.scope), requested)
             }
         case .assertion(let grant):
             return try await signingIn(type, options) { connection in
-                let wishes = try AuthorizationParameters(options, connection.type)
-                return try await signIn(connection, grant.asking(for: wishes.scope), wishes)
+                let requested = try AuthorizationParameters(options, connection.type)
+                return try await signIn(connection, grant.asking(for: requested.scope), requested)
             }
         }
     }
@@ -63,30 +63,30 @@ extension SignInCoordinator {
 
     /// Exchanges a grant about a person for an account.
     private func signIn(
-        _ connection: ProviderClient, _ grant: TokenRequest.Grant, _ wishes: AuthorizationParameters
+        _ connection: ProviderClient, _ grant: TokenRequest.Grant, _ requested: AuthorizationParameters
     ) async throws -> Account {
         let key = try connection.newSenderKey()
         let type = connection.type
         let response = try await connection.tokens(
-            for: grant, parameters: type.signInParameters.merging(wishes.directParameters) { $1 },
+            for: grant, parameters: type.signInParameters.merging(requested.directParameters) { $1 },
             resources: type.resources, authorizationDetails: true, boundTo: key)
         // Whether an ID token comes with these grants is the provider's choice; one that comes is checked.
-        return try await save(direct: response, wishes, connection, key)
+        return try await save(direct: response, requested, connection, key)
     }
 
     /// Saves the account of an answer for which no browser was asked.
     func save(
-        direct response: TokenResponse, _ wishes: AuthorizationParameters, consented: Scope? = nil,
+        direct response: TokenResponse, _ requested: AuthorizationParameters, consented: Scope? = nil,
         _ connection: ProviderClient, _ key: SigningKey?
     ) async throws -> Account {
         let received = dependencies.now()
         let identity = try await registrar.verifier.identity(response, connection) { validation in
             validation.allowsUnaskedNonce = true
-            validation.maximumAge = wishes.request.maximumAge
-            validation.requiredContextClasses = wishes.requiredContextClasses
+            validation.maximumAge = requested.request.maximumAge
+            validation.requiredContextClasses = requested.requiredContextClasses
         }
         return try await registrar.save(
-            response, received: received, asked: wishes.scope, consented: consented, identity, connection,
+            response, received: received, requested: requested.scope, consented: consented, identity, connection,
             senderKey: key)
     }
 
@@ -96,24 +96,16 @@ extension SignInCoordinator {
     ]
 
     private func signInClient(_ connection: ProviderClient, _ options: SignInOptions) async throws -> Account {
-        let wishes = try AuthorizationParameters(options, connection.type)
+        let requested = try AuthorizationParameters(options, connection.type)
         let serviceGrant = AccountRecord.ServiceGrant(
-            scope: options.scope ?? Scope(wishes.scope.tokens.filter { !Self.personalScope.contains($0) }),
+            scope: options.scope ?? Scope(requested.scope.tokens.filter { !Self.personalScope.contains($0) }),
             parameters: options.parameters)
         let key = try connection.newSenderKey()
         let response = try await connection.clientTokens(serviceGrant, boundTo: key)
         return try await registrar.save(
-            response, received: dependencies.now(), asked: serviceGrant.scope, Identity(), connection, senderKey: key,
+            response, received: dependencies.now(), requested: serviceGrant.scope, Identity(), connection,
+            senderKey: key,
             serviceGrant: serviceGrant)
-    }
-
-    /// Whether the provider of a type offers signing in on another device. Asks it, unless that was done a while ago.
-    ///
-    /// - Throws: ``AccountStoreError``
-    func offersDeviceSignIn(type: String) async throws -> Bool {
-        try await AccountStoreError.wrappingErrors("cannot find the provider's endpoints") {
-            try await providers.server(for: self.type(type)).deviceAuthorizationEndpoint != nil
-        }
     }
 }
 

@@ -41,17 +41,17 @@ final class SignInCoordinator: StoreCollaborator {
             let connection = try await client(of: context.type(type, policy: options.policy))
             // Nobody is to sign in for nothing.
             try await storage.checkWritable()
-            var wishes = try AuthorizationParameters(options, connection.type)
-            try await registrar.expectSignedInPerson(in: &wishes, connection.type)
+            var requested = try AuthorizationParameters(options, connection.type)
+            try await registrar.expectSignedInPerson(in: &requested, connection.type)
             let senderKey = try connection.newSenderKey()
             // The code too is bound to the key (RFC 9449 section 10).
-            wishes.request.dpopKeyThumbprint = senderKey?.key.thumbprint()
+            requested.request.dpopKeyThumbprint = senderKey?.key.thumbprint()
             let authorization = try await connection.authorizationRequest(
-                wishes, redirectURI: redirectURI ?? connection.type.redirectURI)
+                requested, redirectURI: redirectURI ?? connection.type.redirectURI)
             let now = dependencies.now()
             let sign = PendingSignIn(
                 connection: connection, authorization: authorization.pending, senderKey: senderKey,
-                contextClasses: wishes.requiredContextClasses, scope: wishes.scope,
+                contextClasses: requested.requiredContextClasses, scope: requested.scope,
                 expires: now.addingTimeInterval((options.timeout ?? Self.defaultTimeout) / .seconds(1)))
             pending.withLock { pending in
                 pending = pending.filter { $0.value.expires > now }
@@ -91,9 +91,9 @@ final class SignInCoordinator: StoreCollaborator {
     func handleRedirect(_ address: String) async throws -> Account {
         var typeName: String?
         do {
-            let (sign, answer) = try take(address)
+            let (sign, code) = try take(address)
             typeName = sign.connection.type.name
-            return try await finish(sign, try answer.get())
+            return try await finish(sign, try code.get())
         } catch {
             let failure = AccountStoreError.wrapping(error, what: "cannot sign in")
             if let typeName { publisher.publish(.signInFailed(type: typeName, failure)) }
@@ -145,7 +145,7 @@ final class SignInCoordinator: StoreCollaborator {
             validation.requiredContextClasses = sign.contextClasses
         }
         return try await registrar.save(
-            response, received: received, asked: sign.scope, consented: consented, identity, connection,
+            response, received: received, requested: sign.scope, consented: consented, identity, connection,
             senderKey: sign.senderKey)
     }
 
@@ -162,7 +162,7 @@ final class SignInCoordinator: StoreCollaborator {
                 validation.clockSkew = .greatestFiniteMagnitude
             }
             return try await registrar.save(
-                response, received: received, asked: response.scope ?? connection.type.scope, identity, connection)
+                response, received: received, requested: response.scope ?? connection.type.scope, identity, connection)
         }
     }
 }

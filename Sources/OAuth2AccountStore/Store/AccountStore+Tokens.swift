@@ -56,7 +56,9 @@ extension AccountStore {
     ///   - id: the account.
     /// - Throws: ``AccountStoreError``: `settings` when the provider does not offer it, else what the provider or the network bring.
     public func introspect(_ token: AccessToken, of id: Account.ID) async throws -> Introspection {
-        try await exchanger.introspect(token, of: id)
+        try await AccountStoreError.wrappingErrors("cannot ask about the token") {
+            try await exchanger.introspect(token, of: id)
+        }
     }
 
     /// Exchanges a token for another one, in the name of a type's client. Nothing is kept.
@@ -71,7 +73,9 @@ extension AccountStore {
     public func exchange(
         _ exchange: TokenExchange, at type: String, parameters: [String: String] = [:]
     ) async throws -> ExchangedToken {
-        try await exchanger.exchange(exchange, at: type, parameters: parameters)
+        try await AccountStoreError.wrappingErrors("cannot exchange the token") {
+            try await exchanger.exchange(exchange, at: context.type(type), parameters: parameters)
+        }
     }
 
     /// Exchanges an account's access token, renewed when need be, for one of another service. Nothing is kept.
@@ -87,8 +91,14 @@ extension AccountStore {
         tokenOf id: Account.ID, resources: [String] = [], audiences: [String] = [], scope: Scope? = nil,
         requestedType: String? = nil
     ) async throws -> ExchangedToken {
-        try await exchanger.exchange(
-            tokenOf: id, resources: resources, audiences: audiences, scope: scope, requestedType: requestedType)
+        try await AccountStoreError.wrappingErrors("cannot exchange the token") {
+            try await exchanger.exchange(tokenOf: id) {
+                $0.resources = resources
+                $0.audiences = audiences
+                $0.scope = scope
+                $0.requestedType = requestedType
+            }
+        }
     }
 
     /// Exchanges the access token that a caller of this service sent for one of another service, as Microsoft Entra does it:
@@ -102,7 +112,9 @@ extension AccountStore {
     ///   - scope: what is asked for.
     /// - Throws: ``AccountStoreError``
     public func exchange(onBehalfOf assertion: Secret, at type: String, scope: Scope) async throws -> ExchangedToken {
-        try await exchanger.exchange(onBehalfOf: assertion, at: type, scope: scope)
+        try await AccountStoreError.wrappingErrors("cannot get a token on behalf of the caller") {
+            try await exchanger.exchange(onBehalfOf: assertion, at: context.type(type), scope: scope)
+        }
     }
 
     /// How far this machine's clock is from that of a type's provider, as its last answer said; nil when it has not answered

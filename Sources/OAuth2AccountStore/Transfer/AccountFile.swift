@@ -57,10 +57,10 @@ public struct AccountFile: Sendable {
         format = try Self.format(of: value, reader)
         let contents: AccountFileReader.Contents
         switch format {
-        case .tokenAnswer: contents = try reader.tokenAnswer(reader.object(value, ""))
-        case .msalCache: contents = try reader.msalCache(reader.object(value, ""))
+        case .tokenAnswer: contents = try reader.tokenAnswer(reader.object(value))
+        case .msalCache: contents = try reader.msalCache(reader.object(value))
         case .archive: contents = try reader.archive(value)
-        case .export: contents = try reader.export(reader.object(value, ""))
+        case .export: contents = try reader.export(reader.object(value))
         }
         guard contents.entries.count <= Self.maximumCount else {
             throw AccountFileError(
@@ -75,7 +75,7 @@ public struct AccountFile: Sendable {
 
     private static func format(of value: JSONValue, _ reader: AccountFileReader) throws(AccountFileError) -> Format {
         if value.array != nil { return .archive }
-        let object = try reader.object(value, "")
+        let object = try reader.object(value).json
         if object["format"]?.string == exportFormat { return .export }
         if msalSections.contains(where: { object[$0]?.object != nil }) { return .msalCache }
         if object["access_token"] != nil || object["refresh_token"] != nil { return .tokenAnswer }
@@ -118,7 +118,7 @@ public struct AccountFile: Sendable {
         /// `uid.utid`: the person's home account at Entra.
         var homeAccountID: String?
         /// The token answer itself, when that is what the file is and an ID token is in it.
-        var answer: JSONObject?
+        var tokenResponse: JSONObject?
 
         /// By what these very tokens are known again.
         var digest: String {

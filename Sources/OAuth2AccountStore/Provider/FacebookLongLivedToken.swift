@@ -36,9 +36,9 @@ struct FacebookLongLivedToken: Sendable {
     /// The answer of the sign-in with the long-lived token in place of its own.
     ///
     /// - Throws: ``OAuth2Error``
-    static func read(_ response: HTTPResponse, replacing answer: TokenResponse) throws(OAuth2Error) -> TokenResponse {
+    static func read(_ response: HTTPResponse, replacing tokens: TokenResponse) throws(OAuth2Error) -> TokenResponse {
         let exchanged = try TokenResponse.read(response)
-        var result = answer
+        var result = tokens
         result.accessToken = exchanged.accessToken
         result.expiresIn = exchanged.expiresIn
         return result
@@ -50,17 +50,17 @@ extension ProviderClient {
     /// it is good for an hour or two, and the person is not sent away for it.
     ///
     /// - Throws: `CancellationError`
-    func longLived(_ answer: TokenResponse) async throws -> TokenResponse {
-        guard type.exchangesForLongLivedTokens else { return answer }
+    func longLived(_ tokens: TokenResponse) async throws -> TokenResponse {
+        guard type.exchangesForLongLivedTokens else { return tokens }
         do {
-            guard let step = try FacebookLongLivedToken(answer.accessToken, server: server, client: client) else {
-                return answer
+            guard let step = try FacebookLongLivedToken(tokens.accessToken, server: server, client: client) else {
+                return tokens
             }
-            return try FacebookLongLivedToken.read(try await send(step.request), replacing: answer)
+            return try FacebookLongLivedToken.read(try await send(step.request), replacing: tokens)
         } catch is CancellationError {
             throw CancellationError()
         } catch {
-            return answer
+            return tokens
         }
     }
 }
