@@ -25,7 +25,7 @@ struct AccountRemover: StoreCollaborator {
         // The newest tokens are revoked, saved or not.
         try? history.pendingUpdate(id)?(&record)
         try await remove(id)
-        let account = Account(record: record, position: read.position)
+        let account = read.account
         // The client's own account has no session in any browser.
         let ends = endingBrowserSession ?? (revoking && settings.deviceMode == .shared && record.serviceGrant == nil)
         guard revoking || ends else {
@@ -35,7 +35,7 @@ struct AccountRemover: StoreCollaborator {
         do {
             let type = try type(of: record)
             let connection = try await client(of: type)
-            // Its tokens are told to no other provider, though one has the type's name now.
+            // Another provider that has the type's name now must not get these tokens.
             try RefreshTokenBinding.check(record, type, connection.server)
             let url = EndSessionRequest.url(
                 server: connection.server, client: connection.client, idToken: record.tokens.idToken)

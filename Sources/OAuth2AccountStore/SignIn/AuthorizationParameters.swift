@@ -3,14 +3,14 @@ import JOSE
 import OAuth2Protocol
 import StrictJSON
 
-/// What a sign-in asks the provider for: the caller's options over the settings of the type.
+/// The parameters of a sign-in: the caller's options, otherwise the settings of the type.
 struct AuthorizationParameters {
-    /// What the first access token is for.
+    /// The scope of the first access token.
     var scope: Scope
-    /// What the person is asked for: that and what they consent to for later.
+    /// The scope of the user's consent, including additional scopes for later.
     let consent: Scope
     var request = AuthorizationRequest.Options()
-    /// The authentication context classes of which the ID token must have one.
+    /// The authentication context classes; the ID token must have one of them.
     var requiredContextClasses: [String]
 
     /// - Throws: `OAuth2Error` when the claims are no JSON object or a value is out of range.
@@ -21,7 +21,7 @@ struct AuthorizationParameters {
         if let domain = options.domainHint { parameters["domain_hint"] = domain }
         request.prompt = options.prompt.map(\.rawValue)
         request.loginHint = options.loginHint
-        // These two are checked in the ID token, whichever way they are asked for.
+        // These two are checked in the ID token, whether an option or the settings request them.
         request.maximumAge = try Self.maximumAge(options.maximumAge, parameters.removeValue(forKey: "max_age"))
         let classes = parameters.removeValue(forKey: "acr_values")?.split(separator: " ").map(String.init)
         request.contextClasses = options.contextClasses.isEmpty ? classes ?? [] : options.contextClasses
@@ -33,7 +33,7 @@ struct AuthorizationParameters {
         requiredContextClasses = Self.essentialClasses(claims) ?? request.contextClasses
     }
 
-    /// The further parameters where there is no browser: those of the settings and of the caller, and the hints.
+    /// The additional parameters of a sign-in without a browser.
     var directParameters: [String: String] {
         var parameters = request.parameters
         if let hint = request.loginHint { parameters["login_hint"] = hint }
@@ -72,7 +72,7 @@ struct AuthorizationParameters {
 }
 
 extension ProviderClient {
-    /// The authorization request: as an address, signed, or pushed to the provider before (RFC 9101, RFC 9126).
+    /// Creates the authorization request: plain, signed (RFC 9101) or pushed (RFC 9126).
     func authorizationRequest(_ requested: AuthorizationParameters, redirectURI: RedirectURI) async throws
         -> AuthorizationRequest
     {

@@ -4,7 +4,7 @@ import OAuth2Protocol
 import StrictJSON
 
 extension SignInCoordinator {
-    /// Signs in on another device: shows the person a code, and asks the provider until it is entered (RFC 8628).
+    /// Signs in on another device: shows a code, and polls the provider until the user has entered it (RFC 8628).
     func signInByDevice(
         _ connection: ProviderClient, _ show: @Sendable (DeviceCodePrompt) async throws -> Void,
         _ requested: AuthorizationParameters, _ options: SignInOptions
@@ -37,27 +37,24 @@ extension SignInCoordinator {
     }
 }
 
-/// The waiting for the person on another device.
 private struct DeviceSignIn {
     let connection: ProviderClient
     let authorization: DeviceAuthorization
     let key: SigningKey?
     let expectation: TokenResponse.Expectation
-    /// When the caller's time is up, in seconds of uptime.
+    /// The end of the caller's time limit, in seconds of uptime.
     let deadline: Double?
 
-    /// Asks until the provider has decided.
     func tokens() async throws -> TokenResponse {
         let dependencies = connection.dependencies
         var polling = DevicePolling(
             authorization, now: dependencies.uptime(), expecting: expectation, tolerance: connection.type.tolerance)
         var step = polling.start(now: dependencies.uptime())
-        // What kept the last question from being answered, if anything did.
         var lastError: (any Error)?
         while true {
             switch step {
             case .poll(let time): try await wait(until: time)
-            case .pollWithNonce: break  // The nonce is remembered, and goes into the next proof.
+            case .pollWithNonce: break  // The next proof has the nonce.
             case .tokens(let response):
                 return response
             case .denied:
@@ -84,7 +81,7 @@ private struct DeviceSignIn {
         }
     }
 
-    /// Asks once. Trouble of the network is an event too: the person may still be at it (section 3.5).
+    /// Polls once. A network error is an event too: the user can still finish (section 3.5).
     private func poll() async throws -> (DevicePolling.Event, (any Error)?) {
         do {
             let response = try await connection.sendOnce(boundTo: key) {

@@ -2,15 +2,6 @@ import Platform
 import OAuth2Protocol
 
 extension SignInCoordinator {
-    /// Signs a person, or the client itself, in and gives the account.
-    ///
-    /// With the browser, it is sent to the provider and comes back to a listener on this machine: on the port of the type's
-    /// redirect URI, or on a free one when it names none. The listener is closed on every way out.
-    ///
-    /// The same person signing in again updates their account in its place. A sign-in that fails changes nothing.
-    ///
-    /// - Throws: ``AccountStoreError``: `denied`, `timedOut`, `settings` and what the provider or the network bring.
-    ///   `CancellationError` when the task is cancelled.
     func signIn(
         to type: String, by method: SignInMethod = .browser, options: SignInOptions = .init()
     ) async throws -> Account {
@@ -43,13 +34,13 @@ extension SignInCoordinator {
         }
     }
 
-    /// Runs a sign-in that no redirect takes part in, and tells of its failure.
+    /// Runs a sign-in without a redirect, and publishes its failure.
     private func signingIn(
         _ type: String, _ options: SignInOptions, _ body: (ProviderClient) async throws -> Account
     ) async throws -> Account {
         do {
             let connection = try await client(of: context.type(type, policy: options.policy))
-            // Nobody is to sign in for nothing.
+            // The user should not sign in if the account cannot be saved.
             try await storage.checkWritable()
             return try await body(connection)
         } catch let error as CallbackError {
@@ -61,7 +52,6 @@ extension SignInCoordinator {
         }
     }
 
-    /// Exchanges a grant about a person for an account.
     private func signIn(
         _ connection: ProviderClient, _ grant: TokenRequest.Grant, _ requested: AuthorizationParameters
     ) async throws -> Account {
@@ -70,11 +60,11 @@ extension SignInCoordinator {
         let response = try await connection.tokens(
             for: grant, parameters: type.signInParameters.merging(requested.directParameters) { $1 },
             resources: type.resources, authorizationDetails: true, boundTo: key)
-        // Whether an ID token comes with these grants is the provider's choice; one that comes is checked.
+        // The provider can send an ID token with these grants. Then it is validated.
         return try await save(direct: response, requested, connection, key)
     }
 
-    /// Saves the account of an answer for which no browser was asked.
+    /// Saves the account of a sign-in without a browser.
     func save(
         direct response: TokenResponse, _ requested: AuthorizationParameters, consented: Scope? = nil,
         _ connection: ProviderClient, _ key: SigningKey?
@@ -90,7 +80,7 @@ extension SignInCoordinator {
             senderKey: key)
     }
 
-    /// The scope tokens that concern a person: a client has neither name nor refresh token.
+    /// The scope tokens of a user: a client has neither name nor refresh token.
     private static let personalScope: Set<String> = [
         "openid", "profile", "email", "address", "phone", "offline_access",
     ]
@@ -109,13 +99,12 @@ extension SignInCoordinator {
     }
 }
 
-/// What the caller's own code threw. It goes back to the caller as it is.
+/// An error of the caller's own closure, which the caller gets unchanged.
 struct CallbackError: Error {
     let error: any Error
 }
 
 extension TokenRequest.Grant {
-    /// The same assertion, asking for this scope.
     fileprivate func asking(for scope: Scope) -> TokenRequest.Grant {
         switch self {
         case .jwtBearer(let assertion, _): .jwtBearer(assertion, scope: scope)

@@ -14,7 +14,7 @@ struct RefreshKey: Hashable, Sendable {
     let token: TokenKey
 }
 
-/// What the store remembers about tokens while it is open, and never saves.
+/// The state of tokens while the store is open, which is never saved.
 final class TokenHistory: Sendable {
     private struct Denial {
         let error: AccountStoreError

@@ -33,7 +33,7 @@ struct TokenRefresher: StoreCollaborator {
         defer { lock.release() }
         try await savePendingUpdate(id)
         for _ in 0..<Self.maximumAttempts {
-            // Another process may have refreshed while this one waited.
+            // Another process can have refreshed while this one waited.
             switch try await cacheLookup(key, requirement) {
             case .hit(let tokens): return .found(tokens)
             case .needsRefresh(let record, let cached):

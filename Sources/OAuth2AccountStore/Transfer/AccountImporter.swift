@@ -25,7 +25,7 @@ struct AccountImporter: StoreCollaborator {
         defer { for lock in locks { lock.release() } }
         do {
             try await storage.checkWritable()
-            // Two imports, or an import and a sign-in, at a time must not make two accounts of one person.
+            // Two simultaneous imports, or an import and a sign-in, must not create two accounts of one user.
             for name in Set(file.entries.compactMap { try? target($0, type).get().name }).sorted() {
                 locks.append(try await storage.lock("type:\(name)", timeout: .seconds(120)))
                 var accounts = AccountMatcher()
@@ -46,7 +46,7 @@ struct AccountImporter: StoreCollaborator {
             }
         } catch {
             let steps = undo
-            // A task of its own: the one that was cancelled could not finish it.
+            // Unstructured, because a cancelled task could not finish it.
             await Task { for step in steps.reversed() { try? await step() } }.value
             throw error
         }
@@ -72,11 +72,10 @@ struct AccountImporter: StoreCollaborator {
 
     private struct Obstacle: Error { let text: String }
 
-    /// The type that an account of a file is for.
-    private func target(_ entry: AccountFile.Entry, _ wanted: String?) -> Result<AccountType, Obstacle> {
+    private func target(_ entry: AccountFile.Entry, _ name: String?) -> Result<AccountType, Obstacle> {
         func rejection(_ text: String) -> Result<AccountType, Obstacle> { .failure(Obstacle(text: text)) }
         let found: AccountType
-        if let name = wanted ?? entry.type {
+        if let name = name ?? entry.type {
             guard let type = settings[name] else {
                 return rejection("the settings have no account type \(name.debugDescription); choose an account type")
             }
@@ -117,26 +116,26 @@ struct AccountImporter: StoreCollaborator {
         _ undo: inout [@Sendable () async throws -> Void]
     ) async throws -> ImportReport.Outcome {
         let now = dependencies.now()
-        let mark = ImportOrigin(key: entry.key, digest: entry.digest)
+        let origin = ImportOrigin(key: entry.key, digest: entry.digest)
         let tokens = entry.tokens.dated(now)
-        if let id = accounts.account(of: entry, mark), let found = try await repository.read(id) {
+        if let id = accounts.account(of: entry, origin), let found = try await repository.read(id) {
             let known = found.record
-            if known.imported?.digest == mark.digest || known.tokens.holds(entry.tokens) {
-                return .unchanged(Account(record: known, position: found.position))
+            if known.imported?.digest == origin.digest || known.tokens.holds(entry.tokens) {
+                return .unchanged(found.account)
             }
-            // A refresh token that was rotated since would be lost for one that is dead.
+            // Otherwise an invalid refresh token would replace the rotated one.
             if entry.hasTime, known.tokens.received > tokens.received, known.signInNeeded == nil {
-                return .unchanged(Account(record: known, position: found.position))
+                return .unchanged(found.account)
             }
             let saved = try await repository.update(id, .profile) { record in
                 record.tokens = tokens
                 record.signInNeeded = nil
-                // They were validated with other tokens, and nobody knows yet whose these are.
+                // They were validated with other tokens. The user of these is not verified.
                 record.claims = nil
-                // They belong to the former grant. What the provider refused to that one, it may give to this one.
+                // They belong to the previous grant.
                 record.additionalTokens = nil
                 record.signedIn = now
-                fill(&record, entry, mark, type)
+                fill(&record, entry, origin, type)
             }
             guard let saved else { throw AccountStoreError.unknownAccount(id) }
             undo.append {
@@ -145,7 +144,7 @@ struct AccountImporter: StoreCollaborator {
             history.setPendingUpdate(nil, id)
             accounts.remove(known)
             accounts.add(saved.record)
-            return .updated(Account(record: saved.record, position: saved.position))
+            return .updated(saved.account)
         }
         if settings.deviceMode == .shared, let user = accounts.anyUser {
             return .left(reason: "this is a shared device, and \(user) is signed in to \(type.name)")
@@ -154,7 +153,7 @@ struct AccountImporter: StoreCollaborator {
             id: try .unused(dependencies.random), type: type.name, issuer: nil,
             subject: nil, clientID: type.clientID,
             tokens: tokens, created: entry.created ?? now)
-        fill(&record, entry, mark, type)
+        fill(&record, entry, origin, type)
         let account = try await repository.insert(record)
         undo.append { try await remover.remove(account.id) }
         accounts.add(record)
@@ -162,9 +161,9 @@ struct AccountImporter: StoreCollaborator {
     }
 
     private func fill(
-        _ record: inout AccountRecord, _ entry: AccountFile.Entry, _ mark: ImportOrigin, _ type: AccountType
+        _ record: inout AccountRecord, _ entry: AccountFile.Entry, _ origin: ImportOrigin, _ type: AccountType
     ) {
-        record.imported = mark
+        record.imported = origin
         record.clientID = type.clientID
         record.issuer = entry.issuer ?? record.issuer
         record.subject = entry.subject ?? record.subject
@@ -181,7 +180,7 @@ struct AccountImporter: StoreCollaborator {
 }
 
 extension AccountType {
-    /// The host of the provider, where the settings name it.
+    /// The host of the provider, if the settings name it.
     fileprivate var providerHost: String? {
         switch provider {
         case .authority(let authority): URL(string: "\(authority)")?.host(percentEncoded: true)

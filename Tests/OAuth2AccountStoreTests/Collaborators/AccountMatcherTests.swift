@@ -78,7 +78,7 @@ struct AccountMatcherTests {
         #expect(bob == nil)
     }
 
-    @Test func `an account of the same import is the same, also after a refresh`() throws {
+    @Test func `an account of the same import is the same after a refresh`() throws {
         var matcher = AccountMatcher()
         let imported = try entry { $0.key = "nxoauth2:1" }
         matcher.add(
@@ -92,7 +92,7 @@ struct AccountMatcherTests {
         }
         #expect(matches == ["ada", "ada", nil, nil])
         let unchanged = try match(matcher)
-        #expect(unchanged == "ada", "the tokens are those of the import")
+        #expect(unchanged == "ada", "the import has the same tokens")
     }
 
     @Test func `of several accounts the first one matches`() throws {

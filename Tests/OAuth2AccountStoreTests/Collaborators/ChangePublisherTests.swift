@@ -82,7 +82,7 @@ struct ChangePublisherTests {
         #expect(test.sleeps.all == [.seconds(1), .seconds(1), .seconds(1)])
     }
 
-    @Test func `after ten attempts the next change publishes what is missing`() async throws {
+    @Test func `after ten attempts the next change publishes the missing events`() async throws {
         let storage = FailingStorage()
         let test = try Collaborators(storage: storage)
         try await test.publisher.watchStorage()

@@ -53,7 +53,7 @@ struct Collaborators {
             registrar: AccountRegistrar(context: context, history: history, revoker: revoker), publisher: publisher)
     }
 
-    /// Returns a reader with a cache of its own, as another process has.
+    /// Returns a reader with a separate cache, as in another process.
     static func reader(_ storage: any AccountStorage) throws -> AccountReader {
         let key = try SealingKey([UInt8](repeating: 7, count: SealingKey.byteCount))
         return AccountReader(storage: storage, seal: RecordSeal(key: key), cache: RecordCache())

@@ -43,7 +43,7 @@ struct TokenBrokerTests {
         #expect(await test.broker.refreshesInFlight.isEmpty)
     }
 
-    @Test func `tokens for another scope, resource or claims have refreshes of their own`() async throws {
+    @Test func `tokens for another scope, resource or claims have separate refreshes`() async throws {
         let test = try Collaborators()
         let id = try await test.addAccount()
         test.clock.advance(3600)
@@ -137,7 +137,7 @@ struct TokenBrokerTests {
         #expect(test.provider.refreshes == 2)
     }
 
-    @Test func `a failed refresh is published and does not start again by itself`() async throws {
+    @Test func `a failed refresh is published and does not start again`() async throws {
         let test = try Collaborators()
         let id = try await test.addAccount()
         test.clock.advance(3600)
