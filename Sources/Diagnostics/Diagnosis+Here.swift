@@ -82,7 +82,7 @@ extension Diagnosis {
                         types: try ProviderPreset.all.filter(\.isComplete).map { try $0.accountType() }),
                 storage: storage, custody: custody, keyLocations: places, dependencies: dependencies,
                 watchesOtherProcesses: false)
-            add(Finding(.key, .ok, store.keyPlace))
+            add(Finding(.key, .ok, store.keyLocation))
         } catch let error as CancellationError {
             throw error
         } catch {
@@ -126,7 +126,7 @@ extension Diagnosis {
                 .damagedRecord, what: "cannot read account \(damaged.id)",
                 reason: "its record is damaged or sealed with another key", remedy: .signInAgain,
                 hint:
-                    "restore a copy of \(store.storagePlace), or \(AccountRemedy.removeAccount(id: damaged.id.rawValue))"
+                    "restore a copy of \(store.storageLocation), or \(AccountRemedy.removeAccount(id: damaged.id.rawValue))"
             )
             add(Finding(.accounts, .problem, of: "\(damaged.id)", failure.reason, failure: failure))
         }

@@ -4,7 +4,7 @@ import JOSE
 import OAuth2Protocol
 
 extension AccountStoreError {
-    /// What any failure of a step means to the caller of the store.
+    /// Converts any error to an error of the store.
     package static func wrapping(_ error: any Error, what: String) -> any Error {
         switch error {
         case is CancellationError, is AccountStoreError: error
@@ -27,13 +27,11 @@ extension AccountStoreError {
                 hint: "set BROWSER to a program that opens addresses, or open the address yourself")
         case let error as JOSEError:
             AccountStoreError(.invalidAnswer, what: what, reason: error.description, remedy: .nothing)
-        // An error of somebody else's may hold anything, such as an address with a token in its query.
+        // The description of an unknown error can contain secrets, such as a URL with a token.
         default:
             AccountStoreError(.invalidAnswer, what: what, reason: "\(type(of: error))", remedy: .retryLater(after: nil))
         }
     }
-
-    // MARK: No answer
 
     private static func transport(_ error: HTTPTransportError, _ what: String) -> AccountStoreError {
         switch error.kind {
@@ -48,7 +46,6 @@ extension AccountStoreError {
         }
     }
 
-    /// What to do about a network that does not let through; nil when its reason says it all.
     private static func hint(_ error: HTTPTransportError) -> Hint? {
         switch error.kind {
         case .tls: tlsHint(error.reason.lowercased())
@@ -60,7 +57,7 @@ extension AccountStoreError {
         }
     }
 
-    /// The transport tells what is wrong with a certificate in words alone.
+    /// The transport has no kinds for errors of a certificate.
     private static func tlsHint(_ reason: String) -> Hint {
         if reason.contains("expired") || reason.contains("not yet valid") || reason.contains("not valid yet") {
             return "compare this machine's date with the true one; if it is right, tell the server's operator"
@@ -77,14 +74,12 @@ extension AccountStoreError {
     private static let portal: Hint =
         "if this network has a sign-in page, open a browser to get past it; otherwise: \(check)"
 
-    // MARK: Answers
-
     private static func step(_ error: OAuth2Error, _ what: String) -> AccountStoreError {
         switch error {
-        case .provider(let provider): return refusal(provider, what)
+        case .provider(let provider): return rejection(provider, what)
         case .http(let status, let retryAfter): return http(status, retryAfter, error, what)
         case .invalidResponse(let member, _):
-            // A captive portal answers like this too: it passes.
+            // This can also be a captive portal, so the error is transient.
             return AccountStoreError(
                 .invalidAnswer, what: what, reason: error.description, remedy: .retryLater(after: nil),
                 hint: ["content_type", "not_json", "not_object"].contains(member) ? portal : nil)
@@ -101,7 +96,7 @@ extension AccountStoreError {
         }
     }
 
-    /// An answer that is no error of OAuth: of a server, a proxy or a network in between.
+    /// Converts a response that is not an OAuth error: of a server, a proxy or a network between.
     private static func http(
         _ status: Int, _ retryAfter: Int?, _ error: OAuth2Error, _ what: String
     ) -> AccountStoreError {
@@ -109,7 +104,7 @@ extension AccountStoreError {
             AccountStoreError(kind, what: what, reason: error.description, remedy: remedy, hint: hint)
         }
         switch status {
-        // The network itself wants a sign-in (RFC 6585 section 6).
+        // The network requires a sign-in (RFC 6585 section 6).
         case 511: return failure(.network, .retryLater(after: nil), portal)
         case _ where error.isTransient: return failure(.unavailable, .retryLater(after: retryAfter), nil)
         case 300..<400: return failure(.invalidAnswer, .retryLater(after: nil), portal)
@@ -117,7 +112,7 @@ extension AccountStoreError {
             return failure(
                 .network, .retryLater(after: nil), "put the proxy's user name and password into https_proxy")
         case 401, 403:
-            // Glewlwyd says so, without a word, when the client secret is wrong.
+            // Glewlwyd responds like this, without content, to a wrong client secret.
             return failure(
                 .settings, .changeSettings, "check clientId, clientSecret and clientAuthentication in the settings")
         case 404, 405, 410:
@@ -127,7 +122,7 @@ extension AccountStoreError {
         }
     }
 
-    private static func refusal(_ provider: ProviderError, _ what: String) -> AccountStoreError {
+    private static func rejection(_ provider: ProviderError, _ what: String) -> AccountStoreError {
         let said = provider.explanation.map { "\(provider.code.rawValue) (\($0))" } ?? provider.code.rawValue
         let reason = provider.entraError.map { "\($0.meaning): \(said)" } ?? said
         func error(_ kind: Kind, _ remedy: Remedy, _ hint: Hint? = nil) -> AccountStoreError {
@@ -136,14 +131,14 @@ extension AccountStoreError {
                 hint: provider.entraError?.advice.map(Hint.init(_:)) ?? hint,
                 provider: provider)
         }
-        switch provider.course {
+        switch provider.disposition {
         case .later: return error(.unavailable, .retryLater(after: provider.retryAfter ?? provider.interval))
         case .signIn(let reason): return error(.signInNeeded(reason), .signInAgain)
         case .settings: return error(.settings, .changeSettings, settingsHint(provider.code))
         case .clock: return error(.refused, .retryLater(after: nil), clock)
         case .administrator: return error(.denied, .askAdministrator, "ask the administrator of your organisation")
         case .declined: return error(.denied, .nothing)
-        case .refused: return error(.refused, .nothing)
+        case .unknown: return error(.refused, .nothing)
         }
     }
 
@@ -164,7 +159,7 @@ extension AccountStoreError {
 }
 
 extension AccountStoreError {
-    /// The failure of a call for a token when only the person can help.
+    /// Creates the error of a call that requires the user to sign in.
     static func signInNeeded(_ reason: Account.SignInReason, _ provider: ProviderError?) -> AccountStoreError {
         AccountStoreError(
             .signInNeeded(reason), what: "sign-in needed",

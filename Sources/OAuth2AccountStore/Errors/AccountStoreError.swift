@@ -1,74 +1,72 @@
 import Platform
 import OAuth2Protocol
 
-/// Why the store could not do what it was asked, and what to do about it.
+/// An error of the store, with its remedy.
 public struct AccountStoreError: Error, Sendable, Equatable {
-    /// What kind of failure it is.
+    /// The kind of an error.
     public enum Kind: Sendable, Equatable {
         /// The settings have no type of this name.
         case unknownType
         /// The store has no such account.
         case unknownAccount
-        /// The account was removed while something was done with it.
+        /// The account was removed during the call.
         case accountRemoved
-        /// The person has to sign in.
+        /// The user has to sign in.
         case signInNeeded(Account.SignInReason)
-        /// The person, or the provider, said no.
+        /// The user, or the provider, denied access.
         case denied
-        /// The sign-in was cancelled.
-        case cancelled
-        /// The sign-in was not finished in time.
+        /// The sign-in did not finish in time.
         case timedOut
-        /// A redirect that belongs to no sign-in, or not to this one.
+        /// The redirect does not belong to this sign-in, or to any.
         case redirectRefused
-        /// The provider cannot be reached.
+        /// The provider is unreachable.
         case network
         /// The provider is overloaded or broken.
         case unavailable
-        /// The provider answered what the specification does not allow.
+        /// The response does not conform to the specification.
         case invalidAnswer
-        /// The provider refused, for a reason that signing in again does not change.
+        /// The provider rejected the request, for a reason that a new sign-in does not change.
         case refused
-        /// The settings do not fit the provider or the call.
+        /// The settings do not match the provider or the call.
         case settings
         /// The store's file.
         case storage(StorageError.Kind)
         /// The key that seals the records.
         case key
-        /// A record whose seal is broken. It is left as it is.
+        /// The seal of a record is broken. The record is not changed.
         case damagedRecord
     }
 
-    /// What helps.
+    /// The remedy of an error.
     public enum Remedy: Sendable, Equatable {
-        /// The same call later; after so many seconds, when the provider said.
+        /// Repeat the call later, after so many seconds if the provider sent them.
         case retryLater(after: Int?)
-        /// Signing in again.
+        /// Sign in again.
         case signInAgain
-        /// Changing the settings.
+        /// Change the settings.
         case changeSettings
-        /// Mending the store or its key.
+        /// Repair the store or its key.
         case repairStore
-        /// Asking the administrator of the organisation, or of the provider.
+        /// Ask the administrator of the organization, or of the provider.
         case askAdministrator
-        /// Nothing here: the call was wrong, or it is decided.
+        /// No remedy: the call was wrong, or the decision is final.
         case nothing
     }
 
     /// The kind.
     public var kind: Kind
-    /// What happened, in a few words.
+    /// The failed task, as a phrase.
     public var what: String
-    /// Why, in a few words. May hold the provider's text: make control characters visible before showing it.
+    /// The reason, as a phrase. It can contain the provider's text: escape control characters before you show it.
     public var reason: String
-    /// What helps.
+    /// The remedy.
     public var remedy: Remedy
-    /// What to do, when there is more to say than the remedy.
+    /// The next step, if the remedy is not specific enough.
     public var hint: Hint?
-    /// The provider's error, when there is one.
+    /// The provider's error, if there is one.
     public var provider: ProviderError?
 
-    /// A failure.
+    /// Creates an error.
     public init(
         _ kind: Kind, what: String, reason: String, remedy: Remedy, hint: Hint? = nil, provider: ProviderError? = nil
     ) {
@@ -82,6 +80,6 @@ public struct AccountStoreError: Error, Sendable, Equatable {
 }
 
 extension AccountStoreError: CustomStringConvertible {
-    /// What happened and why.
+    /// The failed task and the reason.
     public var description: String { "\(what): \(reason)" }
 }

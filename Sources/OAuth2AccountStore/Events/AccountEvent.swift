@@ -1,7 +1,7 @@
 import OAuth2Protocol
 import Synchronization
 
-/// What happened to the accounts of a store, told after it was saved.
+/// A change of the accounts of a store, published after it is saved.
 public enum AccountEvent: Sendable {
     /// An account was added.
     case added(Account)
@@ -13,17 +13,17 @@ public enum AccountEvent: Sendable {
     case accessTokenLost(Account)
     /// The app's own data of an account changed.
     case userDataChanged(Account)
-    /// An account was signed in again: name, claims or scope may be new.
+    /// The user signed in again: name, claims or scope can be new.
     case profileChanged(Account)
     /// A sign-in failed.
     case signInFailed(type: String, any Error)
-    /// A fresh access token could not be had. The account is unchanged.
+    /// The refresh of an access token failed. The account is unchanged.
     case accessTokenFailed(Account, any Error)
-    /// So many changes were made by another process that they are not listed: look at the accounts again.
+    /// Another process made too many changes to list them: read the accounts again.
     case manyChanges
 }
 
-/// Hands events to every stream.
+/// Sends events to all streams.
 final class EventBroadcaster: Sendable {
     private struct State {
         var next = 0
@@ -31,7 +31,7 @@ final class EventBroadcaster: Sendable {
     }
     private let state = Mutex(State())
 
-    /// A stream that has every event from now on. It keeps what is not read yet, without a limit.
+    /// Returns a stream of all events from now on. It buffers unread events without a limit.
     func stream() -> AsyncStream<AccountEvent> {
         let (stream, continuation) = AsyncStream.makeStream(of: AccountEvent.self, bufferingPolicy: .unbounded)
         let number = state.withLock { state in

@@ -37,34 +37,21 @@
 
         func post(_ event: AccountEvent) {
             guard let object = sender.withLock({ $0.object }) else { return }
+            typealias Key = NotificationKey
+            let accounts = Notification.Name.accountStoreAccountsDidChange
             let (name, info): (Notification.Name, [String: Any]) =
                 switch event {
-                case .added(let account):
-                    (
-                        .accountStoreAccountsDidChange,
-                        [NotificationKey.newAccount: account, NotificationKey.accountType: account.type]
-                    )
-                case .removed(_, let type): (.accountStoreAccountsDidChange, [NotificationKey.accountType: type])
-                case .accessTokenChanged(let account):
-                    (.accountDidChangeAccessToken, [NotificationKey.account: account])
-                case .accessTokenLost(let account): (.accountDidLoseAccessToken, [NotificationKey.account: account])
-                case .userDataChanged(let account): (.accountDidChangeUserData, [NotificationKey.account: account])
-                case .profileChanged(let account):
-                    (
-                        .accountStoreAccountsDidChange,
-                        [NotificationKey.account: account, NotificationKey.accountType: account.type]
-                    )
+                case .added(let account): (accounts, [Key.newAccount: account, Key.accountType: account.type])
+                case .removed(_, let type): (accounts, [Key.accountType: type])
+                case .accessTokenChanged(let account): (.accountDidChangeAccessToken, [Key.account: account])
+                case .accessTokenLost(let account): (.accountDidLoseAccessToken, [Key.account: account])
+                case .userDataChanged(let account): (.accountDidChangeUserData, [Key.account: account])
+                case .profileChanged(let account): (accounts, [Key.account: account, Key.accountType: account.type])
                 case .signInFailed(let type, let error):
-                    (
-                        .accountStoreDidFailToRequestAccess,
-                        [NotificationKey.accountType: type, NotificationKey.error: error]
-                    )
+                    (.accountStoreDidFailToRequestAccess, [Key.accountType: type, Key.error: error])
                 case .accessTokenFailed(let account, let error):
-                    (
-                        .accountDidFailToGetAccessToken,
-                        [NotificationKey.account: account, NotificationKey.error: error]
-                    )
-                case .manyChanges: (.accountStoreAccountsDidChange, [:])
+                    (.accountDidFailToGetAccessToken, [Key.account: account, Key.error: error])
+                case .manyChanges: (accounts, [:])
                 }
             NotificationCenter.default.post(name: name, object: object, userInfo: info)
         }

@@ -1,9 +1,9 @@
 import JOSE
 
-/// How a store finds its key when it is opened.
+/// Finds the key of a store, or creates one for a new store.
 struct KeyLoader {
     let storage: any AccountStorage
-    /// The custody that the program gave; nil: one of the places.
+    /// The custody of the program; `nil`: one of the locations.
     let given: (any KeyCustody)?
     let places: KeyLocations
 
@@ -11,9 +11,8 @@ struct KeyLoader {
     static let lockName = "key"
     static let lockTimeout = Duration.seconds(30)
 
-    /// The key, and who keeps it. A new store has a new key.
     func open() async throws -> (key: SealingKey, custody: any KeyCustody) {
-        // The key and the storage take their time to open, so both are opened at once where that asks nobody anything.
+        // Opening the key and the storage takes time: open both at once if that shows no prompt.
         let first = given ?? places.replacements["key-file"] ?? KeyFile(directory: places.directory)
         let isEarly = first.choice == nil || first.choice == .keyFile && (places.choice ?? .keyFile) == .keyFile
         async let early = isEarly ? first.key() : nil
@@ -21,7 +20,7 @@ struct KeyLoader {
             let record = try await KeyLocationRecord.read(storage)
             var custody = try await agreed(record)
             var key = isEarly && custody.location == first.location ? try await early : nil
-            // Another process may have made or moved it in between.
+            // Another process can have created or moved it since.
             for _ in 0..<3 where key == nil {
                 custody = try await agreed(KeyLocationRecord.read(storage))
                 key = try await custody.key()
@@ -39,8 +38,8 @@ struct KeyLoader {
         return try await make()
     }
 
-    /// The key of a new store. First the place is remembered, then the key made, then the store marked with it: until the last
-    /// step the store is new, and may be given another place.
+    /// Creates the key of a new store: saves its location, creates the key, then marks the store with it. Until the last step the store
+    /// is new, and can get another location.
     private func make() async throws -> (key: SealingKey, custody: any KeyCustody) {
         guard try await storage.isEmpty() else {
             throw StorageError(
@@ -50,7 +49,7 @@ struct KeyLoader {
         }
         let record = try await KeyLocationRecord.read(storage)
         let choice = given == nil ? places.choice ?? record?.current ?? .keyFile : given?.choice
-        // A record from a start that was cut short would outlive its reason.
+        // An interrupted start can have left a record.
         if let choice, choice.word != (record?.current ?? .keyFile).word {
             try await KeyLocationRecord(current: choice).save(storage)
         }
@@ -67,7 +66,7 @@ struct KeyLoader {
         return (key, custody)
     }
 
-    /// The custody of a store that is in use. Another one than it remembers is refused: the place never changes silently.
+    /// Returns the custody of an existing store. It must be the saved one: the location never changes silently.
     private func agreed(_ record: KeyLocationRecord?) async throws -> any KeyCustody {
         let current = record?.current ?? .keyFile
         if let asked = given == nil ? places.choice : given?.choice, asked.word != current.word {
@@ -77,7 +76,7 @@ struct KeyLoader {
                 hint: "to move it: \(KeyRemedy.moveKey(to: asked)); or ask for \(current.word)")
         }
         if let given { return given }
-        // Only the one who opens the store knows the number of the descriptor.
+        // Only the program knows the number of the descriptor.
         return try await places.custody(places.choice ?? current, storage)
     }
 
@@ -97,8 +96,8 @@ struct KeyLoader {
         return key
     }
 
-    /// Removes what a move has left in places that can be reached at once. Whoever is moving the key now is not disturbed, and a
-    /// place that cannot be reached is no reason not to open.
+    /// Removes copies that a move has left, from locations without a prompt. It does not wait for a move in progress, and ignores
+    /// errors.
     private func tidy(_ key: SealingKey) async {
         guard let lock = try? await storage.lock(Self.lockName, timeout: .zero) else { return }
         defer { lock.release() }

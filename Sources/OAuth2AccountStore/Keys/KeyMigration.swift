@@ -1,15 +1,15 @@
 import Platform
 import JOSE
 
-/// What became of a move of the key.
+/// The result of moving the key.
 public struct KeyMigration: Sendable, Equatable {
-    /// Where the key was, in words for people.
+    /// The previous location of the key, for messages.
     public var origin: String
-    /// Where it is.
+    /// The location of the key, for messages.
     public var location: String
-    /// Whether it is in another place than before.
+    /// Whether the location changed.
     public var isMoved: Bool
-    /// Why a copy is left somewhere, a sentence each. The next move, or opening the store, tries again to remove it.
+    /// The reasons why copies remain, a sentence each. The next move, or opening the store, tries again to remove them.
     public var leftovers: [Hint]
 }
 
@@ -30,7 +30,7 @@ extension KeyMigration {
         defer { lock.release() }
         var record = try await KeyLocationRecord.read(storage) ?? KeyLocationRecord(current: .keyFile)
         var current = record.current
-        // The storage does not know the number of a descriptor; who moves the key does.
+        // The storage does not know the number of a descriptor; the caller does.
         if let asked = places.choice, asked.word == current.word { current = asked }
         if choice.word == current.word { current = choice }
         let origin = try await places.custody(current, storage)
@@ -48,19 +48,19 @@ extension KeyMigration {
         record.drop(leftover: choice)
         record.add(leftover: current)
         record.current = choice
-        // Up to here the old place is the one in use, from here on the new one.
+        // This write switches from the old location to the new one.
         try await record.save(storage)
         var left: [Hint]
         do {
             left = try await tidy(&record, key, storage, places) { _ in true }
         } catch {
-            // The key is moved whatever becomes of the old copy, which stays remembered.
+            // The key is moved, whether the old copy is removed or not. The record still has it.
             left = ["a copy may be left in \(current.explanation)"]
         }
         return KeyMigration(origin: origin.location, location: target.location, isMoved: true, leftovers: left)
     }
 
-    /// What the keyring's own failures advise is for a key that is in it. One that is to go there stays where it is.
+    /// Replaces the keyring's hint, which is for a key in the keyring: this key is still in its old location.
     private static func reaching<Value>(
         _ choice: KeyCustodyChoice, _ state: String, _ body: () async throws -> Value
     ) async throws -> Value {
@@ -75,7 +75,7 @@ extension KeyMigration {
         }
     }
 
-    /// Puts a copy at the new place, and makes sure that it comes back. Before it is there, it is remembered as a leftover.
+    /// Saves a copy in the new location and reads it back. The record has it as a leftover before it exists.
     private static func copy(
         _ key: SealingKey, to target: any KeyCustody, _ choice: KeyCustodyChoice, _ record: inout KeyLocationRecord,
         _ storage: any AccountStorage, _ places: KeyLocations
@@ -98,13 +98,13 @@ extension KeyMigration {
                     hint: "choose another place; the key is still in \(record.current.explanation)")
             }
         } catch {
-            // What may be there now is not in use.
+            // The copy is not in use.
             _ = try? await tidy(&record, key, storage, places) { $0.word == choice.word }
             throw error
         }
     }
 
-    /// Removes the copies that are left in other places, and says why one stays. The caller holds the lock.
+    /// Removes the copies in other locations, and returns the reasons why some remain. The caller holds the lock.
     static func tidy(
         _ record: inout KeyLocationRecord, _ key: SealingKey, _ storage: any AccountStorage, _ places: KeyLocations,
         _ isWanted: (KeyCustodyChoice) -> Bool

@@ -18,9 +18,9 @@ extension SQLiteStorage {
     }
 }
 
-/// Files change their names here, apart from the store, whose own `rename` is another thing.
+/// Replaces a damaged file.
 enum FileReplacement {
-    /// The damaged file gets a second name first, so that at no moment there is none: a store that is missing would be made anew.
+    /// Creates a second name of the damaged file first: another process would create a new store if the file were missing.
     static func replace(_ location: String, by path: String) throws(StorageError) -> String {
         let stem = location.hasSuffix(".sqlite") ? String(location.dropLast(".sqlite".count)) : location
         for number in 1...100 {
@@ -29,7 +29,7 @@ enum FileReplacement {
                 if errno == EEXIST { continue }
                 throw .system(errno, location: kept, doing: "keeping the damaged file")
             }
-            // SQLite would play a journal of the damaged file back into the new one.
+            // SQLite would apply a journal of the damaged file to the new one.
             let journal = location + "-journal"
             if rename(journal, kept + "-journal") != 0, errno != ENOENT {
                 throw .system(errno, location: journal, doing: "keeping the journal of the damaged file")

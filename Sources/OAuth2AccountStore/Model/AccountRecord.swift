@@ -1,89 +1,9 @@
-import Platform
 import JOSE
 import OAuth2Protocol
+import Platform
 import StrictJSON
 
-/// The tokens of an account and what is known of them.
-struct TokenSet: Codable, Sendable, Equatable {
-    var accessToken: Secret
-    var refreshToken: Secret?
-    var idToken: Secret?
-    var scope: Scope
-    /// The type, in lower case; nil: Bearer.
-    var type: String?
-    /// When the provider's answer came.
-    var received: Date
-    /// The lifetime that the provider named, in seconds.
-    var lifetime: Int?
-    /// When a renewal ahead of time should be tried, in seconds after `received`: Entra's `refresh_in`.
-    var refreshIn: Int?
-    /// What else the answer had, as JSON text. Some providers put further tokens there.
-    var additional: Secret?
-
-    init(_ response: TokenResponse, asked: Scope, received: Date) {
-        accessToken = response.accessToken
-        refreshToken = response.refreshToken
-        idToken = response.idToken
-        scope = response.scope ?? asked
-        type = response.tokenType == "bearer" ? nil : response.tokenType
-        self.received = received
-        lifetime = response.expiresIn
-        refreshIn = Self.refreshIn(response)
-        additional =
-            response.additional.members.isEmpty ? nil : Secret(JSONValue.object(response.additional).text())
-    }
-
-    /// These tokens after a refresh: what the answer does not have stays (RFC 6749 section 6).
-    func refreshed(by response: TokenResponse, received: Date) -> TokenSet {
-        var tokens = TokenSet(response, asked: scope, received: received)
-        tokens.refreshToken = response.refreshToken ?? refreshToken
-        tokens.idToken = response.idToken ?? idToken
-        return tokens
-    }
-
-    /// The least time after which a token is renewed ahead of its end, in seconds, whatever the provider says: no storm.
-    private static let leastRefreshIn = 60.0
-
-    /// `refresh_in`, when it is a number of seconds within the lifetime.
-    private static func refreshIn(_ response: TokenResponse) -> Int? {
-        let value = response.additional["refresh_in"]
-        guard let seconds = value?.number?.double ?? value?.string.flatMap(Double.init), seconds >= 1,
-            case let seconds = max(seconds, Self.leastRefreshIn),
-            seconds < Double(response.expiresIn ?? TokenResponse.maximumLifetime)
-        else { return nil }
-        return Int(seconds)
-    }
-
-    /// Whether a renewal ahead of time should be tried.
-    func isDueEarly(at now: Date) -> Bool {
-        refreshIn.map { now.timeIntervalSince(received) >= Double($0) } ?? false
-    }
-
-    var expiry: Date? { lifetime.map { received.addingTimeInterval(Double($0)) } }
-
-    /// How long a token of unknown lifetime is used before it is renewed, when it can be, in seconds.
-    private static let assumedLifetime = 3600.0
-
-    /// Whether the access token is good for at least `validity` seconds. Without a wish, a token counts as used up shortly
-    /// before its end: a minute, or a fifth of its life when it is short. A wish for more than four fifths of its life counts
-    /// as those, or each call would renew the token.
-    ///
-    /// - Parameter renewable: whether the token can be renewed; nil: when there is a refresh token.
-    func isFresh(at now: Date, for validity: Double?, renewable: Bool? = nil) -> Bool {
-        // Of what another program kept there may be the refresh token alone.
-        guard !accessToken.value.isEmpty else { return false }
-        let renewable = renewable ?? (refreshToken != nil)
-        let age = now.timeIntervalSince(received)
-        // A clock that was set back makes a token look younger than it is. It is renewed if it can be; if not, the resource
-        // decides: a wrong clock signs nobody out.
-        guard age > -60 else { return !renewable }
-        guard let lifetime = lifetime.map(Double.init) else { return !renewable || age < Self.assumedLifetime }
-        let margin = validity.map { min(max($0, 0), lifetime * 4 / 5) } ?? min(60, lifetime / 5)
-        return age + margin < lifetime
-    }
-}
-
-/// What is sealed and saved of one account.
+/// The sealed and saved data of one account.
 struct AccountRecord: Codable, Sendable, Equatable {
     var id: Account.ID
     var type: String
@@ -92,7 +12,7 @@ struct AccountRecord: Codable, Sendable, Equatable {
     var userName: String?
     var displayName: String?
     var clientID: String
-    /// Scheme, host and port of the token endpoint that gave the tokens.
+    /// Scheme, host and port of the token endpoint that issued the tokens.
     var tokenOrigin: String?
     var claimsText: String?
     var tokens: TokenSet
@@ -101,42 +21,69 @@ struct AccountRecord: Codable, Sendable, Equatable {
     var userData: Data?
     /// The key that the tokens are bound to, a private JWK as text (RFC 9449).
     var senderKey: Secret?
-    /// How tokens are had again without a refresh token.
-    var renewal: ServiceGrant?
-    /// The name that the user gave it.
+    /// How to get tokens again without a refresh token.
+    var serviceGrant: ServiceGrant?
     var nickname: String?
-    /// Where it came from, when it was imported.
     var imported: ImportOrigin?
 
-    // What follows came later: records without it are read too.
+    // Later additions: records without them can be read too.
 
-    /// What the refresh token is good for, as far as it is known: an access token may be good for less (RFC 6749 section 6).
+    /// The scope of the refresh token, as far as it is known: an access token can cover less (RFC 6749 section 6).
     var grant: Scope?
-    /// Access tokens for other scopes and resources.
-    var further: [CachedAccessToken]?
-    /// `uid.utid` of the provider's `client_info`: the person's home account at Entra.
+    var additionalTokens: AdditionalTokens?
+    /// `uid.utid` of the provider's `client_info`: the user's home account at Entra.
     var homeAccountID: String?
-    /// The policy that gave the tokens, by its name in the settings; nil: the authority's own.
+    /// The policy that issued the tokens, by its name in the settings; `nil`: the authority's own.
     var policy: String?
-    /// When the person signed in last, or their tokens were imported over others.
+    /// The time of the last sign-in, or of an import over the tokens of a sign-in.
     var signedIn: Date?
 
-    /// The client's own tokens: it asks for them again by itself.
+    private enum CodingKeys: String, CodingKey {
+        case id, type, issuer, subject, userName, displayName, clientID, tokenOrigin, claimsText, tokens, signInNeeded
+        case created, userData, senderKey, nickname, imported, grant, homeAccountID, policy, signedIn
+        case serviceGrant = "renewal"
+        case additionalTokens = "further"
+    }
+
+    /// The client's own tokens: the store requests them again without a user.
     struct ServiceGrant: Codable, Sendable, Equatable {
-        /// The scope that was asked for; the granted one may be spelt otherwise.
+        /// The requested scope; the granted one can have another spelling.
         var scope: Scope
-        /// Further parameters.
         var parameters: [String: String]
     }
 
-    /// Whether fresh tokens can be had without the person.
-    var canRefresh: Bool { tokens.refreshToken != nil || renewal != nil }
+    /// Whether the tokens can be refreshed without the user.
+    var canRefresh: Bool { tokens.refreshToken != nil || serviceGrant != nil }
 
-    /// What the refresh token is good for.
+    /// The scope of the refresh token.
     var granted: Scope { grant.map { $0.union(tokens.scope) } ?? tokens.scope }
 
     var claims: JSONObject? {
         get { claimsText.flatMap { try? JSONValue(parsing: $0) }?.object }
         set { claimsText = newValue.map { JSONValue.object($0).text() } }
+    }
+
+    /// Takes the tokens of a refresh. An additional access token is not stored here: it can cover less than requested.
+    mutating func refresh(with new: TokenSet) {
+        if let claims = Self.claims(of: new.idToken) { replaceClaims(with: claims) }
+        tokens = tokens.refreshed(by: new)
+        signInNeeded = nil
+    }
+
+    /// Replaces the claims of the previous ID token. Those that only userinfo has remain.
+    private mutating func replaceClaims(with new: JSONObject) {
+        let previous = Self.claims(of: tokens.idToken)
+        var merged = new
+        for member in claims?.members ?? [] where previous?[member.name] == nil && new[member.name] == nil {
+            merged.append(member.name, member.value)
+        }
+        claims = merged
+        let identity = Identity(claims: merged)
+        userName = identity.userName ?? userName
+        displayName = identity.displayName ?? displayName
+    }
+
+    private static func claims(of idToken: Secret?) -> JSONObject? {
+        idToken.flatMap { try? JWT(parsing: $0.value) }?.unverifiedClaims.members
     }
 }

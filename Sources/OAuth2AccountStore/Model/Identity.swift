@@ -1,7 +1,7 @@
 import OAuth2Protocol
 import StrictJSON
 
-/// Who signed in, as far as it is known.
+/// The identity of the user of a sign-in, as far as it is known.
 struct Identity {
     var issuer: String?
     var subject: String?
@@ -22,7 +22,6 @@ struct Identity {
         return nil
     }
 
-    /// The name that the person signs in with: Entra's, then the standard claims.
     var userName: String? { text("preferred_username", "email", "upn") }
     var displayName: String? { text("name") }
 }

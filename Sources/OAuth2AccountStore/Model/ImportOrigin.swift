@@ -1,7 +1,7 @@
-/// Where an account came from, so that the same file does not bring it twice. Sealed with the record.
+/// The origin of an imported account, so that a second import of the file finds it.
 struct ImportOrigin: Codable, Sendable, Equatable {
-    /// By what the file names it.
+    /// The identifier in the file.
     var key: String?
-    /// By what its tokens are known again.
+    /// The digest of its tokens.
     var digest: String
 }

@@ -1,7 +1,6 @@
 import Platform
 import HTTPExchange
 import OAuth2Protocol
-import StrictJSON
 import Synchronization
 
 /// How far this machine's clock is from a provider's, as the `Date` field of its answers tells.
@@ -31,18 +30,16 @@ public struct ClockSkew: Sendable, Equatable {
     }
 }
 
-/// When tokens were first seen, by the clock that only goes forward.
-///
-/// Both clocks are asked and the one by which more has passed is believed: the wall clock may be set back, the other one may
-/// stand still while the machine sleeps.
+/// The age of tokens by the monotonic clock and the wall clock, whichever is greater: the wall clock can be set back, the other one
+/// can stop while the machine sleeps.
 final class MonotonicAge: Sendable {
     private static let capacity = 1_000
-    /// An account's main token, its further ones, and a predecessor that is still on its way.
-    private static let tokensPerAccount = CachedAccessToken.maximumCount + 2
+    /// The main token of an account, its additional ones, and a predecessor that is still in use.
+    private static let tokensPerAccount = AdditionalTokens.maximumCount + 2
 
     private struct Seen {
         let token: Secret
-        /// How old they were by the wall clock, in seconds.
+        /// The age by the wall clock, in seconds.
         let age: Double
         let uptime: Double
     }
@@ -54,44 +51,24 @@ final class MonotonicAge: Sendable {
             let known = seen[id] ?? []
             guard let first = known.first(where: { $0.token == tokens.accessToken }), uptime >= first.uptime else {
                 if seen.count >= Self.capacity, seen[id] == nil { seen.removeAll() }
-                // Tokens from the future are of unknown age: the wall clock says what becomes of them.
+                // Tokens from the future have no known age: the wall clock decides.
                 let new = age < 0 ? [] : [Seen(token: tokens.accessToken, age: age, uptime: uptime)]
-                let kept = known.filter { $0.token != tokens.accessToken }.suffix(Self.tokensPerAccount - 1) + new
-                seen[id] = kept.isEmpty ? nil : Array(kept)
+                let entries = known.filter { $0.token != tokens.accessToken }.suffix(Self.tokensPerAccount - 1) + new
+                seen[id] = entries.isEmpty ? nil : Array(entries)
                 return wall
             }
-            let least = first.age + (uptime - first.uptime)
-            return age < least ? tokens.received.addingTimeInterval(least) : wall
+            let minimum = first.age + (uptime - first.uptime)
+            return age < minimum ? tokens.received.addingTimeInterval(minimum) : wall
         }
     }
 }
 
 extension ServerHints {
-    /// The change of the known difference that makes a refusal worth another try, in seconds.
+    /// The change of the known offset that justifies another attempt, in seconds.
     private static let notableChange = 30.0
 
-    /// Whether a refusal told the time, and it is another one than the request was dated by.
-    ///
-    /// - Parameter before: how far the server's clock was thought to be ahead when the request was built, in seconds.
+    /// Returns whether a rejection has another time than the request was dated by, with the clock offset `before`.
     func correctsClock(_ response: HTTPResponse, from url: URL, before: Double) -> Bool {
         (response.status == 400 || response.status == 401) && abs(offset(of: url) - before) > Self.notableChange
-    }
-}
-
-extension ProviderClient {
-    /// Whether a request was refused because what it was dated by was wrong, and the refusal itself told the right time:
-    /// then the same request, built anew, is worth another try. Nothing was used up by it.
-    func failedByClockSkew(_ response: HTTPResponse, from url: URL?, before: Double, boundTo key: Bool) -> Bool {
-        guard let url, key || signsAssertions, hints.correctsClock(response, from: url, before: before),
-            let code = (try? JSONValue(parsing: response.body))?.object?["error"]?.string
-        else { return false }
-        return [ErrorCode.invalidClient, .invalidDPoPProof, .useDPoPNonce].contains(ErrorCode(rawValue: code))
-    }
-
-    private var signsAssertions: Bool {
-        switch client.authentication {
-        case .secretJWT, .privateKeyJWT: true
-        default: false
-        }
     }
 }

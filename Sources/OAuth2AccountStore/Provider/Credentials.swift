@@ -2,7 +2,7 @@ import Platform
 import JOSE
 import OAuth2Protocol
 
-/// The client of a type, with its secret or key fetched from where the settings say.
+/// The client of a type, with its secret or key from the location in the settings.
 package struct ClientCredentials {
     let type: AccountType
     let environment: [String: String]
@@ -12,13 +12,12 @@ package struct ClientCredentials {
         self.environment = environment
     }
 
-    /// The largest file of a secret or a key, in bytes.
     private static let maximumSize = 64 * 1024
 
-    /// The client as it authenticates at this provider: as the settings say, else by the best of what the provider
-    /// announces: a key before a secret (RFC 9700 section 2.5).
+    /// Returns the client with the authentication of the settings, otherwise the best one that the provider announces: a key before a
+    /// secret (RFC 9700 section 2.5).
     ///
-    /// - Throws: `SettingsError` when the secret or the key cannot be had; `OAuth2Error` when the provider takes neither.
+    /// - Throws: `SettingsError` if the secret or the key cannot be read; `OAuth2Error` if the provider accepts neither.
     func client(for server: AuthorizationServer) throws -> Client {
         Client(id: type.clientID, authentication: try authentication(server))
     }
@@ -38,13 +37,13 @@ package struct ClientCredentials {
     }
 
     private func announced(_ methods: [String]?) throws -> ClientAuthentication {
-        // The certificate of the connection, where the provider takes nothing else that is there.
+        // The certificate of the connection, if there is nothing else that the provider accepts.
         if type.clientCertificate != nil, type.clientSecret == nil, type.clientKey == nil,
             methods?.contains(where: { $0 == "tls_client_auth" || $0 == "self_signed_tls_client_auth" }) ?? true
         {
             return .tlsCertificate
         }
-        // A key may be there for signed requests alone: it authenticates where the provider takes it, or where it is all there is.
+        // A key can be for signed requests alone: it authenticates if the provider accepts it, or if there is no secret.
         if type.clientKey != nil, methods?.contains("private_key_jwt") ?? (type.clientSecret == nil) {
             return .privateKeyJWT(try signingKey())
         }
@@ -60,12 +59,12 @@ package struct ClientCredentials {
         }
     }
 
-    /// The client secret; nil when the settings name none.
+    /// Returns the client secret; `nil` if the settings have none.
     package func secret() throws -> Secret? {
         try type.clientSecret.map { try text($0, of: "clientSecret", "client secret") }
     }
 
-    /// The client's private key with the algorithm that its `alg` names, else the usual one of its type.
+    /// Returns the client's private key with the algorithm in its `alg`, otherwise the usual one of its type.
     package func signingKey() throws -> SigningKey {
         guard let source = type.clientKey else {
             throw SettingsError(
@@ -76,17 +75,17 @@ package struct ClientCredentials {
         do throws(JOSEError) {
             key = try JWK(parsing: text.value.utf8)
         } catch {
-            throw keyFault(source, found: "something else: \(error)")
+            throw keyError(source, found: "something else: \(error)")
         }
         let algorithm = key.algorithm.map(JWSAlgorithm.init(name:)) ?? Self.usualAlgorithm(of: key)
         guard key.isPrivate, let algorithm, !algorithm.isSymmetric else {
-            throw keyFault(
+            throw keyError(
                 source, found: key.type == .symmetric ? "a secret" : key.isPrivate ? "an unknown alg" : "a public key")
         }
         return try SigningKey(key, algorithm: algorithm)
     }
 
-    private func keyFault(_ source: AccountType.SecretSource, found: String) -> SettingsError {
+    private func keyError(_ source: AccountType.SecretSource, found: String) -> SettingsError {
         let (file, key) =
             switch source {
             case .file(let path): (path, nil as String?)
@@ -134,7 +133,6 @@ package struct ClientCredentials {
 }
 
 extension Client {
-    /// The secret that this client sends, when it has one.
     var secret: Secret? {
         switch authentication {
         case .secretBasic(let secret), .secretBasicRaw(let secret), .secretPost(let secret), .secretJWT(let secret):
@@ -145,23 +143,23 @@ extension Client {
 }
 
 extension OAuth2Error {
-    /// How many bytes a secret has at least to be looked for in an error code.
-    private static let leastSecret = 8
+    /// The minimum length of a secret that is redacted in an error code, in bytes.
+    private static let minimumSecret = 8
 
-    /// The same error with these secrets masked in the provider's words, which may repeat what was sent.
+    /// Returns the error without these secrets, which the provider's text can repeat.
     func redacting(_ secrets: [Secret?]) -> OAuth2Error {
         guard case .provider(var error) = self else { return self }
-        func hidden(_ text: String?, atLeast count: Int = 1) -> String? {
+        func redacted(_ text: String?, atLeast count: Int = 1) -> String? {
             secrets.reduce(text) { text, secret in
                 guard let secret, secret.value.utf8.count >= count else { return text }
                 return text?.replacing(secret.value, with: Secret.mask)
             }
         }
-        // A secret of a few letters may be part of a word, and the code decides what happens.
-        error.code = ErrorCode(rawValue: hidden(error.code.rawValue, atLeast: Self.leastSecret) ?? "")
-        error.explanation = hidden(error.explanation)
-        error.uri = hidden(error.uri)
-        error.subcode = hidden(error.subcode)
+        // A secret of a few letters can be part of a word, and the code decides what happens.
+        error.code = ErrorCode(rawValue: redacted(error.code.rawValue, atLeast: Self.minimumSecret) ?? "")
+        error.explanation = redacted(error.explanation)
+        error.uri = redacted(error.uri)
+        error.subcode = redacted(error.subcode)
         return .provider(error)
     }
 }

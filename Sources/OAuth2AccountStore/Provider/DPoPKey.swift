@@ -21,10 +21,8 @@ enum DPoPKey {
         return try SigningKey(try JWK.generate(for: algorithm), algorithm: algorithm)
     }
 
-    /// The key as text: a secret.
     static func text(_ key: SigningKey) throws -> Secret { Secret(JSONValue.object(try key.key.privateJSON()).text()) }
 
-    /// The key of a text; nil when it is none.
     static func key(_ text: Secret) -> SigningKey? {
         guard let key = try? JWK(parsing: text.value.utf8), let name = key.algorithm,
             let algorithm = JWSAlgorithm(name: name)

@@ -3,7 +3,6 @@ import OAuth2Protocol
 import Platform
 
 extension ProviderClient {
-    /// The checks of an ID token for every grant.
     func idTokenValidation() -> IDTokenValidation {
         var validation = IDTokenValidation(issuer: server.issuer ?? "", clientID: type.clientID)
         validation.algorithms = type.idTokenSigningAlgorithm.map { [$0] } ?? Set(server.idTokenSigningAlgorithms)
@@ -12,8 +11,7 @@ extension ProviderClient {
 }
 
 extension IDTokenValidation {
-    /// Validates by this machine's clock and, when that says that the token is too old or too new, by the provider's: a clock that
-    /// is off keeps nobody out.
+    /// Validates by this machine's clock and, if the token is too old or too new by that, by the provider's.
     func validateByEitherClock(
         _ token: Secret, keys: JWKSet, clientSecret: Secret?, _ connection: ProviderClient
     ) throws(IDTokenError) -> IDToken {
@@ -29,7 +27,6 @@ extension IDTokenValidation {
 }
 
 extension IDTokenError {
-    /// Whether another clock could see it otherwise.
     fileprivate var isAboutTime: Bool {
         [.expired, .issuedAtInFuture, .notYetValid, .authenticationTimeTooOld].contains(kind)
     }

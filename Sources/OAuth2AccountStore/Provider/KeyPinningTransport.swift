@@ -1,6 +1,6 @@
 import HTTPExchange
 
-/// Sends only to servers that have one of these public keys. A request's own pins give way.
+/// Sends only to servers that have one of these public keys. They replace the pins of a request.
 struct KeyPinningTransport: HTTPTransport {
     let inner: any HTTPTransport
     let pins: Set<PublicKeyPin>

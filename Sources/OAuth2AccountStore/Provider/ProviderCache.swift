@@ -4,9 +4,9 @@ import JOSE
 import OAuth2Protocol
 import Synchronization
 
-/// What is known of the providers: endpoints by discovery, keys by their address; each asked for once and kept for a while.
+/// The endpoints and keys of the providers. Callers at the same time share one request.
 actor ProviderCache {
-    /// How long endpoints are believed, in seconds.
+    /// How long endpoints are cached, in seconds.
     private static let serverLifetime = 3600.0
 
     private let dependencies: Dependencies
@@ -19,17 +19,16 @@ actor ProviderCache {
     private var fetching: [String: Promise<AuthorizationServer>] = [:]
     private var keys: [URL: JWKSCache] = [:]
     private var fetchingKeys: [URL: Promise<JWKSet>] = [:]
-    /// The last time that keys were asked for, in seconds since 1970.
-    private var lastAsked = 0.0
-    /// What servers said of their clocks and nonces.
+    /// The time of the last request for keys, in seconds since 1970.
+    private var lastKeyRequest = 0.0
     nonisolated let hints = ServerHints()
 
     init(dependencies: Dependencies) { self.dependencies = dependencies }
 
-    /// The transport for requests in nobody's name.
+    /// The transport for requests without an account.
     nonisolated var plainTransport: any HTTPTransport { transport(caFile: nil, certificate: nil) }
 
-    /// The transport for a type, with its own certificate authorities where it has some.
+    /// Returns the transport for a type, with the certificate authorities of its settings.
     nonisolated func transport(for type: AccountType) -> any HTTPTransport {
         let transport = transport(caFile: type.caFile, certificate: type.clientCertificate)
         return type.pinnedKeys.isEmpty ? transport : KeyPinningTransport(inner: transport, pins: type.pinnedKeys)
@@ -46,17 +45,16 @@ actor ProviderCache {
         }
     }
 
-    /// The provider of a type, if it was found before.
+    /// Returns the provider of a type if it is cached.
     func knownServer(for type: AccountType) -> AuthorizationServer? {
         servers[Self.name(of: type)].flatMap { $0.type == type ? $0.server : nil }
     }
 
-    /// Each policy is an authority of its own.
+    /// Each policy has its own authority.
     private static func name(of type: AccountType) -> String {
         type.name + (type.policy.map { "\u{0}" + $0 } ?? "")
     }
 
-    /// The provider of a type.
     func server(for type: AccountType) async throws -> AuthorizationServer {
         let name = Self.name(of: type)
         if let known = servers[name], known.type == type,
@@ -93,7 +91,7 @@ actor ProviderCache {
             server = try await discover(issuer, type)
         }
         if type.clientCertificate != nil {
-            // A server that asks for certificates often does so at other addresses (RFC 8705 section 5).
+            // Servers often request certificates at other URLs (RFC 8705 section 5).
             for (name, path) in AuthorizationServer.endpointNames {
                 if let url = server.mutualTLSAliases[name] { server[keyPath: path] = url }
             }
@@ -104,8 +102,8 @@ actor ProviderCache {
         return server
     }
 
-    /// A provider of plain OAuth 2 has its metadata at another well-known address than one of OpenID Connect, and some insert
-    /// even that one between host and path (RFC 8414 sections 3 and 5).
+    /// OAuth 2 and OpenID Connect have different well-known URLs, and some servers insert the latter between host and path (RFC 8414
+    /// sections 3 and 5).
     private func discover(_ issuer: String, _ type: AccountType) async throws -> AuthorizationServer {
         var first: (any Error)?
         for placement in [Discovery.Placement.openID, .oauth, .openIDInserted] {
@@ -129,13 +127,13 @@ actor ProviderCache {
         return response
     }
 
-    /// The provider's keys. `afterUnknownKey`: fetched anew, unless that was done a moment ago.
+    /// Returns the provider's keys. After an unknown key it requests them again, unless it did so a moment ago.
     func keys(of server: AuthorizationServer, type: AccountType, afterUnknownKey: Bool = false) async throws -> JWKSet {
         let request = try JWKSRequest(server: server).request
         let now = dependencies.now().timeIntervalSince1970
-        // A clock that was set back would keep old keys for as long as it was set back.
-        if now < lastAsked { keys.removeAll() }
-        lastAsked = now
+        // After the clock was set back, old keys would look new.
+        if now < lastKeyRequest { keys.removeAll() }
+        lastKeyRequest = now
         let cache = keys[request.url] ?? JWKSCache()
         if let known = cache.keys, afterUnknownKey ? !cache.mayFetch(now: now) : !cache.isStale(now: now) {
             return known
@@ -143,7 +141,7 @@ actor ProviderCache {
         if let running = fetchingKeys[request.url] { return try await running.value() }
         let result = Promise<JWKSet>()
         fetchingKeys[request.url] = result
-        // A task of its own: the caller who happened to start it may be cancelled.
+        // Unstructured: cancelling the caller that started it does not end it.
         Task {
             keys[request.url, default: JWKSCache()].fetchBegan(now: now)
             do {

@@ -2,79 +2,89 @@ import Platform
 import HTTPExchange
 import JOSE
 import OAuth2Protocol
+import StrictJSON
 
-/// A provider as the client of one type talks to it: every request has a client assertion and a DPoP proof of its own, and what
-/// answers tell of clock and nonces is used for the next.
+/// The client of one type at its provider. Every request has its own client assertion and DPoP proof, with the clock and the nonce of
+/// the last response.
 struct ProviderClient: Sendable {
     let type: AccountType
     let server: AuthorizationServer
-    /// The client, not yet prepared for a request.
+    /// The client without an assertion.
     let client: Client
     let transport: any HTTPTransport
     let hints: ServerHints
     let dependencies: Dependencies
 
-    /// The client with an assertion for one request, if it authenticates with a JWT.
+    /// Returns the client with an assertion for one request, if it authenticates with a JWT.
     func preparedClient() throws -> Client {
         try client.prepared(
             for: server, audience: type.clientAssertionAudience, now: serverTime(of: server.tokenEndpoint),
             random: dependencies.random)
     }
 
-    /// The secret that ID tokens are verified with: that of a client that registered for HMAC, and of no other.
+    /// Returns the secret that verifies ID tokens, if the client registered for HMAC.
     func verifyingSecret() throws -> Secret? {
         let names = [type.idTokenSigningAlgorithm, type.userinfoSigningAlgorithm]
         guard names.contains(where: { $0.flatMap(JWSAlgorithm.init(name:))?.isSymmetric == true }) else { return nil }
         return try ClientCredentials(type: type, environment: dependencies.environment).secret()
     }
 
-    /// The key for the signed requests of the client (RFC 9101).
+    /// Returns the key for signed requests (RFC 9101).
     func requestSigningKey() throws -> SigningKey {
         try ClientCredentials(type: type, environment: dependencies.environment).signingKey()
     }
 
-    /// A new key for a sign-in whose tokens are to be bound; nil when the settings do not ask for that.
+    /// Returns a new key for a sign-in, or `nil` if the settings do not require bound tokens.
     func newSenderKey() throws -> SigningKey? { type.dpop ? try DPoPKey.make(for: server) : nil }
 
-    /// The time by the clock of a server, in seconds since 1970; this machine's when the server did not say.
+    /// Returns the time of a server, in seconds since 1970; this machine's time if it is unknown.
     func serverTime(of url: URL?) -> Double {
         dependencies.now().timeIntervalSince1970 + (url.map { hints.offset(of: $0) } ?? 0)
     }
 
-    /// Sends a request as it is.
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         let response = try await transport.send(request)
         hints.note(response, from: request.url, now: dependencies.now())
         return response
     }
 
-    /// Sends a request that is built anew for every try: with a proof when there is a key, and once more with the server's nonce
-    /// when it asks for one (RFC 9449 section 8), or by the server's clock when it was dated by a wrong one.
+    /// Sends a request that is built again for each attempt, with a proof if there is a key.
     func send(
-        boundTo key: SigningKey?, _ build: () throws -> HTTPRequest
+        to url: URL?, boundTo key: SigningKey?, accessToken: Secret? = nil, _ build: () throws -> HTTPRequest
     ) async throws -> HTTPResponse {
-        let endpoint = server.tokenEndpoint, before = endpoint.map(hints.offset) ?? 0
-        var response = try await sendOnce(boundTo: key, build)
-        if failedByClockSkew(response, from: endpoint, before: before, boundTo: key != nil) {
-            response = try await sendOnce(boundTo: key, build)
-        }
-        guard key != nil, DPoP.retryNonce(after: response, isRetry: false) != nil else { return response }
-        // The nonce is remembered by now.
-        return try await sendOnce(boundTo: key, build)
+        var attempts = SignedAttempts(hints: hints)
+        return try await attempts.send(to: url, isClockError: isClockError) {
+            let response = try await sendOnce(boundTo: key, accessToken: accessToken, build)
+            return (response, response, key != nil || signsAssertions && isClockError(response))
+        }.response
     }
 
-    /// Sends a request with a proof when there is a key, once.
-    func sendOnce(boundTo key: SigningKey?, _ build: () throws -> HTTPRequest) async throws -> HTTPResponse {
+    /// Returns whether the server can have rejected the time of a proof or an assertion. The request had no effect then.
+    private func isClockError(_ response: HTTPResponse) -> Bool {
+        guard let code = (try? JSONValue(parsing: response.body))?.object?["error"]?.string else { return false }
+        return [ErrorCode.invalidClient, .invalidDPoPProof, .useDPoPNonce].contains(ErrorCode(rawValue: code))
+    }
+
+    private var signsAssertions: Bool {
+        switch client.authentication {
+        case .secretJWT, .privateKeyJWT: true
+        default: false
+        }
+    }
+
+    /// Sends a request once, with a proof if there is a key.
+    func sendOnce(
+        boundTo key: SigningKey?, accessToken: Secret? = nil, _ build: () throws -> HTTPRequest
+    ) async throws -> HTTPResponse {
         var request = try build()
         if let key {
             request = try DPoP.signed(
-                request, key: key, nonce: hints.nonce(for: request.url), now: serverTime(of: request.url),
-                allowsLoopbackHTTP: true, random: dependencies.random)
+                request, key: key, accessToken: accessToken, nonce: hints.nonce(for: request.url),
+                now: serverTime(of: request.url), allowsLoopbackHTTP: true, random: dependencies.random)
         }
         return try await send(request)
     }
 
-    /// The token request of a grant, with a client assertion of its own.
     func tokenRequest(
         _ grant: TokenRequest.Grant, parameters: [String: String], resources: [String] = [],
         authorizationDetails: Bool = false
@@ -86,13 +96,12 @@ struct ProviderClient: Sendable {
         ).request
     }
 
-    /// What the answer to a grant must have.
     func expectation(
         _ grant: TokenRequest.Grant, idToken: Bool, boundTo key: SigningKey?
     ) -> TokenResponse.Expectation {
         var expectation = grant.expectation
         expectation.idToken = idToken
-        // The binding was asked for: a token that anybody can use is not what was wanted (RFC 9449 section 5).
+        // Without the binding anyone could use the token (RFC 9449 section 5).
         if key != nil {
             expectation.tokenTypes.remove("bearer")
             expectation.tokenTypes.insert("dpop")
@@ -100,12 +109,11 @@ struct ProviderClient: Sendable {
         return expectation
     }
 
-    /// Exchanges a grant for tokens.
     func tokens(
         for grant: TokenRequest.Grant, parameters: [String: String], resources: [String] = [],
         authorizationDetails: Bool = false, idToken: Bool = false, boundTo key: SigningKey?
     ) async throws -> TokenResponse {
-        let response = try await send(boundTo: key) {
+        let response = try await send(to: server.tokenEndpoint, boundTo: key) {
             try tokenRequest(
                 grant, parameters: parameters, resources: resources, authorizationDetails: authorizationDetails)
         }
@@ -117,16 +125,15 @@ struct ProviderClient: Sendable {
         }
     }
 
-    /// The error of an answer, without what was sent, which the provider's words may repeat.
+    /// Returns the error of a response without the secrets of the request, which the provider's text can repeat.
     func redacting(_ error: OAuth2Error, _ grant: TokenRequest.Grant) -> OAuth2Error {
-        // No ID token where one was asked for: asking again brings none either.
+        // Another attempt would not return an ID token either.
         if case .invalidResponse("id_token_missing", _) = error { return .idToken(.missing) }
         return error.redacting(grant.secrets + [client.secret])
     }
 }
 
 extension TokenRequest.Grant {
-    /// What of it nobody else may see.
     fileprivate var secrets: [Secret?] {
         switch self {
         case .authorizationCode(let code, let pending): [code, pending.verifier.secret]
@@ -141,7 +148,7 @@ extension TokenRequest.Grant {
 }
 
 extension ProviderClient {
-    /// Requests tokens for the client itself, at the sign-in and whenever the last ones expire.
+    /// Requests tokens for the client itself.
     func clientTokens(
         _ grant: AccountRecord.ServiceGrant, resources: [String]? = nil, boundTo key: SigningKey?
     ) async throws -> TokenResponse {
@@ -149,7 +156,7 @@ extension ProviderClient {
             for: .clientCredentials(scope: grant.scope),
             parameters: type.tokenParameters.merging(grant.parameters) { $1 }, resources: resources ?? type.resources,
             authorizationDetails: true, boundTo: key)
-        // RFC 6749 section 4.4.3: there should be none. One that comes is one more secret to store, without a use.
+        // RFC 6749 section 4.4.3: there should be none, and the store does not need one.
         response.refreshToken = nil
         response.idToken = nil
         return response

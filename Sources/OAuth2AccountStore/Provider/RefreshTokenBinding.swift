@@ -23,13 +23,13 @@ enum RefreshTokenBinding {
         if let saved = record.issuer, let configured = server.issuer {
             return AuthorizationResponse.isIssuer(saved, of: configured) && isKnown(record.tokenOrigin, type, server)
         }
-        // Without an issuer the place of the token endpoint is all that tells providers apart.
+        // Without an issuer, only the origin of the token endpoint distinguishes providers.
         guard let saved = record.tokenOrigin else { return record.issuer == nil }
         return saved == server.tokenEndpoint?.origin
     }
 
-    /// Whether the token endpoint is where it was, or at a place that the settings name: the host of the issuer or the authority, or
-    /// below it, a known authority, an endpoint. A refresh token goes to no other cloud, whatever a metadata document says.
+    /// Returns whether the token endpoint has its previous origin, or one that the settings name: the host of the issuer or the
+    /// authority, or below it, a known authority, an endpoint. No metadata document can direct a refresh token to another cloud.
     private static func isKnown(_ saved: String?, _ type: AccountType, _ server: AuthorizationServer) -> Bool {
         guard let saved, let endpoint = server.tokenEndpoint, saved != endpoint.origin,
             type.endpoints["token_endpoint"] == nil

@@ -1,11 +1,10 @@
 import JOSE
 
-/// Makes the digests by which a sign-in finds the account it belongs to, without opening every record.
+/// Creates the digests that lead a sign-in to its account without opening every record.
 ///
-/// A digest tells nothing to who has not the store's key, not even whether two stores hold the same person. It only leads to
-/// records: whose they are is told by what is sealed.
+/// Without the store's key a digest reveals nothing, not even whether two stores have the same user. Only the sealed record proves
+/// whose account it is.
 struct RecordIdentity: Sendable {
-    /// The length of a digest in bytes.
     static let byteCount = 16
     private let key: JWK?
 
@@ -15,9 +14,7 @@ struct RecordIdentity: Sendable {
         }
     }
 
-    /// The digest of this identity.
-    ///
-    /// Without a subject nobody can be told apart: a type has one such account, and one of the client's own.
+    /// Returns the digest of an identity. Without a subject, a type has one account, and one of the client's own.
     func digest(type: String, issuer: String?, subject: String?, isClient: Bool) -> [UInt8]? {
         var text: [UInt8] = [isClient ? 1 : 0]
         // Lengths keep the parts apart.
@@ -28,17 +25,15 @@ struct RecordIdentity: Sendable {
         return Self.code(text, key).map { Array($0.prefix(Self.byteCount)) }
     }
 
-    /// The digest of a record's identity.
     func digest(_ record: AccountRecord) -> [UInt8]? {
-        digest(type: record.type, issuer: record.issuer, subject: record.subject, isClient: record.renewal != nil)
+        digest(type: record.type, issuer: record.issuer, subject: record.subject, isClient: record.serviceGrant != nil)
     }
 
-    /// A digest of 16 bytes of any text, for a purpose of this name.
+    /// Returns a digest of any text for a named purpose.
     func digest(purpose: String, _ text: [UInt8]) -> [UInt8]? {
         Self.code(Array("\(purpose.utf8.count):\(purpose)".utf8) + text, key).map { Array($0.prefix(Self.byteCount)) }
     }
 
-    /// HMAC-SHA-256 (RFC 2104).
     private static func code(_ text: [UInt8], _ key: JWK?) -> [UInt8]? {
         try? key?.signature(of: text, using: .hs256)
     }

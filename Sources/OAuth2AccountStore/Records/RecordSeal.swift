@@ -2,8 +2,8 @@ import JOSE
 import Platform
 import SealedStorage
 
-/// Seals records with AES-256-GCM. Identifier, type and revision are bound: a record copied to another account, or an old one put
-/// back, does not open.
+/// Seals records with AES-256-GCM. Identifier, type and revision are bound: a record that was copied to another account, or an old
+/// one that was restored, does not open.
 struct RecordSeal: Sendable {
     let key: SealingKey
     let identities: RecordIdentity
@@ -28,17 +28,16 @@ struct RecordSeal: Sendable {
             sealed: sealed)
     }
 
-    /// The record, or nil when its seal is broken.
+    /// Returns the record, or `nil` if its seal is broken.
     func open(_ record: SealedRecord) -> AccountRecord? {
         let context = Self.context(record.id, record.type, record.revision)
         guard let plain = try? key.open(record.sealed, authenticating: context) else { return nil }
         return try? JSONDecoder().decode(AccountRecord.self, from: Data(plain))
     }
 
-    /// A text by which the key is recognised.
+    /// Returns a sealed text that identifies the key.
     func check() throws -> [UInt8] { try key.seal(Self.keyCheckValue, authenticating: Self.checkContext) }
 
-    /// Whether that text was made with this key.
     func matches(_ check: [UInt8]) -> Bool {
         (try? key.open(check, authenticating: Self.checkContext)) == Self.keyCheckValue
     }

@@ -53,11 +53,11 @@ public struct AccountTransport: HTTPTransport {
     }
 }
 
-/// The progress of a request that may be sent several times: only the try whose answer is given tells the end.
+/// The progress of a request that can be sent several times: only the last attempt reports the end.
 private final class AttemptProgress: Sendable {
     private struct State {
         var current = 0
-        /// The end of the current try, kept back until it is known whether there is another one.
+        /// The end of the current attempt, until it is known whether there is another one.
         var end: HTTPProgress?
         var isFinal = false
     }
@@ -67,7 +67,7 @@ private final class AttemptProgress: Sendable {
 
     init(_ handler: HTTPProgress.Handler?) { self.handler = handler }
 
-    /// What is told of the next try. What the former ones still tell is dropped.
+    /// Returns the handler of the next attempt. Reports of the previous ones are dropped.
     func next() -> HTTPProgress.Handler? {
         guard let handler else { return nil }
         let number = state.withLock { state in
@@ -76,17 +76,17 @@ private final class AttemptProgress: Sendable {
             return state.current
         }
         return { progress in
-            let isToTell = self.state.withLock { state in
+            let isReported = self.state.withLock { state in
                 guard state.current == number else { return false }
                 guard progress.hasEnded, !state.isFinal else { return true }
                 state.end = progress
                 return false
             }
-            if isToTell { handler(progress) }
+            if isReported { handler(progress) }
         }
     }
 
-    /// The try of now is the last one.
+    /// Reports the end of the current attempt, which is the last one.
     func finish() {
         let end = state.withLock { state in
             state.isFinal = true

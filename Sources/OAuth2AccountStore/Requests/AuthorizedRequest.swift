@@ -2,102 +2,85 @@ import Platform
 import HTTPExchange
 import OAuth2Protocol
 
-/// A request on its way in an account's name, until there is an answer for the caller. However the answer is taken, whole, as a
-/// stream or into a file, what is sent again and when is decided here.
+/// A request with an account's token: decides what is sent again and when, whether the caller takes the response whole, as a stream or
+/// into a file.
 ///
 /// [RFC 6750 section 3.1](https://www.rfc-editor.org/rfc/rfc6750#section-3.1),
 /// [RFC 9449 sections 7 to 9](https://www.rfc-editor.org/rfc/rfc9449#section-7)
 struct AuthorizedRequest: Sendable {
     let signer: RequestSigner
     let request: HTTPRequest
-    /// The account; nil: the request goes out as it is.
+    /// The account; `nil`: the request is sent unchanged.
     let id: Account.ID?
     let scopes: Scope?
     let resource: String?
 
-    /// What was sent again already. Each happens once.
-    private struct Repeats {
-        var hasNonce = false
-        var hasRenewed = false
-        var correctsClock = false
-    }
-
-    /// Sends until there is an answer for the caller.
+    /// Sends until there is a response for the caller.
     ///
-    /// - Parameter send: sends a request once and gives the answer's status and fields beside the answer itself. It is called again
-    ///   for a request that is repeated; what came before is dropped then.
-    func run<Answer: Sendable>(
-        _ send: (any HTTPTransport, HTTPRequest) async throws -> (head: HTTPResponse, answer: Answer)
-    ) async throws -> Answer {
-        guard let id else { return try await send(signer.providers.plainTransport, request).answer }
-        let hints = signer.providers.hints
+    /// - Parameter send: sends a request once and returns status and fields of the response beside the response itself. It is called
+    ///   again for each attempt; the previous response is dropped then.
+    func run<Response: Sendable>(
+        _ send: (any HTTPTransport, HTTPRequest) async throws -> (head: HTTPResponse, response: Response)
+    ) async throws -> Response {
+        let providers = signer.providers
+        guard let id else { return try await send(providers.plainTransport, request).response }
+        // The content of some requests can be read only once.
+        let isReplayable = request.content?.isReplayable ?? true
+        var attempts = SignedAttempts(hints: providers.hints)
         var current = request
-        var parameters = SilentTokenParameters(scope: scopes, resource: resource)
-        var repeats = Repeats()
+        var key = TokenKey(scope: scopes, resource: resource)
+        var rejected: Secret?
+        var hasRefreshed = false
         var redirects = 0
-        var signed = try await signer.signed(current, id, parameters, nil)
         while true {
-            let before = hints.offset(of: current.url)
-            let transport = signer.providers.transport(for: signed.type)
-            let (head, answer) = try await send(transport, onTheWire(signed))
-            let from = head.url ?? current.url
-            hints.note(head, from: from, now: signer.dependencies.now())
-            // What another origin says, after a redirect without the token, is not about the token.
-            guard from.hasOrigin(of: current.url) else { return answer }
-            // What can be read only once was read by now.
-            guard request.content?.isReplayable ?? true else { return answer }
-
-            let isBound = signed.token.type == "dpop"
-            if isBound, case .follow(let limit) = request.redirects,
+            let url = current.url
+            let (head, (response, signed)) = try await attempts.send(to: url) {
+                let signed = try await signer.signed(current, id, key, rejected)
+                (key.claims, rejected) = (nil, nil)
+                let (head, response) = try await send(providers.transport(for: signed.type), onTheWire(signed))
+                let source = head.url ?? url
+                providers.hints.note(head, from: source, now: signer.dependencies.now())
+                let mayRepeat = signed.isBound && isReplayable && source.hasOrigin(of: url)
+                return (head, (response, signed), mayRepeat)
+            }
+            // After a redirect without the token, the response of another origin is not about the token.
+            guard isReplayable, (head.url ?? url).hasOrigin(of: url) else { return response }
+            if signed.isBound, case .follow(let limit) = request.redirects,
                 let next = try current.redirected(by: head, origin: CurlTransport.origin(of:))
             {
-                // A proof is for one address: the next one needs its own.
+                // A proof is for one URL: the next one needs its own.
                 redirects += 1
                 guard redirects <= limit else {
                     throw HTTPTransportError(
-                        .redirectRefused, host: current.url.host() ?? "",
-                        reason: "More than \(max(0, limit)) redirects.")
+                        .redirectRefused, host: url.host() ?? "", reason: "More than \(max(0, limit)) redirects.")
                 }
-                guard next.url.hasOrigin(of: current.url) else {
+                guard next.url.hasOrigin(of: url) else {
                     var unsigned = next
                     unsigned.redirects = .follow(limit: limit - redirects)
-                    return try await send(transport, unsigned).answer
+                    return try await send(providers.transport(for: signed.type), unsigned).response
                 }
                 current = next
-                signed = try await signer.signed(current, id, parameters, nil)
-                continue
-            }
-            if isBound, !repeats.correctsClock, hints.correctsClock(head, from: current.url, before: before) {
-                repeats.correctsClock = true
-                signed = try await signer.signed(current, id, parameters, nil)
                 continue
             }
             let canRefresh = signer.canRefresh(id)
             switch ResourceResponse.decide(
-                head, tokenType: signed.token.type, hasRefreshToken: canRefresh,
-                isRetry: repeats.hasNonce && repeats.hasRenewed)
+                head, tokenType: signed.token.type, hasRefreshToken: canRefresh, isRetry: hasRefreshed)
             {
-            case .retryWithNonce where !repeats.hasNonce:
-                repeats.hasNonce = true
-                signed = try await signer.signed(current, id, parameters, nil)
-            case .refreshAndRetry where !repeats.hasRenewed:
-                repeats.hasRenewed = true
-                signed = try await signer.signed(current, id, parameters, signed.token.secret)
-            case .needsSignIn(let challenge, _, _) where challenge.claims != nil && !repeats.hasRenewed && canRefresh:
-                repeats.hasRenewed = true
-                parameters.claims = challenge.claims
-                signed = try await signer.signed(current, id, parameters, signed.token.secret)
-                parameters.claims = nil
+            case .refreshAndRetry:
+                rejected = signed.token.secret
+            case .needsSignIn(let challenge, _, _) where challenge.claims != nil && !hasRefreshed && canRefresh:
+                (key.claims, rejected) = (challenge.claims, signed.token.secret)
             case .needsSignIn(let challenge, let classes, let age):
                 throw AccountStoreError.signInNeeded(challenge, contextClasses: classes, maximumAge: age)
-            default: return answer
+            default: return response
             }
+            hasRefreshed = true
         }
     }
 
-    /// A request with a proof does not follow redirects by itself: the proof would go along.
+    /// The transport does not follow redirects of a request with a proof: it would send the same proof.
     private func onTheWire(_ signed: SignedRequest) -> HTTPRequest {
-        guard signed.token.type == "dpop" else { return signed.request }
+        guard signed.isBound else { return signed.request }
         var request = signed.request
         request.redirects = .none
         return request

@@ -8,6 +8,9 @@ struct SignedRequest: Sendable {
     let request: HTTPRequest
     let token: AccessToken
     let type: AccountType
+
+    /// Whether the token is bound to a key, so that each attempt needs a proof of its own.
+    var isBound: Bool { token.type == "dpop" }
 }
 
 /// Adds an account's access token, and its DPoP proof, to requests.
@@ -16,7 +19,7 @@ struct RequestSigner: StoreCollaborator {
     let broker: TokenBroker
 
     func signed(
-        _ request: HTTPRequest, _ id: Account.ID, _ parameters: SilentTokenParameters, _ rejected: Secret?
+        _ request: HTTPRequest, _ id: Account.ID, _ key: TokenKey, _ rejected: Secret?
     ) async throws -> SignedRequest {
         try await AccountStoreError.wrappingErrors("cannot sign the request") {
             // Looked at before a token is got: what may not be sent needs none.
@@ -24,8 +27,7 @@ struct RequestSigner: StoreCollaborator {
             if found == nil { found = try await repository.read(id)?.record }
             guard let before = found else { throw AccountStoreError.unknownAccount(id) }
             try self.type(of: before).checkTokenHost(of: request.url)
-            let token = try await broker.accessToken(
-                for: id, parameters, FreshnessRequirement(validity: nil, rejected: rejected))
+            let token = try await broker.accessToken(for: id, key, FreshnessRequirement(rejected: rejected))
             guard let record = repository.cache[id]?.record ?? found else { throw AccountStoreError.unknownAccount(id) }
             let type = try self.type(of: record)
             guard token.type == "dpop" else {

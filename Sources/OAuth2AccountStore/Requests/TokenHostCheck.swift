@@ -4,28 +4,28 @@ import Platform
 import ProviderSettings
 
 extension AccountType {
-    /// Refuses an address that this type's tokens may not be sent to.
+    /// Checks that this type's tokens may be sent to a URL.
     ///
     /// - Throws: ``AccountStoreError`` of the kind `settings`.
     func checkTokenHost(of url: URL) throws {
         guard let host = url.host(percentEncoded: true)?.lowercased(), !host.isEmpty else {
-            throw refusal("the address is no complete https address", "begin it with https:// and the host's name")
+            throw rejection("the address is no complete https address", "begin it with https:// and the host's name")
         }
         let bare = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
         let port = url.port ?? (url.scheme?.lowercased() == "http" ? 80 : 443)
         let names: Set = [bare, "[\(bare)]", "\(bare):\(port)", "[\(bare)]:\(port)"]
         guard tokenHosts.contains(where: names.contains) else {
-            throw refusal(
+            throw rejection(
                 "\(host) is not a host that may have the tokens of \(name)",
                 "if it may, add it to resourceHosts in the settings of \(name); they are \(tokenHosts.joined(separator: ", ")) now"
             )
         }
         guard url.scheme?.lowercased() == "https" || url.isLoopback else {
-            throw refusal("a token never goes by plain http to another machine", "use https")
+            throw rejection("a token never goes by plain http to another machine", "use https")
         }
     }
 
-    private func refusal(_ reason: String, _ hint: Hint) -> AccountStoreError {
+    private func rejection(_ reason: String, _ hint: Hint) -> AccountStoreError {
         AccountStoreError(
             .settings, what: "the request is not sent", reason: reason, remedy: .changeSettings, hint: hint)
     }

@@ -21,13 +21,13 @@ struct AccountRemover: StoreCollaborator {
         guard
             let read = try await AccountStoreError.wrappingErrors("cannot sign out", { try await repository.read(id) })
         else { throw AccountStoreError.unknownAccount(id) }
-        let record = read.record
-        // Newer tokens that could not be saved are the ones that the provider has to forget.
-        let tokens = history.pendingUpdate(id)?.tokens ?? record.tokens
+        var record = read.record
+        // The newest tokens are revoked, saved or not.
+        try? history.pendingUpdate(id)?(&record)
         try await remove(id)
-        let account = Account(record: record, position: read.position)
+        let account = read.account
         // The client's own account has no session in any browser.
-        let ends = endingBrowserSession ?? (revoking && settings.deviceMode == .shared && record.renewal == nil)
+        let ends = endingBrowserSession ?? (revoking && settings.deviceMode == .shared && record.serviceGrant == nil)
         guard revoking || ends else {
             return SignOutReport(
                 account: account, revocation: .skipped, browserSession: .skipped, endSessionURL: nil)
@@ -35,13 +35,14 @@ struct AccountRemover: StoreCollaborator {
         do {
             let type = try type(of: record)
             let connection = try await client(of: type)
-            // Its tokens are told to no other provider, though one has the type's name now.
+            // Another provider that has the type's name now must not get these tokens.
             try RefreshTokenBinding.check(record, type, connection.server)
             let url = EndSessionRequest.url(
-                server: connection.server, client: connection.client, idToken: tokens.idToken)
+                server: connection.server, client: connection.client, idToken: record.tokens.idToken)
             return SignOutReport(
                 account: account,
-                revocation: revoking ? await revoker.revoke(tokens, and: record.further ?? [], connection) : .skipped,
+                revocation: revoking
+                    ? await revoker.revoke(record.tokens, and: record.additionalTokens, connection) : .skipped,
                 browserSession: ends ? await endSession(url) : .skipped, endSessionURL: url)
         } catch {
             let failed = SignOutReport.Part.failed(AccountStoreError.reason(of: error))

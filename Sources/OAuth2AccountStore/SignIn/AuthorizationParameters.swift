@@ -3,25 +3,25 @@ import JOSE
 import OAuth2Protocol
 import StrictJSON
 
-/// What a sign-in asks the provider for: the caller's options over the settings of the type.
+/// The parameters of a sign-in: the caller's options, otherwise the settings of the type.
 struct AuthorizationParameters {
-    /// What the first access token is for.
+    /// The scope of the first access token.
     var scope: Scope
-    /// What the person is asked for: that and what they consent to for later.
+    /// The scope of the user's consent, including additional scopes for later.
     let consent: Scope
     var request = AuthorizationRequest.Options()
-    /// The authentication context classes of which the ID token must have one.
+    /// The authentication context classes; the ID token must have one of them.
     var requiredContextClasses: [String]
 
     /// - Throws: `OAuth2Error` when the claims are no JSON object or a value is out of range.
     init(_ options: SignInOptions, _ type: AccountType) throws(OAuth2Error) {
         scope = options.scope ?? type.scope
         consent = scope.union(options.extraScopesToConsent)
-        var parameters = type.authorizationParameters.merging(options.parameters) { _, asked in asked }
+        var parameters = type.authorizationParameters.merging(options.parameters) { _, requested in requested }
         if let domain = options.domainHint { parameters["domain_hint"] = domain }
         request.prompt = options.prompt.map(\.rawValue)
         request.loginHint = options.loginHint
-        // These two are checked in the ID token, whichever way they are asked for.
+        // These two are checked in the ID token, whether an option or the settings request them.
         request.maximumAge = try Self.maximumAge(options.maximumAge, parameters.removeValue(forKey: "max_age"))
         let classes = parameters.removeValue(forKey: "acr_values")?.split(separator: " ").map(String.init)
         request.contextClasses = options.contextClasses.isEmpty ? classes ?? [] : options.contextClasses
@@ -33,7 +33,7 @@ struct AuthorizationParameters {
         requiredContextClasses = Self.essentialClasses(claims) ?? request.contextClasses
     }
 
-    /// The further parameters where there is no browser: those of the settings and of the caller, and the hints.
+    /// The additional parameters of a sign-in without a browser.
     var directParameters: [String: String] {
         var parameters = request.parameters
         if let hint = request.loginHint { parameters["login_hint"] = hint }
@@ -72,8 +72,8 @@ struct AuthorizationParameters {
 }
 
 extension ProviderClient {
-    /// The authorization request: as an address, signed, or pushed to the provider before (RFC 9101, RFC 9126).
-    func authorizationRequest(_ wishes: AuthorizationParameters, redirectURI: RedirectURI) async throws
+    /// Creates the authorization request: plain, signed (RFC 9101) or pushed (RFC 9126).
+    func authorizationRequest(_ requested: AuthorizationParameters, redirectURI: RedirectURI) async throws
         -> AuthorizationRequest
     {
         let isPushed = type.pushedAuthorizationRequests ?? server.requiresPushedAuthorizationRequests
@@ -81,18 +81,20 @@ extension ProviderClient {
         let now = serverTime(of: server.tokenEndpoint)
         if isPushed {
             let pushed = try PushedAuthorizationRequest(
-                server: server, client: preparedClient(), redirectURI: redirectURI, scope: wishes.consent,
-                options: wishes.request, signedWith: key, now: now, random: dependencies.random)
+                server: server, client: preparedClient(), redirectURI: redirectURI, scope: requested.consent,
+                options: requested.request, signedWith: key, now: now, random: dependencies.random)
             return try AuthorizationRequest(
                 pushed: try PushedAuthorizationResponse.read(try await send(pushed.request)), server: server,
                 client: client, pending: pushed.pending)
         }
         let plain = try AuthorizationRequest(
-            server: server, client: client, redirectURI: redirectURI, scope: wishes.consent, options: wishes.request,
+            server: server, client: client, redirectURI: redirectURI, scope: requested.consent,
+            options: requested.request,
             random: dependencies.random)
         guard let key else { return plain }
         return try AuthorizationRequest(
-            signedWith: key, server: server, client: client, pending: plain.pending, options: wishes.request, now: now,
+            signedWith: key, server: server, client: client, pending: plain.pending, options: requested.request,
+            now: now,
             random: dependencies.random)
     }
 }

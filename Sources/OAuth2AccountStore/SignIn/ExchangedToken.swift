@@ -16,12 +16,12 @@ public struct ExchangedToken: Sendable, Equatable {
     /// A refresh token, where the provider gave one.
     public let refreshToken: Secret?
 
-    init(_ response: TokenResponse, received: Date, asked: Scope) {
+    init(_ response: TokenResponse, received: Date, requested: Scope) {
         secret = response.accessToken
         issuedType = response.additional["issued_token_type"]?.string
         tokenType = response.tokenType
         expiry = response.expiresIn.map { received.addingTimeInterval(Double($0)) }
-        scope = response.grantedScope(asked: asked)
+        scope = response.grantedScope(asked: requested)
         refreshToken = response.refreshToken
     }
 }

@@ -5,13 +5,11 @@ import Platform
 import ProviderSettings
 import StrictJSON
 
-/// Finds out who signed in: from the ID token, from the token response and from userinfo.
+/// Identifies the user by the ID token, the token response and userinfo.
 struct IdentityVerifier: StoreCollaborator {
     let context: StoreContext
 
-    /// Who signed in, by the ID token of an answer; nobody known when there is none.
-    ///
-    /// - Parameter checks: what else the ID token is held to.
+    /// Returns the identity in the ID token of a response, with additional checks of the ID token.
     func identity(
         _ response: TokenResponse, _ connection: ProviderClient,
         checks: (inout IDTokenValidation) -> Void = { _ in }
@@ -32,7 +30,7 @@ struct IdentityVerifier: StoreCollaborator {
             do {
                 keys = try await self.keys(for: idToken, secret, connection)
             } catch {
-                // Of two failures the one about the token is told; without keys there is only this one.
+                // A malformed token is the more exact error.
                 guard (try? JWT(parsing: idToken.value)) != nil else { throw .malformed }
                 throw .keyNotFound
             }
@@ -45,7 +43,7 @@ struct IdentityVerifier: StoreCollaborator {
         }
     }
 
-    /// The keys that a JWT may be signed with: the provider's, or none when it is the client's own secret.
+    /// Returns the provider's keys, or none if the JWT is signed with the client's secret.
     private func keys(
         for token: Secret, _ secret: Secret?, _ connection: ProviderClient, afterUnknownKey: Bool = false
     ) async throws -> JWKSet {
@@ -54,7 +52,7 @@ struct IdentityVerifier: StoreCollaborator {
             of: connection.server, type: connection.type, afterUnknownKey: afterUnknownKey)
     }
 
-    /// Asks the provider for the names that the ID token does not have. Without them the sign-in is as good.
+    /// Requests the claims that the ID token does not have. The sign-in succeeds without them.
     func complete(
         _ identity: inout Identity, _ response: TokenResponse, _ connection: ProviderClient,
         _ senderKey: SigningKey?
@@ -64,7 +62,8 @@ struct IdentityVerifier: StoreCollaborator {
             identity.claims = claims
         }
         guard let request = UserInfo.request(server: connection.server, accessToken: response.accessToken),
-            let userInfo = try? await connection.resource(request, response.accessToken, boundTo: senderKey),
+            let userInfo = try? await connection.send(
+                to: request.url, boundTo: senderKey, accessToken: response.accessToken, { request }),
             let claims = try? await self.userInfo(userInfo, identity.subject, connection)
         else { return }
         if identity.subject == nil { identity.subject = claims["sub"]?.string }
@@ -73,7 +72,7 @@ struct IdentityVerifier: StoreCollaborator {
         identity.claims = merged
     }
 
-    /// The claims of a userinfo answer, plain or signed. Where the client registered for signed ones, no other is believed.
+    /// Returns the claims of a userinfo response. If the client registered for signed ones, it accepts no other.
     private func userInfo(
         _ response: HTTPResponse, _ subject: String?, _ connection: ProviderClient
     ) async throws -> JSONObject {

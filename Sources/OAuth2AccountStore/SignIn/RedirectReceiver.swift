@@ -3,7 +3,7 @@ import HTTPExchange
 import LoopbackHTTP
 import Synchronization
 
-/// Answers the browser that comes back from the provider.
+/// Responds to the redirects of the browser.
 final class RedirectReceiver: Sendable {
     private let handle: @Sendable (_ redirect: String) async throws -> Account
     private let path: String
@@ -18,14 +18,13 @@ final class RedirectReceiver: Sendable {
         self.result = result
     }
 
-    /// Scheme, host and port under which the listener is reached, known when it listens.
+    /// Scheme, host and port of the listener, known when it listens.
     var origin: String {
         get { address.withLock { $0 } }
         set { address.withLock { $0 = newValue } }
     }
 
-    /// The answer to one request. Only the redirect of the sign-in that waits changes anything.
-    @Sendable func answer(_ request: LoopbackRequest) async -> LoopbackResponse {
+    @Sendable func respond(_ request: LoopbackRequest) async -> LoopbackResponse {
         guard request.path == path else { return SignInPage.notFound.response }
         guard request.method == .get else {
             var response = SignInPage.wrongMethod.response
@@ -37,7 +36,7 @@ final class RedirectReceiver: Sendable {
             result.finish(.success(account))
             return SignInPage.signedIn(account).response
         } catch let error as AccountStoreError where error.kind == .redirectRefused {
-            // Not the answer to this sign-in, which goes on waiting.
+            // Another redirect: this sign-in continues to wait.
             return SignInPage.refused.response
         } catch {
             result.finish(.failure(error))

@@ -4,7 +4,7 @@ import HTTPExchange
 import OAuth2Protocol
 
 extension SignInCoordinator {
-    /// Sends the browser to the provider and waits until it comes back to a listener on this machine.
+    /// Opens the browser and waits for its redirect to a listener on this machine.
     func signInByBrowser(
         _ type: String, _ show: SignInMethod.Show?, _ options: SignInOptions
     ) async throws -> Account {
@@ -22,7 +22,7 @@ extension SignInCoordinator {
         let listener: LoopbackListener
         do throws(LoopbackError) {
             let host = redirect.host.filter { $0 != "[" && $0 != "]" }
-            listener = try LoopbackListener(host: host, port: redirect.port ?? 0, handler: receiver.answer)
+            listener = try LoopbackListener(host: host, port: redirect.port ?? 0, handler: receiver.respond)
         } catch {
             throw AccountStoreError(
                 .settings, what: "cannot wait for the browser", reason: "\(error)", remedy: .changeSettings,
@@ -43,14 +43,14 @@ extension SignInCoordinator {
         return try outcome.get()
     }
 
-    /// Shows the address and waits for the account, the deadline or the cancellation, whichever is first.
+    /// Shows the URL and waits for the account, the time limit or the cancellation.
     private func wait(
         for result: Promise<Account>, showing prepared: PreparedSignIn, by show: SignInMethod.Show?,
         _ timeout: Duration
     ) async throws -> Account {
         let open = dependencies.openBrowser
         let show = show ?? { try await open($0.url) }
-        // Not waited for: what shows the address may go on showing it, and need not heed a cancellation.
+        // Not awaited: the closure can show the URL for longer, and can ignore a cancellation.
         let showing = Task {
             do {
                 try await show(prepared)

@@ -4,28 +4,28 @@ import OAuth2Protocol
 import StrictJSON
 
 extension SignInCoordinator {
-    /// Signs in on another device: shows the person a code, and asks the provider until it is entered (RFC 8628).
+    /// Signs in on another device: shows a code, and polls the provider until the user has entered it (RFC 8628).
     func signInByDevice(
         _ connection: ProviderClient, _ show: @Sendable (DeviceCodePrompt) async throws -> Void,
-        _ wishes: AuthorizationParameters, _ options: SignInOptions
+        _ requested: AuthorizationParameters, _ options: SignInOptions
     ) async throws -> Account {
         let type = connection.type
         let key = try connection.newSenderKey()
         let begun = dependencies.uptime()
-        var parameters = wishes.directParameters
+        var parameters = requested.directParameters
         if !type.authorizationDetails.isEmpty {
             parameters["authorization_details"] = JSONValue.array(type.authorizationDetails.map(JSONValue.object))
                 .text()
         }
         let request = try DeviceAuthorizationRequest(
-            server: connection.server, client: connection.preparedClient(), scope: wishes.consent,
+            server: connection.server, client: connection.preparedClient(), scope: requested.consent,
             parameters: parameters, headers: type.tokenHeaders, resources: type.resources)
         let authorization = try DeviceAuthorization.read(
             try await connection.send(request.request), tolerance: type.tolerance, allowsLoopbackHTTP: true)
         let deviceSignIn = DeviceSignIn(
             connection: connection, authorization: authorization, key: key,
             expectation: connection.expectation(
-                .deviceCode(authorization.deviceCode), idToken: wishes.consent.contains("openid"), boundTo: key),
+                .deviceCode(authorization.deviceCode), idToken: requested.consent.contains("openid"), boundTo: key),
             deadline: options.timeout.map { begun + $0 / .seconds(1) })
         do {
             try await show(DeviceCodePrompt(authorization))
@@ -33,42 +33,39 @@ extension SignInCoordinator {
             throw CallbackError(error: error)
         }
         let response = try await deviceSignIn.tokens()
-        return try await save(direct: response, wishes, consented: wishes.consent, connection, key)
+        return try await save(direct: response, requested, consented: requested.consent, connection, key)
     }
 }
 
-/// The waiting for the person on another device.
 private struct DeviceSignIn {
     let connection: ProviderClient
     let authorization: DeviceAuthorization
     let key: SigningKey?
     let expectation: TokenResponse.Expectation
-    /// When the caller's time is up, in seconds of uptime.
+    /// The end of the caller's time limit, in seconds of uptime.
     let deadline: Double?
 
-    /// Asks until the provider has decided.
     func tokens() async throws -> TokenResponse {
         let dependencies = connection.dependencies
         var polling = DevicePolling(
             authorization, now: dependencies.uptime(), expecting: expectation, tolerance: connection.type.tolerance)
         var step = polling.start(now: dependencies.uptime())
-        // What kept the last question from being answered, if anything did.
-        var trouble: (any Error)?
+        var lastError: (any Error)?
         while true {
             switch step {
             case .poll(let time): try await wait(until: time)
-            case .pollWithNonce: break  // The nonce is remembered, and goes into the next proof.
+            case .pollWithNonce: break  // The next proof has the nonce.
             case .tokens(let response):
                 return response
             case .denied:
                 throw AccountStoreError(
                     .denied, what: "cannot sign in", reason: "the sign-in was refused on the other device",
                     remedy: .nothing, provider: ProviderError(code: .accessDenied))
-            case .expired: throw trouble ?? timedOut("the code has expired", "begin again for a new code")
+            case .expired: throw lastError ?? timedOut("the code has expired", "begin again for a new code")
             case .failed(let error): throw connection.redacting(error, .deviceCode(authorization.deviceCode))
             }
             let event: DevicePolling.Event
-            (event, trouble) = try await poll()
+            (event, lastError) = try await poll()
             step = polling.next(event, now: dependencies.uptime())
         }
     }
@@ -84,7 +81,7 @@ private struct DeviceSignIn {
         }
     }
 
-    /// Asks once. Trouble of the network is an event too: the person may still be at it (section 3.5).
+    /// Polls once. A network error is an event too: the user can still finish (section 3.5).
     private func poll() async throws -> (DevicePolling.Event, (any Error)?) {
         do {
             let response = try await connection.sendOnce(boundTo: key) {

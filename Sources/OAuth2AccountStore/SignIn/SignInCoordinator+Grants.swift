@@ -2,15 +2,6 @@ import Platform
 import OAuth2Protocol
 
 extension SignInCoordinator {
-    /// Signs a person, or the client itself, in and gives the account.
-    ///
-    /// With the browser, it is sent to the provider and comes back to a listener on this machine: on the port of the type's
-    /// redirect URI, or on a free one when it names none. The listener is closed on every way out.
-    ///
-    /// The same person signing in again updates their account in its place. A sign-in that fails changes nothing.
-    ///
-    /// - Throws: ``AccountStoreError``: `denied`, `timedOut`, `settings` and what the provider or the network bring.
-    ///   `CancellationError` when the task is cancelled.
     func signIn(
         to type: String, by method: SignInMethod = .browser, options: SignInOptions = .init()
     ) async throws -> Account {
@@ -31,25 +22,25 @@ extension SignInCoordinator {
                         hint: "sign in with the browser or another device; for a server that knows nothing else set "
                             + "allowsPasswordGrant to true")
                 }
-                let wishes = try AuthorizationParameters(options, connection.type)
+                let requested = try AuthorizationParameters(options, connection.type)
                 return try await signIn(
-                    connection, .password(username: name, password, scope: wishes.scope), wishes)
+                    connection, .password(username: name, password, scope: requested.scope), requested)
             }
         case .assertion(let grant):
             return try await signingIn(type, options) { connection in
-                let wishes = try AuthorizationParameters(options, connection.type)
-                return try await signIn(connection, grant.asking(for: wishes.scope), wishes)
+                let requested = try AuthorizationParameters(options, connection.type)
+                return try await signIn(connection, grant.asking(for: requested.scope), requested)
             }
         }
     }
 
-    /// Runs a sign-in that no redirect takes part in, and tells of its failure.
+    /// Runs a sign-in without a redirect, and publishes its failure.
     private func signingIn(
         _ type: String, _ options: SignInOptions, _ body: (ProviderClient) async throws -> Account
     ) async throws -> Account {
         do {
             let connection = try await client(of: context.type(type, policy: options.policy))
-            // Nobody is to sign in for nothing.
+            // The user should not sign in if the account cannot be saved.
             try await storage.checkWritable()
             return try await body(connection)
         } catch let error as CallbackError {
@@ -61,69 +52,59 @@ extension SignInCoordinator {
         }
     }
 
-    /// Exchanges a grant about a person for an account.
     private func signIn(
-        _ connection: ProviderClient, _ grant: TokenRequest.Grant, _ wishes: AuthorizationParameters
+        _ connection: ProviderClient, _ grant: TokenRequest.Grant, _ requested: AuthorizationParameters
     ) async throws -> Account {
         let key = try connection.newSenderKey()
         let type = connection.type
         let response = try await connection.tokens(
-            for: grant, parameters: type.signInParameters.merging(wishes.directParameters) { $1 },
+            for: grant, parameters: type.signInParameters.merging(requested.directParameters) { $1 },
             resources: type.resources, authorizationDetails: true, boundTo: key)
-        // Whether an ID token comes with these grants is the provider's choice; one that comes is checked.
-        return try await save(direct: response, wishes, connection, key)
+        // The provider can send an ID token with these grants. Then it is validated.
+        return try await save(direct: response, requested, connection, key)
     }
 
-    /// Saves the account of an answer for which no browser was asked.
+    /// Saves the account of a sign-in without a browser.
     func save(
-        direct response: TokenResponse, _ wishes: AuthorizationParameters, consented: Scope? = nil,
+        direct response: TokenResponse, _ requested: AuthorizationParameters, consented: Scope? = nil,
         _ connection: ProviderClient, _ key: SigningKey?
     ) async throws -> Account {
         let received = dependencies.now()
         let identity = try await registrar.verifier.identity(response, connection) { validation in
             validation.allowsUnaskedNonce = true
-            validation.maximumAge = wishes.request.maximumAge
-            validation.requiredContextClasses = wishes.requiredContextClasses
+            validation.maximumAge = requested.request.maximumAge
+            validation.requiredContextClasses = requested.requiredContextClasses
         }
         return try await registrar.save(
-            response, received: received, asked: wishes.scope, consented: consented, identity, connection,
+            response, received: received, requested: requested.scope, consented: consented, identity, connection,
             senderKey: key)
     }
 
-    /// The scope tokens that concern a person: a client has neither name nor refresh token.
+    /// The scope tokens of a user: a client has neither name nor refresh token.
     private static let personalScope: Set<String> = [
         "openid", "profile", "email", "address", "phone", "offline_access",
     ]
 
     private func signInClient(_ connection: ProviderClient, _ options: SignInOptions) async throws -> Account {
-        let wishes = try AuthorizationParameters(options, connection.type)
-        let renewal = AccountRecord.ServiceGrant(
-            scope: options.scope ?? Scope(wishes.scope.tokens.filter { !Self.personalScope.contains($0) }),
+        let requested = try AuthorizationParameters(options, connection.type)
+        let serviceGrant = AccountRecord.ServiceGrant(
+            scope: options.scope ?? Scope(requested.scope.tokens.filter { !Self.personalScope.contains($0) }),
             parameters: options.parameters)
         let key = try connection.newSenderKey()
-        let response = try await connection.clientTokens(renewal, boundTo: key)
+        let response = try await connection.clientTokens(serviceGrant, boundTo: key)
         return try await registrar.save(
-            response, received: dependencies.now(), asked: renewal.scope, Identity(), connection, senderKey: key,
-            renewal: renewal)
-    }
-
-    /// Whether the provider of a type offers signing in on another device. Asks it, unless that was done a while ago.
-    ///
-    /// - Throws: ``AccountStoreError``
-    func offersDeviceSignIn(type: String) async throws -> Bool {
-        try await AccountStoreError.wrappingErrors("cannot find the provider's endpoints") {
-            try await providers.server(for: self.type(type)).deviceAuthorizationEndpoint != nil
-        }
+            response, received: dependencies.now(), requested: serviceGrant.scope, Identity(), connection,
+            senderKey: key,
+            serviceGrant: serviceGrant)
     }
 }
 
-/// What the caller's own code threw. It goes back to the caller as it is.
+/// An error of the caller's own closure, which the caller gets unchanged.
 struct CallbackError: Error {
     let error: any Error
 }
 
 extension TokenRequest.Grant {
-    /// The same assertion, asking for this scope.
     fileprivate func asking(for scope: Scope) -> TokenRequest.Grant {
         switch self {
         case .jwtBearer(let assertion, _): .jwtBearer(assertion, scope: scope)

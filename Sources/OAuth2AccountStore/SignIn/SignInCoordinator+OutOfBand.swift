@@ -2,7 +2,7 @@ import Platform
 import OAuth2Protocol
 
 extension SignInCoordinator {
-    /// Signs in with what the person copies from a browser anywhere.
+    /// Signs in with the text that the user copies from any browser.
     func signInByPaste(
         _ type: String, _ read: @Sendable (URL) async throws -> String, _ options: SignInOptions
     ) async throws -> Account {
@@ -27,8 +27,7 @@ extension SignInCoordinator {
         return String(text.drop(while: isSpace).reversed().drop(while: isSpace).reversed())
     }
 
-    /// Redeems a code that the provider showed the person. No state comes with it: that it belongs to this sign-in is the
-    /// verifier's word alone (RFC 7636).
+    /// Redeems a code that the provider showed. It has no state: only the code verifier binds it to this sign-in (RFC 7636).
     private func redeem(_ prepared: PreparedSignIn, code: String) async throws -> Account {
         let sign = pending.withLock { $0.removeValue(forKey: prepared.id) }
         do {

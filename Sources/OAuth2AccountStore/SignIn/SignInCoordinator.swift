@@ -21,37 +21,29 @@ final class SignInCoordinator: StoreCollaborator {
         self.publisher = publisher
     }
 
-    /// The most sign-ins that wait at a time; the oldest gives way.
+    /// The maximum number of waiting sign-ins; a new one replaces the oldest.
     private static let maximumPending = 100
-    /// How long the person has with the browser, unless told.
     static let defaultTimeout = Duration.seconds(300)
 
-    /// Prepares a sign-in: send the person to the address, and give the redirect to ``handleRedirect(_:)``. No user interface
-    /// takes part. Many sign-ins may wait at a time, of one type too.
-    ///
-    /// - Parameters:
-    ///   - type: the name of the account type.
-    ///   - options: what to ask for, and how.
-    ///   - redirectURI: where the redirect arrives, when it differs from the type's in its port.
-    /// - Throws: ``AccountStoreError``
+    /// Prepares a sign-in, which waits for its redirect.
     func prepareSignIn(
         to type: String, options: SignInOptions = .init(), redirectURI: RedirectURI? = nil
     ) async throws -> PreparedSignIn {
         try await AccountStoreError.wrappingErrors("cannot begin the sign-in") {
             let connection = try await client(of: context.type(type, policy: options.policy))
-            // Nobody is to sign in for nothing.
+            // The user should not sign in if the account cannot be saved.
             try await storage.checkWritable()
-            var wishes = try AuthorizationParameters(options, connection.type)
-            try await registrar.expectSignedInPerson(in: &wishes, connection.type)
+            var requested = try AuthorizationParameters(options, connection.type)
+            try await registrar.expectSignedInPerson(in: &requested, connection.type)
             let senderKey = try connection.newSenderKey()
             // The code too is bound to the key (RFC 9449 section 10).
-            wishes.request.dpopKeyThumbprint = senderKey?.key.thumbprint()
+            requested.request.dpopKeyThumbprint = senderKey?.key.thumbprint()
             let authorization = try await connection.authorizationRequest(
-                wishes, redirectURI: redirectURI ?? connection.type.redirectURI)
+                requested, redirectURI: redirectURI ?? connection.type.redirectURI)
             let now = dependencies.now()
             let sign = PendingSignIn(
                 connection: connection, authorization: authorization.pending, senderKey: senderKey,
-                contextClasses: wishes.requiredContextClasses, scope: wishes.scope,
+                contextClasses: requested.requiredContextClasses, scope: requested.scope,
                 expires: now.addingTimeInterval((options.timeout ?? Self.defaultTimeout) / .seconds(1)))
             pending.withLock { pending in
                 pending = pending.filter { $0.value.expires > now }
@@ -68,32 +60,26 @@ final class SignInCoordinator: StoreCollaborator {
         }
     }
 
-    /// Forgets a prepared sign-in. Its redirect is refused from now on.
     func cancel(_ signIn: PreparedSignIn) {
         pending.withLock { _ = $0.removeValue(forKey: signIn.id) }
     }
 
-    /// Whether an address is the redirect of a sign-in that waits. Quick, and takes nothing.
     func isRedirect(_ url: URL) -> Bool {
         let text = url.absoluteString
         return pending.withLock { $0.values.contains { $0.authorization.redirectURI.matches(text) } }
     }
 
-    /// Takes the redirect of a prepared sign-in: finds it by its state, redeems the code, checks the ID token and saves the
-    /// account. The same person signing in again updates their account in its place.
-    ///
-    /// - Throws: ``AccountStoreError``. After `redirectRefused` the sign-in goes on waiting; after anything else it is over.
     func handleRedirect(_ url: URL) async throws -> Account {
         try await handleRedirect(url.absoluteString)
     }
 
-    /// Takes a redirect as it was received, byte for byte.
+    /// Finds the sign-in of a redirect by its state, redeems the code and saves the account. The redirect is the text as received.
     func handleRedirect(_ address: String) async throws -> Account {
         var typeName: String?
         do {
-            let (sign, answer) = try take(address)
+            let (sign, code) = try take(address)
             typeName = sign.connection.type.name
-            return try await finish(sign, try answer.get())
+            return try await finish(sign, try code.get())
         } catch {
             let failure = AccountStoreError.wrapping(error, what: "cannot sign in")
             if let typeName { publisher.publish(.signInFailed(type: typeName, failure)) }
@@ -101,8 +87,8 @@ final class SignInCoordinator: StoreCollaborator {
         }
     }
 
-    /// Takes the sign-in out of those that wait, if the redirect is its answer: the code, or the provider's refusal. A redirect
-    /// that is not its answer leaves it waiting.
+    /// Removes the sign-in that a redirect belongs to, and returns it with the code or the provider's error. Other redirects leave
+    /// all sign-ins waiting.
     private func take(_ address: String) throws -> (PendingSignIn, Result<Secret, OAuth2Error>) {
         let response = try AuthorizationResponse(redirect: address)
         let now = dependencies.now()
@@ -110,7 +96,7 @@ final class SignInCoordinator: StoreCollaborator {
             guard let state = response.state, let sign = pending[state] else {
                 let candidates = pending.values.filter { $0.authorization.redirectURI.matches(address) }
                 guard let candidate = candidates.first else { throw OAuth2Error.redirect(.noPendingRequest) }
-                // Says what is wrong with it: the state is missing, there twice, or another one.
+                // Throws the exact error: the state is missing, repeated or another one.
                 _ = try response.code(for: candidate.authorization)
                 throw OAuth2Error.redirect(.stateMismatch)
             }
@@ -145,24 +131,22 @@ final class SignInCoordinator: StoreCollaborator {
             validation.requiredContextClasses = sign.contextClasses
         }
         return try await registrar.save(
-            response, received: received, asked: sign.scope, consented: consented, identity, connection,
+            response, received: received, requested: sign.scope, consented: consented, identity, connection,
             senderKey: sign.senderKey)
     }
 
-    /// Adds an account from a token answer that one already has, as the token endpoint gave it.
-    ///
-    /// - Throws: ``AccountStoreError``, also when there is an ID token that is not this provider's for this client.
+    /// Adds an account from a token response.
     func add(_ response: TokenResponse, toType type: String) async throws -> Account {
         try await AccountStoreError.wrappingErrors("cannot add the account") {
             let connection = try await client(of: self.type(type))
             let received = dependencies.now()
             let identity = try await registrar.verifier.identity(response, connection) { validation in
                 validation.allowsUnaskedNonce = true
-                // It may be old: it only says who it is, and the provider's answers decide about the rest.
+                // It can be old: it only identifies the user.
                 validation.clockSkew = .greatestFiniteMagnitude
             }
             return try await registrar.save(
-                response, received: received, asked: response.scope ?? connection.type.scope, identity, connection)
+                response, received: received, requested: response.scope ?? connection.type.scope, identity, connection)
         }
     }
 }

@@ -1,7 +1,7 @@
 import LoopbackHTTP
 import Platform
 
-/// The pages that a sign-in ends on: static text, nothing from elsewhere, nothing that the request brought.
+/// The last page of a sign-in: static text without external resources and without data of the request.
 enum SignInPage {
     case signedIn(Account)
     case failed(any Error)
@@ -27,7 +27,6 @@ enum SignInPage {
         }
     }
 
-    /// The paragraphs: what happened, then what to do.
     private var text: [String] {
         switch self {
         case .signedIn(let account):
@@ -47,13 +46,13 @@ enum SignInPage {
         }
     }
 
-    /// Who signed in: both names, where there are two. A name that the user gave the account is not on a page.
+    /// Returns the provider's names of the user, never the nickname of the account.
     private static func name(_ account: Account) -> String {
         guard let user = account.userName else { return account.displayName ?? account.subject ?? account.id.rawValue }
         return account.displayName.map { $0 == user ? user : "\($0) (\(user))" } ?? user
     }
 
-    /// What went wrong in words of our own, and what to do. The provider's words are shown in the program alone.
+    /// Returns the error and the next step in fixed words. Only the program shows the provider's text.
     private static func reason(_ error: any Error) -> String {
         guard let error = error as? AccountStoreError else {
             return "The sign-in did not work. The program says why, and what to do."
@@ -72,7 +71,6 @@ enum SignInPage {
         }
     }
 
-    /// The page as an answer.
     var response: LoopbackResponse {
         let style =
             ":root{color-scheme:light dark}body{font:1.125rem/1.5 system-ui,sans-serif;max-width:32rem;"
@@ -91,11 +89,10 @@ enum SignInPage {
             status: status, fields: ["Content-Type": "text/html; charset=utf-8"], body: Data(page.utf8))
     }
 
-    /// The longest text of somebody else's on a page, in Unicode scalars.
+    /// The maximum length of a name on a page, in Unicode scalars.
     private static let maximumLength = 300
 
-    /// Safe between tags. What could reorder or hide the text around it, such as a name with a right-to-left override, is left
-    /// out.
+    /// Escapes text for HTML and replaces characters that can hide or reorder text, such as a right-to-left override.
     private static func escaped(_ text: String) -> String {
         var output = ""
         for scalar in text.unicodeScalars.prefix(maximumLength) {

@@ -29,10 +29,8 @@ extension AccountStore {
     public static func moveKey(
         to choice: KeyCustodyChoice, storage: any AccountStorage, places: KeyLocations
     ) async throws -> KeyMigration {
-        do {
-            return try await KeyMigration.run(to: choice, storage, places)
-        } catch {
-            throw AccountStoreError.wrapping(error, what: "cannot move the key")
+        try await AccountStoreError.wrappingErrors("cannot move the key") {
+            try await KeyMigration.run(to: choice, storage, places)
         }
     }
 
@@ -40,10 +38,8 @@ extension AccountStore {
     ///
     /// - Throws: ``AccountStoreError``
     public static func keyCustody(of storage: any AccountStorage) async throws -> KeyCustodyChoice {
-        do {
-            return try await KeyLocationRecord.read(storage)?.current ?? .keyFile
-        } catch {
-            throw AccountStoreError.wrapping(error, what: "cannot read where the key is")
+        try await AccountStoreError.wrappingErrors("cannot read where the key is") {
+            try await KeyLocationRecord.read(storage)?.current ?? .keyFile
         }
     }
 
@@ -54,13 +50,11 @@ extension AccountStore {
     /// - Parameter places: leads to the key. Without it the records are copied as they are, and nobody can tell which of them open.
     /// - Throws: ``AccountStoreError`` when nothing can be read, or the new file is there already.
     public static func salvage(_ storage: SQLiteStorage, places: KeyLocations) async throws -> SalvageReport {
-        do {
-            let remembered = try? await KeyLocationRecord.read(storage)?.current
-            let custody = try? await places.custody(places.choice ?? remembered ?? .keyFile, storage)
+        try await AccountStoreError.wrappingErrors("cannot copy anything out of the store") {
+            let saved = try? await KeyLocationRecord.read(storage)?.current
+            let custody = try? await places.custody(places.choice ?? saved ?? .keyFile, storage)
             let key = try? await custody?.key()
             return try await storage.salvage(with: key)
-        } catch {
-            throw AccountStoreError.wrapping(error, what: "cannot copy anything out of the store")
         }
     }
 
@@ -70,10 +64,8 @@ extension AccountStore {
     /// - Returns: the path of the damaged file from now on.
     /// - Throws: ``AccountStoreError``; the damaged file is then where it was.
     public static func use(_ report: SalvageReport, inPlaceOf storage: SQLiteStorage) async throws -> String {
-        do {
-            return try FileReplacement.replace(storage.location, by: report.path)
-        } catch {
-            throw AccountStoreError.wrapping(error, what: "cannot put the new file in its place")
+        try await AccountStoreError.wrappingErrors("cannot put the new file in its place") {
+            try FileReplacement.replace(storage.location, by: report.path)
         }
     }
 }

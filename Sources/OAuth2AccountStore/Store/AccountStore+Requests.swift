@@ -22,7 +22,7 @@ extension AccountStore {
     ) async throws -> HTTPRequest {
         guard let id else { return request }
         return try await signer.signed(
-            request, id, SilentTokenParameters(scope: scopes, resource: resource), rejected
+            request, id, TokenKey(scope: scopes, resource: resource), rejected
         ).request
     }
 

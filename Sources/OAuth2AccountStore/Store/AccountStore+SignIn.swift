@@ -57,6 +57,8 @@ extension AccountStore {
     ///
     /// - Throws: ``AccountStoreError``
     public func offersDeviceSignIn(type: String) async throws -> Bool {
-        try await signIns.offersDeviceSignIn(type: type)
+        try await AccountStoreError.wrappingErrors("cannot find the provider's endpoints") {
+            try await context.providers.server(for: context.type(type)).deviceAuthorizationEndpoint != nil
+        }
     }
 }

@@ -2,40 +2,37 @@ import OAuth2Protocol
 import Platform
 
 extension AccountStore {
-    /// A fresh access token of an account.
+    /// Returns a valid access token, refreshing it if necessary.
     ///
-    /// A token that is fresh in memory is given at once. Else everybody who asks shares one refresh, in this process and in all
-    /// others. New tokens are saved before anyone sees them.
+    /// The store returns a valid token from memory. Otherwise all callers share one refresh, in this process and in all others. The store
+    /// saves new tokens before it returns them.
     ///
-    /// An account may have several access tokens. When the main one is not good for the scopes or the resource asked for, another
-    /// is got with the refresh token and kept beside it, at most 16 of them. Scopes that were never granted are asked for in the
-    /// same way, because some providers give them when the person has consented elsewhere. What the provider refused is not
-    /// asked for again for ten minutes, or until the person signs in; the account stays signed in.
+    /// An account can have several access tokens. If the main one does not cover the scopes or the resource, the store requests another
+    /// one with the refresh token and saves it too, at most 16. It also requests scopes that were never granted, because some providers
+    /// grant them after consent elsewhere. It repeats a request that the provider denied only after ten minutes, or after a sign-in; the
+    /// account remains signed in.
     ///
-    /// Where the provider says when to renew a token ahead of time (`refresh_in`), that is done while the old one is given, and
-    /// its failure is no error.
+    /// If the provider sends the time of an early refresh (`refresh_in`), the store refreshes then and returns the old token until then.
+    /// A failure of this refresh is no error.
     ///
     /// - Parameters:
-    ///   - id: the account.
-    ///   - minimumValidity: how long the token must be good for; nil: a minute, or a fifth of its life when it is short. More
-    ///     than four fifths of its life count as those: the provider has no better.
-    ///   - scopes: what the token must be good for; nil: whatever was granted. `openid`, `profile` and `offline_access` do not
-    ///     count.
-    ///   - resource: the service that the token is for, an absolute address without fragment (RFC 8707 section 2); nil: those of
-    ///     the settings.
-    ///   - claims: what a resource demanded of the token, a JSON object, as it came with a claims challenge. A kept token is
-    ///     never given then.
-    ///   - rejected: a token that a resource refused with 401: it counts as used up, whatever its expiry. Where nothing renews it, the
-    ///     account needs a sign-in from then on.
-    /// - Throws: ``AccountStoreError``: `signInNeeded` only when the provider refused or there is no refresh token, never
-    ///   for trouble of network or provider. When claims are what is missing, the error's ``AccountStoreError/provider`` has
-    ///   them for ``SignInOptions/claims``. `CancellationError` when the task is cancelled; the refresh goes on for the others.
+    ///   - id: The account.
+    ///   - minimumValidity: The minimum validity. The default is a minute, or a fifth of a short lifetime. More than four fifths of the
+    ///     lifetime count as four fifths.
+    ///   - scopes: The scope that the token must cover. The default is any. `openid`, `profile` and `offline_access` do not count.
+    ///   - resource: The URL of the service, absolute and without fragment (RFC 8707 section 2). The default is that of the settings.
+    ///   - claims: The claims of a claims challenge, a JSON object. The store then always requests a new token.
+    ///   - rejected: A token that a resource rejected with 401. It counts as expired. If it cannot be refreshed, the account needs a
+    ///     sign-in.
+    /// - Throws: ``AccountStoreError``: `signInNeeded` only if the provider rejected the refresh or there is no refresh token, never for
+    ///   an error of network or server. If claims are missing, ``AccountStoreError/provider`` has them for ``SignInOptions/claims``.
+    ///   `CancellationError` if the task is cancelled; the refresh continues for other callers.
     public func accessToken(
         for id: Account.ID, minimumValidity: Duration? = nil, scopes: Scope? = nil, resource: String? = nil,
         claims: String? = nil, rejected: Secret? = nil
     ) async throws -> AccessToken {
         try await broker.accessToken(
-            for: id, SilentTokenParameters(scope: scopes, resource: resource, claims: claims),
+            for: id, TokenKey(scope: scopes, resource: resource, claims: claims),
             FreshnessRequirement(validity: minimumValidity.map { $0 / .seconds(1) }, rejected: rejected))
     }
 
@@ -56,7 +53,9 @@ extension AccountStore {
     ///   - id: the account.
     /// - Throws: ``AccountStoreError``: `settings` when the provider does not offer it, else what the provider or the network bring.
     public func introspect(_ token: AccessToken, of id: Account.ID) async throws -> Introspection {
-        try await exchanger.introspect(token, of: id)
+        try await AccountStoreError.wrappingErrors("cannot ask about the token") {
+            try await exchanger.introspect(token, of: id)
+        }
     }
 
     /// Exchanges a token for another one, in the name of a type's client. Nothing is kept.
@@ -71,7 +70,9 @@ extension AccountStore {
     public func exchange(
         _ exchange: TokenExchange, at type: String, parameters: [String: String] = [:]
     ) async throws -> ExchangedToken {
-        try await exchanger.exchange(exchange, at: type, parameters: parameters)
+        try await AccountStoreError.wrappingErrors("cannot exchange the token") {
+            try await exchanger.exchange(exchange, at: context.type(type), parameters: parameters)
+        }
     }
 
     /// Exchanges an account's access token, renewed when need be, for one of another service. Nothing is kept.
@@ -87,8 +88,14 @@ extension AccountStore {
         tokenOf id: Account.ID, resources: [String] = [], audiences: [String] = [], scope: Scope? = nil,
         requestedType: String? = nil
     ) async throws -> ExchangedToken {
-        try await exchanger.exchange(
-            tokenOf: id, resources: resources, audiences: audiences, scope: scope, requestedType: requestedType)
+        try await AccountStoreError.wrappingErrors("cannot exchange the token") {
+            try await exchanger.exchange(tokenOf: id) {
+                $0.resources = resources
+                $0.audiences = audiences
+                $0.scope = scope
+                $0.requestedType = requestedType
+            }
+        }
     }
 
     /// Exchanges the access token that a caller of this service sent for one of another service, as Microsoft Entra does it:
@@ -102,7 +109,9 @@ extension AccountStore {
     ///   - scope: what is asked for.
     /// - Throws: ``AccountStoreError``
     public func exchange(onBehalfOf assertion: Secret, at type: String, scope: Scope) async throws -> ExchangedToken {
-        try await exchanger.exchange(onBehalfOf: assertion, at: type, scope: scope)
+        try await AccountStoreError.wrappingErrors("cannot get a token on behalf of the caller") {
+            try await exchanger.exchange(onBehalfOf: assertion, at: context.type(type), scope: scope)
+        }
     }
 
     /// How far this machine's clock is from that of a type's provider, as its last answer said; nil when it has not answered

@@ -14,7 +14,9 @@ extension AccountStore {
     /// - Throws: ``AccountStoreError``; then the store is as it was.
     public func importAccounts(_ file: AccountFile, toType type: String? = nil) async throws -> ImportReport {
         let importer = AccountImporter(context: context, history: history, signIns: signIns, remover: remover)
-        return try await importer.importAccounts(file, toType: type)
+        return try await AccountStoreError.wrappingErrors("cannot import the accounts") {
+            try await importer.importAccounts(file, toType: type)
+        }
     }
 
     /// The accounts with their tokens as JSON text, readable by whoever has it: for moving to another machine. The result is read
@@ -26,6 +28,8 @@ extension AccountStore {
     /// - Parameter ids: the accounts; nil: all of them.
     /// - Throws: ``AccountStoreError``, also when a record is damaged: a copy that lacks an account must not look whole.
     public func export(_ ids: [Account.ID]? = nil) async throws -> Secret {
-        try await AccountExporter(repository: repository).export(ids)
+        try await AccountStoreError.wrappingErrors("cannot export the accounts") {
+            try await AccountExporter(repository: repository).export(ids)
+        }
     }
 }

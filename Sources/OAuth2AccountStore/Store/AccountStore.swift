@@ -88,9 +88,9 @@ public actor AccountStore {
     }
 
     /// The location of the records, for messages.
-    public nonisolated var storagePlace: String { storage.location }
+    public nonisolated var storageLocation: String { storage.location }
     /// The location of the key, for messages.
-    public nonisolated var keyPlace: String { custody.location }
+    public nonisolated var keyLocation: String { custody.location }
 
     /// The way people use the device, from the settings.
     public nonisolated var deviceMode: DeviceMode { settings.deviceMode }

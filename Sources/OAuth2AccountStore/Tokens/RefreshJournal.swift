@@ -31,7 +31,7 @@ struct RefreshJournal: Sendable {
     /// - Returns: `nil` if the tokens are refreshed without a refresh token: then none can be lost.
     func write(_ record: AccountRecord) async throws -> Entry? {
         // A digest of the tokens that the refresh replaces. New tokens have another digest, so that an old entry means nothing.
-        guard record.renewal == nil, let refreshToken = record.tokens.refreshToken,
+        guard record.serviceGrant == nil, let refreshToken = record.tokens.refreshToken,
             let digest = seal.identities.digest(
                 purpose: "refresh-attempt-1",
                 Array("\(refreshToken.value.utf8.count):\(refreshToken.value)\(record.tokens.accessToken.value)".utf8))

@@ -16,9 +16,9 @@ enum RefreshOutcome: Sendable {
 /// What a caller requires of a token.
 struct FreshnessRequirement: Sendable {
     /// The minimum validity in seconds.
-    let validity: Double?
+    var validity: Double?
     /// A token that a resource rejected.
-    let rejected: Secret?
+    var rejected: Secret?
     /// Whether this is an early refresh, which no caller waits for.
     var isEarly = false
 

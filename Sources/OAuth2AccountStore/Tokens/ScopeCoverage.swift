@@ -1,15 +1,15 @@
 import Platform
 import OAuth2Protocol
 
-/// Whether an access token is good for a scope, given how the provider of a type spells scope tokens.
+/// Decides whether an access token covers a scope, given how the provider of a type spells scope tokens.
 ///
-/// Scope tokens are compared as they are, with these exceptions:
+/// Scope tokens are compared verbatim, with these exceptions:
 ///
-/// * `openid`, `profile` and `offline_access` never count: they ask for an ID token and a refresh token, not for a permission,
-///   and some providers leave them out of their answers.
-/// * Google answers `email` and `profile` with addresses that mean the same.
-/// * Microsoft's platform does not tell upper from lower case, and means Microsoft Graph by a token without a resource:
-///   `User.Read` is `https://graph.microsoft.com/User.Read`, and its answers have either.
+/// * `openid`, `profile` and `offline_access` never count: they request an ID token and a refresh token, not a permission,
+///   and some providers omit them from their responses.
+/// * Google's responses have URLs instead of `email` and `profile`.
+/// * Microsoft's platform ignores case, and a token without a resource means Microsoft Graph: `User.Read` is
+///   `https://graph.microsoft.com/User.Read`. Its responses have either.
 struct ScopeCoverage {
     private static let uncounted: Set<String> = ["openid", "profile", "offline_access"]
     private static let synonyms = [
@@ -20,11 +20,10 @@ struct ScopeCoverage {
         "graph.microsoft.com", "graph.microsoft.us", "dod-graph.microsoft.us", "microsoftgraph.chinacloudapi.cn",
     ]
 
-    /// Whether the provider is Microsoft's.
     private let isMicrosoft: Bool
-    /// What Microsoft Graph's scope tokens may begin with, in lower case.
+    /// The prefixes of Microsoft Graph's scope tokens, in lower case.
     private let prefixes: [String]
-    /// The resources of the settings: the main token is good for these.
+    /// The resources of the settings, which the main token covers.
     private let resources: [String]
 
     init(_ type: AccountType) {
@@ -34,55 +33,51 @@ struct ScopeCoverage {
         prefixes = isMicrosoft ? (Self.graphHosts + (own.map { [$0] } ?? [])).map { "https://\($0)/" } : []
     }
 
-    /// The common spelling of a scope token; nil for one that does not count.
+    /// Returns the common spelling of a scope token, or `nil` if it does not count.
     private func common(_ token: String) -> String? {
         var token = isMicrosoft ? token.lowercased() : Self.synonyms[token] ?? token
         if let prefix = prefixes.first(where: { token.hasPrefix($0) }) { token.removeFirst(prefix.count) }
         return Self.uncounted.contains(token) ? nil : token
     }
 
-    /// What of `asked` is not in `granted`, as it was asked.
-    func missing(_ asked: Scope, in granted: Scope) -> [String] {
+    /// Returns the requested scope tokens that are not granted, in their original spelling.
+    func missing(_ requested: Scope, in granted: Scope) -> [String] {
         let have = Set(granted.tokens.compactMap(common))
-        return asked.tokens.filter { common($0).map { !have.contains($0) } ?? false }
+        return requested.tokens.filter { common($0).map { !have.contains($0) } ?? false }
     }
 
-    /// The name under which the token for a wish is kept.
-    func key(_ wish: SilentTokenParameters) -> CachedAccessToken.Key {
-        CachedAccessToken.Key(scope: Set(wish.scope?.tokens.compactMap(common) ?? []).sorted(), resource: wish.resource)
+    /// Returns the key of the token that is stored for a request: its scope has the common spelling, and no claims.
+    func key(_ requested: TokenKey) -> TokenKey {
+        TokenKey(
+            scope: Scope(Set(requested.scope?.tokens.compactMap(common) ?? []).sorted()), resource: requested.resource)
     }
 
-    /// The wish without what the main token has anyway: a resource of the settings, scope tokens that do not count.
-    func plain(_ wish: SilentTokenParameters) -> SilentTokenParameters {
-        var wish = wish
-        if let resource = wish.resource, resources.contains(resource) { wish.resource = nil }
-        if wish.scope?.tokens.compactMap(common).isEmpty ?? true { wish.scope = nil }
-        return wish
+    /// Returns the request without what every main token has: a resource of the settings, scope tokens that do not count.
+    func plain(_ requested: TokenKey) -> TokenKey {
+        var key = requested
+        if let resource = key.resource, resources.contains(resource) { key.resource = nil }
+        if key.scope?.tokens.compactMap(common).isEmpty ?? true { key.scope = nil }
+        return key
     }
 
-    /// Whether the main token of a record is the one for a wish.
-    func isForMain(_ wish: SilentTokenParameters, of record: AccountRecord) -> Bool {
-        wish.resource == nil && missing(wish.scope ?? [], in: record.tokens.scope).isEmpty
+    /// Returns whether the main token of a record covers a request.
+    func isForMain(_ requested: TokenKey, of record: AccountRecord) -> Bool {
+        requested.resource == nil && missing(requested.scope ?? [], in: record.tokens.scope).isEmpty
     }
 
-    /// The tokens that a record has for a wish. Claims are not looked at.
-    func tokens(for wish: SilentTokenParameters, in record: AccountRecord) -> (
-        tokens: TokenSet, further: CachedAccessToken.Key?
-    )? {
-        let asked = wish.scope ?? []
-        if isForMain(wish, of: record) { return (record.tokens, nil) }
-        let key = key(wish)
-        let found = (record.further ?? []).last { further in
-            // `.default` and its like are not in the answer's scope.
-            guard further.key != key else { return true }
-            return further.key.resource == wish.resource && !asked.isEmpty
-                && missing(asked, in: further.tokens.scope).isEmpty
+    /// Returns the tokens that a record has for a request, whatever its claims.
+    func tokens(for requested: TokenKey, in record: AccountRecord) -> TokenSet? {
+        if isForMain(requested, of: record) { return record.tokens }
+        let scope = requested.scope ?? [], key = key(requested)
+        return record.additionalTokens?.all.last { token in
+            // The scope of a response does not have `.default` and similar tokens.
+            guard token.key != key else { return true }
+            return token.key.resource == requested.resource && !scope.isEmpty && missing(scope, in: token.scope).isEmpty
         }
-        return found.map { ($0.tokens, $0.key) }
     }
 
-    /// What of a wish a token of this scope is not good for. `.default` stands for whatever was granted.
-    func unmet(_ wish: SilentTokenParameters, by granted: Scope) -> [String] {
-        missing(wish.scope ?? [], in: granted).filter { !$0.hasSuffix("/.default") && $0 != ".default" }
+    /// Returns the requested scope tokens that a token with this scope does not cover. `.default` means any granted scope.
+    func unmet(_ requested: TokenKey, by granted: Scope) -> [String] {
+        missing(requested.scope ?? [], in: granted).filter { !$0.hasSuffix("/.default") && $0 != ".default" }
     }
 }

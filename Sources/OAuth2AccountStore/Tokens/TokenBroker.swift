@@ -10,7 +10,7 @@ actor TokenBroker: StoreCollaborator {
     private nonisolated let semaphore: AsyncSemaphore
     private nonisolated var history: TokenHistory { refresher.history }
     /// The refreshes in progress, each shared by all callers that need its token.
-    private(set) var refreshesInFlight: [TokenKey: Promise<RefreshOutcome>] = [:]
+    private(set) var refreshesInFlight: [RefreshKey: Promise<RefreshOutcome>] = [:]
 
     init(refresher: TokenRefresher, publisher: ChangePublisher, maximumRefreshes: Int) {
         context = refresher.context
@@ -21,7 +21,7 @@ actor TokenBroker: StoreCollaborator {
 
     /// Returns a valid access token, refreshing it if necessary.
     func accessToken(
-        for id: Account.ID, _ requested: SilentTokenParameters, _ requirement: FreshnessRequirement
+        for id: Account.ID, _ requested: TokenKey = .main, _ requirement: FreshnessRequirement = .init()
     ) async throws -> AccessToken {
         if let claims = requested.claims, (try? JSONValue(parsing: claims))?.object == nil {
             throw AccountStoreError(
@@ -30,25 +30,23 @@ actor TokenBroker: StoreCollaborator {
                 hint: "give them as they came, decoded from base64url, such as {\"access_token\": {…}}")
         }
         while true {
-            var parameters = requested
+            var token = requested
             if !requested.isMain {
                 let record = try await record(id)
                 let coverage = ScopeCoverage(try type(record.type))
-                parameters = coverage.plain(requested)
-                if parameters.claims == nil, coverage.isForMain(parameters, of: record) {
-                    let token = try await accessToken(for: id, .main, requirement)
+                token = coverage.plain(requested)
+                if token.claims == nil, coverage.isForMain(token, of: record) {
+                    let main = try await accessToken(for: id, .main, requirement)
                     // The token of a refresh can cover less.
-                    if coverage.missing(parameters.scope ?? [], in: token.scope).isEmpty { return token }
+                    if coverage.missing(token.scope ?? [], in: main.scope).isEmpty { return main }
                 }
             }
-            let key = TokenKey(account: id, parameters: parameters)
+            let key = RefreshKey(account: id, token: token)
             // No await from here to the dictionary: of all callers one starts the refresh.
             if let token = try cachedToken(key, requirement) { return token }
             let refresh = refreshesInFlight[key] ?? start(key, requirement)
             if let tokens = try accepted(try await refresh.value(), requirement, id) {
-                if !parameters.isMain, let name = repository.cache[id]?.record.type, let type = try? type(name) {
-                    history.noteUse(of: ScopeCoverage(type).key(parameters), account: id)
-                }
+                history.noteUse(of: tokens.key, account: id)
                 return AccessToken(tokens)
             }
         }
@@ -67,23 +65,19 @@ actor TokenBroker: StoreCollaborator {
     }
 
     /// Returns the token for a key if the cache has a valid one. Throws the denial if the provider denied it recently.
-    private func cachedToken(_ key: TokenKey, _ requirement: FreshnessRequirement) throws -> AccessToken? {
+    private func cachedToken(_ key: RefreshKey, _ requirement: FreshnessRequirement) throws -> AccessToken? {
         let id = key.account
-        guard key.parameters.claims == nil, let record = repository.cache[id]?.record else { return nil }
-        if key.parameters.isMain {
-            let tokens = record.tokens
-            guard record.signInNeeded == nil, requirement.accepts(tokens, at: now(forAgeOf: tokens, account: id)) else {
-                return nil
-            }
-            startEarlyRefresh(id, record)
-            return AccessToken(tokens)
-        }
-        if record.signInNeeded == nil,
-            case let (tokens, cacheKey?)? = ScopeCoverage(try type(record.type)).tokens(for: key.parameters, in: record),
-            requirement.accepts(tokens, at: now(forAgeOf: tokens, account: id), renewable: record.canRefresh)
+        guard key.token.claims == nil, let record = repository.cache[id]?.record else { return nil }
+        let cached =
+            key.token.isMain
+            ? record.tokens : ScopeCoverage(try type(record.type)).tokens(for: key.token, in: record)
+        if record.signInNeeded == nil, let cached,
+            requirement.accepts(
+                cached, at: now(forAgeOf: cached, account: id), renewable: cached.key.isMain ? nil : record.canRefresh)
         {
-            history.noteUse(of: cacheKey, account: id)
-            return AccessToken(tokens)
+            if key.token.isMain { startEarlyRefresh(id, record) }
+            history.noteUse(of: cached.key, account: id)
+            return AccessToken(cached)
         }
         if let denial = history.denial(of: key, signedIn: record.signedIn, now: dependencies.now()) { throw denial }
         return nil
@@ -103,7 +97,7 @@ actor TokenBroker: StoreCollaborator {
         }
     }
 
-    private func start(_ key: TokenKey, _ requirement: FreshnessRequirement) -> Promise<RefreshOutcome> {
+    private func start(_ key: RefreshKey, _ requirement: FreshnessRequirement) -> Promise<RefreshOutcome> {
         let promise = Promise<RefreshOutcome>()
         refreshesInFlight[key] = promise
         // Unstructured: cancelling the caller that happened to start it ends only that caller's wait.
@@ -123,7 +117,7 @@ actor TokenBroker: StoreCollaborator {
             } catch {
                 let failure = AccountStoreError.wrapping(error, what: RefreshOutcome.failure)
                 didFail(key.account, requirement)
-                if key.parameters.isMain, !requirement.isEarly { publishFailure(key.account, failure) }
+                if key.token.isMain, !requirement.isEarly { publishFailure(key.account, failure) }
                 result = .failure(failure)
             }
             refreshesInFlight[key] = nil
@@ -144,10 +138,10 @@ actor TokenBroker: StoreCollaborator {
     /// Starts an early refresh if the provider wants one, and does not wait for it.
     private func startEarlyRefresh(_ id: Account.ID, _ record: AccountRecord) {
         guard record.tokens.refreshIn != nil else { return }
-        let now = dependencies.now(), key = TokenKey(account: id, parameters: .main)
+        let now = dependencies.now(), key = RefreshKey(account: id, token: .main)
         guard record.tokens.isDueEarly(at: now), record.canRefresh, refreshesInFlight[key] == nil,
             history.allowsEarlyRefresh(id, now: now)
         else { return }
-        _ = start(key, FreshnessRequirement(validity: nil, rejected: nil, isEarly: true))
+        _ = start(key, FreshnessRequirement(isEarly: true))
     }
 }

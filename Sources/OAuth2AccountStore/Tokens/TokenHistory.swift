@@ -3,23 +3,18 @@ import Platform
 import StrictJSON
 import Synchronization
 
-/// New tokens that are not saved yet.
-struct TokenUpdate: Sendable {
-    /// The tokens of the account after the update.
-    var tokens: TokenSet
-    /// The refresh token that was sent. The update applies only to a record that still has it.
-    let sent: Secret?
-    /// The access token for another scope or resource that came with them.
-    var additional: CachedAccessToken?
-    /// The claims of a new ID token.
-    var claims: JSONObject?
-    /// The access token that the caller requested.
-    var requested: TokenSet
-    /// The requested scope tokens that the access token does not cover.
-    var unmet: [String] = []
+/// A change of a record that saves the tokens of a refresh.
+///
+/// - Throws: an error if the record no longer has the refresh token that was sent.
+typealias RecordUpdate = @Sendable (inout AccountRecord) throws -> Void
+
+/// Identifies a refresh: the account and the token.
+struct RefreshKey: Hashable, Sendable {
+    let account: Account.ID
+    let token: TokenKey
 }
 
-/// What the store remembers about tokens while it is open, and never saves.
+/// The state of tokens while the store is open, which is never saved.
 final class TokenHistory: Sendable {
     private struct Denial {
         let error: AccountStoreError
@@ -27,10 +22,10 @@ final class TokenHistory: Sendable {
         let until: Date
     }
     private struct State {
-        var denials: [TokenKey: Denial] = [:]
-        var lastUses: [Account.ID: [CachedAccessToken.Key]] = [:]
+        var denials: [RefreshKey: Denial] = [:]
+        var lastUses: [Account.ID: [TokenKey]] = [:]
         var earlyRefreshDelays: [Account.ID: Date] = [:]
-        var pendingUpdates: [Account.ID: TokenUpdate] = [:]
+        var pendingUpdates: [Account.ID: RecordUpdate] = [:]
     }
     private let state = Mutex(State())
 
@@ -41,7 +36,7 @@ final class TokenHistory: Sendable {
     private static let earlyRefreshDelay = 300.0
 
     /// Returns the provider's recent denial of a request, unless the user signed in since.
-    func denial(of key: TokenKey, signedIn: Date?, now: Date) -> AccountStoreError? {
+    func denial(of key: RefreshKey, signedIn: Date?, now: Date) -> AccountStoreError? {
         state.withLock { state in
             guard let denial = state.denials[key], denial.signedIn == signedIn, denial.until > now,
                 denial.until.timeIntervalSince(now) <= Self.denialLifetime
@@ -50,7 +45,7 @@ final class TokenHistory: Sendable {
         }
     }
 
-    func remember(denial error: AccountStoreError, of key: TokenKey, signedIn: Date?, now: Date) {
+    func remember(denial error: AccountStoreError, of key: RefreshKey, signedIn: Date?, now: Date) {
         state.withLock { state in
             state.denials = state.denials.filter { $0.value.until > now }
             if state.denials.count >= Self.maximumCount { state.denials.removeAll() }
@@ -58,28 +53,27 @@ final class TokenHistory: Sendable {
         }
     }
 
-    func noteUse(of key: CachedAccessToken.Key, account id: Account.ID) {
+    func noteUse(of key: TokenKey, account id: Account.ID) {
+        guard !key.isMain else { return }
         state.withLock { state in
             if state.lastUses[id]?.last == key { return }
             if state.lastUses.count >= Self.maximumCount, state.lastUses[id] == nil { state.lastUses.removeAll() }
             state.lastUses[id] =
-                (state.lastUses[id] ?? []).filter { $0 != key }.suffix(CachedAccessToken.maximumCount) + [key]
+                (state.lastUses[id] ?? []).filter { $0 != key }.suffix(AdditionalTokens.maximumCount) + [key]
         }
     }
 
-    /// Returns the additional tokens of an account with a new one: without its predecessor, without expired tokens, and, if there are
-    /// too many, without the least recently used one.
-    func adding(_ new: CachedAccessToken, to tokens: [CachedAccessToken], account id: Account.ID, now: Date)
-        -> [CachedAccessToken]
-    {
+    /// Adds a token to the additional tokens of an account: without its predecessor, without expired tokens, and, if there are too
+    /// many, without the least recently used one.
+    func add(_ new: TokenSet, to tokens: inout AdditionalTokens?, account id: Account.ID, now: Date) {
         let order = state.withLock { $0.lastUses[id] ?? [] }
-        let valid = tokens.filter { $0.key != new.key && $0.tokens.expiry.map { $0 > now } ?? true }
-        // Tokens without a use in this process are the oldest, in the order in which they came.
+        let valid = (tokens?.all ?? []).filter { $0.key != new.key && $0.expiry.map { $0 > now } ?? true }
+        // Tokens without a use in this process are the oldest, in the order in which they were added.
         let sorted = valid.enumerated().sorted { one, other in
             let positions = [one, other].map { order.firstIndex(of: $0.element.key) ?? -1 }
             return positions[0] == positions[1] ? one.offset < other.offset : positions[0] < positions[1]
         }
-        return sorted.map(\.element).suffix(CachedAccessToken.maximumCount - 1) + [new]
+        tokens = AdditionalTokens(all: sorted.map(\.element).suffix(AdditionalTokens.maximumCount - 1) + [new])
     }
 
     /// Returns whether an early refresh may be tried.
@@ -98,9 +92,9 @@ final class TokenHistory: Sendable {
     }
 
     /// Tokens that the provider issued and the storage did not save. They are saved before anything else is tried.
-    func pendingUpdate(_ id: Account.ID) -> TokenUpdate? { state.withLock { $0.pendingUpdates[id] } }
+    func pendingUpdate(_ id: Account.ID) -> RecordUpdate? { state.withLock { $0.pendingUpdates[id] } }
 
-    func setPendingUpdate(_ update: TokenUpdate?, _ id: Account.ID) {
+    func setPendingUpdate(_ update: RecordUpdate?, _ id: Account.ID) {
         state.withLock { $0.pendingUpdates[id] = update }
     }
 

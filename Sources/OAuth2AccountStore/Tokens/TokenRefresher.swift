@@ -22,7 +22,7 @@ struct TokenRefresher: StoreCollaborator {
     /// The maximum number of attempts after another process changed the tokens.
     private static let maximumAttempts = 3
 
-    func refresh(_ key: TokenKey, _ requirement: FreshnessRequirement) async throws -> RefreshOutcome {
+    func refresh(_ key: RefreshKey, _ requirement: FreshnessRequirement) async throws -> RefreshOutcome {
         let id = key.account
         // While an update is pending, the storage is out of date.
         if history.pendingUpdate(id) == nil, case .hit(let tokens) = try await cacheLookup(key, requirement) {
@@ -33,7 +33,7 @@ struct TokenRefresher: StoreCollaborator {
         defer { lock.release() }
         try await savePendingUpdate(id)
         for _ in 0..<Self.maximumAttempts {
-            // Another process may have refreshed while this one waited.
+            // Another process can have refreshed while this one waited.
             switch try await cacheLookup(key, requirement) {
             case .hit(let tokens): return .found(tokens)
             case .needsRefresh(let record, let cached):
@@ -62,31 +62,28 @@ struct TokenRefresher: StoreCollaborator {
     }
 
     /// Reads the record and checks whether its token is acceptable or can be refreshed.
-    private func cacheLookup(_ key: TokenKey, _ requirement: FreshnessRequirement) async throws -> CacheLookup {
-        let id = key.account, parameters = key.parameters
+    private func cacheLookup(_ key: RefreshKey, _ requirement: FreshnessRequirement) async throws -> CacheLookup {
+        let id = key.account
         guard let record = try await repository.read(id)?.record else { throw AccountStoreError.unknownAccount(id) }
         if let reason = record.signInNeeded { throw AccountStoreError.signInNeeded(reason, nil) }
         let coverage = ScopeCoverage(try type(record.type))
-        let cached = parameters.isMain ? record.tokens : coverage.tokens(for: parameters, in: record)?.tokens
-        if let cached, parameters.claims == nil,
+        let cached = key.token.isMain ? record.tokens : coverage.tokens(for: key.token, in: record)
+        if let cached, key.token.claims == nil,
             requirement.accepts(
-                cached, at: now(forAgeOf: cached, account: id), renewable: parameters.isMain ? nil : record.canRefresh)
+                cached, at: now(forAgeOf: cached, account: id), renewable: key.token.isMain ? nil : record.canRefresh)
         {
             return .hit(cached)
         }
         guard record.canRefresh else {
-            guard cached != nil else {
-                throw Self.notGranted(
-                    parameters, coverage.missing(parameters.scope ?? [], in: record.tokens.scope), nil)
-            }
-            if parameters.isMain, let rejected = requirement.rejected, record.tokens.accessToken == rejected,
+            guard cached != nil else { throw try notGranted(key.token, record) }
+            if key.token.isMain, let rejected = requirement.rejected, record.tokens.accessToken == rejected,
                 try await !discardRejectedToken(id, rejected)
             {
                 return try await cacheLookup(key, requirement)
             }
             throw AccountStoreError.signInNeeded(.noRefreshToken, nil)
         }
-        return .needsRefresh(record, parameters.claims == nil ? cached : nil)
+        return .needsRefresh(record, key.token.claims == nil ? cached : nil)
     }
 
     /// Saves that a resource rejected a token that cannot be refreshed: otherwise the next caller would get it, and the account would
@@ -109,38 +106,54 @@ struct TokenRefresher: StoreCollaborator {
 
     /// Requests new tokens and saves them. The caller holds the account's lock. Returns the tokens for the key.
     private func refresh(
-        _ record: AccountRecord, _ key: TokenKey, _ requirement: FreshnessRequirement
+        _ record: AccountRecord, _ key: RefreshKey, _ requirement: FreshnessRequirement
     ) async throws -> TokenSet {
         let type = try type(of: record)
         let client = try await client(of: type)
         try RefreshTokenBinding.check(record, type, client.server)
-        let request = try await RefreshRequest(record, key.parameters, client, providers)
+        let request = try await RefreshRequest(record, key.token, client, providers)
         // Once the provider has rotated the token, the response must be saved: check before that it can be.
         let entry = try await journal.write(record)
-        let update: TokenUpdate
+        let token: TokenSet
         do {
-            update = try await journal.send(entry) { try await request.send() }
+            token = try await journal.send(entry) { try await request.send() }
         } catch {
-            guard key.parameters.isMain else { throw try denial(of: key, record, error) }
+            guard key.token.isMain else { throw try denial(of: key, record, error) }
             throw try await rejection(record, error, entry, isEarly: requirement.isEarly)
         }
+        let unmet = token.key.isMain ? [] : ScopeCoverage(type).unmet(key.token, by: token.scope)
+        let update = update(with: token, sent: record.tokens.refreshToken, isStored: unmet.isEmpty)
+        var refreshed = record
+        try update(&refreshed)
         guard try await save(update, record.id) else {
             // No caller will ever use these tokens.
-            _ = await revoker.revoke(update.tokens, client)
+            _ = await revoker.revoke(refreshed.tokens, client)
             throw AccountStoreError(
-                .accountRemoved, what: "no access token", reason: "the account was removed meanwhile", remedy: .nothing)
+                .accountRemoved, what: "no access token", reason: "the account no longer exists",
+                remedy: .nothing)
         }
         // The main tokens can be the same as before, and the entry with them: after a request for an additional token, and at
         // providers that return the same token while it is valid.
-        if let entry, update.tokens.accessToken == record.tokens.accessToken,
-            update.tokens.refreshToken == record.tokens.refreshToken
+        if let entry, refreshed.tokens.accessToken == record.tokens.accessToken,
+            refreshed.tokens.refreshToken == record.tokens.refreshToken
         {
             try? await journal.remove(entry.name)
         }
-        guard update.unmet.isEmpty else {
-            throw remember(Self.notGranted(key.parameters, update.unmet, nil), key, record)
+        guard unmet.isEmpty else { throw remember(Self.notGranted(key.token, unmet, nil), key, record) }
+        return token
+    }
+
+    /// Returns the change that saves new tokens, if the record still has the refresh token that was sent.
+    private func update(with token: TokenSet, sent: Secret?, isStored: Bool) -> RecordUpdate {
+        { [history, dependencies] record in
+            guard record.tokens.refreshToken == sent else { throw RecordConflict() }
+            record.refresh(with: token)
+            guard isStored, !token.key.isMain else { return }
+            var additional = token
+            additional.refreshToken = nil
+            additional.idToken = nil
+            history.add(additional, to: &record.additionalTokens, account: record.id, now: dependencies.now())
         }
-        return update.requested
     }
 
     /// Converts the error of a refresh of the main token.
@@ -180,19 +193,10 @@ struct TokenRefresher: StoreCollaborator {
 
     /// Saves new tokens; returns `false` if the account is gone. Tokens that cannot be saved stay pending and are saved with the next
     /// call; until then no caller sees them.
-    private func save(_ update: TokenUpdate, _ id: Account.ID) async throws -> Bool {
+    private func save(_ update: @escaping RecordUpdate, _ id: Account.ID) async throws -> Bool {
         history.setPendingUpdate(update, id)
-        let now = dependencies.now()
         do {
-            let saved = try await repository.update(id, .tokens) {
-                guard $0.tokens.refreshToken == update.sent else { throw RecordConflict() }
-                if let token = update.additional {
-                    $0.further = history.adding(token, to: $0.further ?? [], account: id, now: now)
-                }
-                if let claims = update.claims { $0.replaceClaims(with: claims) }
-                $0.tokens = update.tokens
-                $0.signInNeeded = nil
-            }
+            let saved = try await repository.update(id, .tokens, update)
             history.setPendingUpdate(nil, id)
             return saved != nil
         } catch is RecordConflict {
@@ -211,10 +215,17 @@ struct TokenRefresher: StoreCollaborator {
         }
     }
 
+    private func notGranted(
+        _ token: TokenKey, _ record: AccountRecord, _ provider: ProviderError? = nil
+    ) throws -> AccountStoreError {
+        let missing = ScopeCoverage(try type(record.type)).missing(token.scope ?? [], in: record.tokens.scope)
+        return Self.notGranted(token, missing, provider)
+    }
+
     private static func notGranted(
-        _ parameters: SilentTokenParameters, _ missing: [String], _ provider: ProviderError?
+        _ token: TokenKey, _ missing: [String], _ provider: ProviderError?
     ) -> AccountStoreError {
-        let what = missing.isEmpty ? parameters.resource.map { [$0] } ?? [] : missing
+        let what = missing.isEmpty ? token.resource.map { [$0] } ?? [] : missing
         return AccountStoreError(
             .signInNeeded(.scopeNotGranted), what: "no access token",
             reason: "not granted: \(what.joined(separator: " "))", remedy: .signInAgain, provider: provider)
@@ -222,14 +233,13 @@ struct TokenRefresher: StoreCollaborator {
 
     /// Converts the error of a request for an additional token. The account remains signed in: only a refresh of the main token shows
     /// whether the refresh token is still valid.
-    private func denial(of key: TokenKey, _ record: AccountRecord, _ error: any Error) throws -> any Error {
-        let parameters = key.parameters
+    private func denial(of key: RefreshKey, _ record: AccountRecord, _ error: any Error) throws -> any Error {
         var provider: ProviderError?
         switch error {
         case OAuth2Error.provider(let error):
             let codes: [ErrorCode] = [.invalidScope, .invalidTarget, .accessDenied]
             // An Entra error number can mean that the error is transient, or that settings or the administrator decide.
-            guard error.course != .later, error.signInReason != nil || codes.contains(error.code) else {
+            guard error.disposition != .later, error.signInReason != nil || codes.contains(error.code) else {
                 return OAuth2Error.provider(error)
             }
             provider = error
@@ -237,18 +247,17 @@ struct TokenRefresher: StoreCollaborator {
         case OAuth2Error.http(status: 400, _): break
         default: return error
         }
-        if parameters.claims != nil || provider?.claims != nil {
+        if key.token.claims != nil || provider?.claims != nil {
             // With these claims the next sign-in gets what is missing now.
-            if provider?.claims == nil { provider?.claims = parameters.claims }
+            if provider?.claims == nil { provider?.claims = key.token.claims }
             let reason: Account.SignInReason =
-                provider?.code == .invalidGrant && parameters.claims == nil ? .grantGone : .interactionRequired
+                provider?.code == .invalidGrant && key.token.claims == nil ? .grantGone : .interactionRequired
             return AccountStoreError.signInNeeded(reason, provider)
         }
-        let missing = ScopeCoverage(try type(record.type)).missing(parameters.scope ?? [], in: record.tokens.scope)
-        return remember(Self.notGranted(parameters, missing, provider), key, record)
+        return remember(try notGranted(key.token, record, provider), key, record)
     }
 
-    private func remember(_ error: AccountStoreError, _ key: TokenKey, _ record: AccountRecord) -> AccountStoreError {
+    private func remember(_ error: AccountStoreError, _ key: RefreshKey, _ record: AccountRecord) -> AccountStoreError {
         history.remember(denial: error, of: key, signedIn: record.signedIn, now: dependencies.now())
         return error
     }

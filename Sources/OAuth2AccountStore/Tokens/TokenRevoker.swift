@@ -5,16 +5,17 @@ import Platform
 struct TokenRevoker: Sendable {
     let dependencies: Dependencies
 
-    /// The refresh token first: most providers then forget the access token too.
+    /// Revokes the refresh token first: most providers then revoke the access token too.
     func revoke(
-        _ tokens: TokenSet, and further: [CachedAccessToken] = [], _ connection: ProviderClient
+        _ tokens: TokenSet, and additional: AdditionalTokens? = nil, _ connection: ProviderClient
     ) async -> SignOutReport.Part {
         var outcome = SignOutReport.Part.notOffered
         var requests: [(Secret, RevocationRequest.Hint)] = []
         if let refreshToken = tokens.refreshToken { requests.append((refreshToken, .refreshToken)) }
         let now = dependencies.now()
-        for token in [tokens] + further.map(\.tokens) where token.expiry.map({ $0 > now }) ?? true || token == tokens {
-            // Of what another program kept there may be the refresh token alone.
+        for token in [tokens] + (additional?.all ?? []) where token.expiry.map({ $0 > now }) ?? true || token == tokens
+        {
+            // An import can have the refresh token alone.
             if !token.accessToken.value.isEmpty { requests.append((token.accessToken, .accessToken)) }
         }
         for (token, hint) in requests {
@@ -22,7 +23,7 @@ struct TokenRevoker: Sendable {
                 guard try await revoke(token, hint, tokens, connection) else { return .notOffered }
                 outcome = .succeeded
             } catch {
-                // The access token dies by itself; what counts is the refresh token.
+                // The access token expires soon: the refresh token counts.
                 if hint == .refreshToken || outcome != .succeeded {
                     outcome = .failed(AccountStoreError.reason(of: error))
                 }
@@ -32,7 +33,7 @@ struct TokenRevoker: Sendable {
         return outcome
     }
 
-    /// Asks the provider to forget one token; false when it does not offer that.
+    /// Revokes one token; returns `false` if the provider does not support that.
     private func revoke(
         _ token: Secret, _ hint: RevocationRequest.Hint, _ tokens: TokenSet, _ connection: ProviderClient
     ) async throws -> Bool {

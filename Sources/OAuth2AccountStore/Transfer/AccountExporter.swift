@@ -8,24 +8,22 @@ struct AccountExporter: Sendable {
     let repository: AccountRepository
 
     func export(_ ids: [Account.ID]?) async throws -> Secret {
-        try await AccountStoreError.wrappingErrors("cannot export the accounts") {
-            let wanted = ids.map(Set.init)
-            var found: [Account.ID] = []
-            try await repository.reader.eachRecord(ofType: nil) { sealed in
-                let id = Account.ID(rawValue: sealed.id)
-                if wanted?.contains(id) ?? true { found.append(id) }
-            }
-            var accounts: [JSONValue] = []
-            for id in found {
-                if let record = try await repository.read(id)?.record, record.renewal == nil {
-                    accounts.append(.object(record.exported))
-                }
-            }
-            let file: JSONValue = [
-                "format": .string(AccountFile.exportFormat), "version": 1, "accounts": .array(accounts),
-            ]
-            return Secret(file.text(.indented) + "\n")
+        let selected = ids.map(Set.init)
+        var found: [Account.ID] = []
+        try await repository.reader.eachRecord(ofType: nil) { sealed in
+            let id = Account.ID(rawValue: sealed.id)
+            if selected?.contains(id) ?? true { found.append(id) }
         }
+        var accounts: [JSONValue] = []
+        for id in found {
+            if let record = try await repository.read(id)?.record, record.serviceGrant == nil {
+                accounts.append(.object(record.exported))
+            }
+        }
+        let file: JSONValue = [
+            "format": .string(AccountFile.exportFormat), "version": 1, "accounts": .array(accounts),
+        ]
+        return Secret(file.text(.indented) + "\n")
     }
 }
 

@@ -37,7 +37,7 @@ public struct AccountFile: Sendable {
     /// Where it came from, for messages.
     public let source: String
     let entries: [Entry]
-    /// What is in the file and cannot be an account.
+    /// The contents of the file that cannot become an account.
     let left: [(location: String, name: String?, reason: String)]
 
     /// Reads a file.
@@ -57,10 +57,10 @@ public struct AccountFile: Sendable {
         format = try Self.format(of: value, reader)
         let contents: AccountFileReader.Contents
         switch format {
-        case .tokenAnswer: contents = try reader.tokenAnswer(reader.object(value, ""))
-        case .msalCache: contents = try reader.msalCache(reader.object(value, ""))
+        case .tokenAnswer: contents = try reader.tokenAnswer(reader.object(value))
+        case .msalCache: contents = try reader.msalCache(reader.object(value))
         case .archive: contents = try reader.archive(value)
-        case .export: contents = try reader.export(reader.object(value, ""))
+        case .export: contents = try reader.export(reader.object(value))
         }
         guard contents.entries.count <= Self.maximumCount else {
             throw AccountFileError(
@@ -75,7 +75,7 @@ public struct AccountFile: Sendable {
 
     private static func format(of value: JSONValue, _ reader: AccountFileReader) throws(AccountFileError) -> Format {
         if value.array != nil { return .archive }
-        let object = try reader.object(value, "")
+        let object = try reader.object(value).json
         if object["format"]?.string == exportFormat { return .export }
         if msalSections.contains(where: { object[$0]?.object != nil }) { return .msalCache }
         if object["access_token"] != nil || object["refresh_token"] != nil { return .tokenAnswer }
@@ -88,16 +88,13 @@ public struct AccountFile: Sendable {
             found: "an object of another kind")
     }
 
-    /// One account, as far as the file tells. Nothing of it is verified.
+    /// An account of the file, not verified.
     struct Entry: Sendable {
-        /// Where it stands.
         var location: String
-        /// By what it is known again when the file is read again.
+        /// The identifier in the file, for another import.
         var key: String?
-        /// The type that the file names.
         var type: String?
         var clientID: String?
-        /// The host of the provider.
         var host: String?
         var issuer: String?
         var subject: String?
@@ -105,22 +102,20 @@ public struct AccountFile: Sendable {
         var displayName: String?
         var nickname: String?
         var tokens: TokenSet
-        /// Whether ``TokenSet/received`` is what the file says, and not when it was read.
+        /// Whether the file has the time of receipt.
         var hasTime = false
         var userData: Data?
         var senderKey: Secret?
         var tokenOrigin: String?
         var created: Date?
-        /// What the refresh token is good for, where that is more than the access token's scope.
+        /// The scope of the refresh token, if it is more than the scope of the access token.
         var grant: Scope?
-        /// The policy that gave the tokens, by its name in the settings.
         var policy: String?
-        /// `uid.utid`: the person's home account at Entra.
         var homeAccountID: String?
-        /// The token answer itself, when that is what the file is and an ID token is in it.
-        var answer: JSONObject?
+        /// The token response, if the file is one with an ID token.
+        var tokenResponse: JSONObject?
 
-        /// By what these very tokens are known again.
+        /// A digest that identifies the tokens.
         var digest: String {
             let text = "\(tokens.accessToken.value)\n\(tokens.refreshToken?.value ?? "")"
             return Base64URL.encode(SHA2.sha256.digest(Array(text.utf8)))

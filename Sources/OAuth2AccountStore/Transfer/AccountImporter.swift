@@ -14,51 +14,51 @@ struct AccountImporter: StoreCollaborator {
     private var activeAccounts: ActiveAccounts { ActiveAccounts(repository: repository) }
 
     func importAccounts(_ file: AccountFile, toType type: String? = nil) async throws -> ImportReport {
-        try await AccountStoreError.wrappingErrors("cannot import the accounts") {
-            if let type { _ = try context.type(type) }
-            if let answer = file.entries.first?.answer {
-                return try await importAnswer(answer, file, type ?? settings.defaultType)
-            }
-            var report = ImportReport()
-            var undo: [@Sendable () async throws -> Void] = []
-            var locks: [any StorageLock] = []
-            var known: [String: AccountMatcher] = [:]
-            defer { for lock in locks { lock.release() } }
-            do {
-                try await storage.checkWritable()
-                // Two imports, or an import and a sign-in, at a time must not make two accounts of one person.
-                for name in Set(file.entries.compactMap { try? target($0, type).get().name }).sorted() {
-                    locks.append(try await storage.lock("type:\(name)", timeout: .seconds(120)))
-                    var accounts = AccountMatcher()
-                    try await repository.reader.eachRecord(ofType: name) { sealed in
-                        if let record = seal.open(sealed) { accounts.add(record) }
-                    }
-                    known[name] = accounts
-                }
-                for entry in file.entries {
-                    let outcome: ImportReport.Outcome
-                    switch target(entry, type) {
-                    case .failure(let reason): outcome = .left(reason: reason.text)
-                    case .success(let type):
-                        outcome = try await take(entry, type, &known[type.name, default: AccountMatcher()], &undo)
-                    }
-                    report.items.append(
-                        .init(location: entry.location, name: entry.userName ?? entry.displayName, outcome: outcome))
-                }
-            } catch {
-                let steps = undo
-                // A task of its own: the one that was cancelled could not finish it.
-                await Task { for step in steps.reversed() { try? await step() } }.value
-                throw error
-            }
-            report.items += file.left.map {
-                .init(location: $0.location, name: $0.name, outcome: .left(reason: $0.reason))
-            }
-            return report
+        if let type { _ = try context.type(type) }
+        if let tokenResponse = file.entries.first?.tokenResponse {
+            return try await importTokenResponse(tokenResponse, file, type ?? settings.defaultType)
         }
+        var report = ImportReport()
+        var undo: [@Sendable () async throws -> Void] = []
+        var locks: [any StorageLock] = []
+        var known: [String: AccountMatcher] = [:]
+        defer { for lock in locks { lock.release() } }
+        do {
+            try await storage.checkWritable()
+            // Two simultaneous imports, or an import and a sign-in, must not create two accounts of one user.
+            for name in Set(file.entries.compactMap { try? target($0, type).get().name }).sorted() {
+                locks.append(try await storage.lock("type:\(name)", timeout: .seconds(120)))
+                var accounts = AccountMatcher()
+                try await repository.reader.eachRecord(ofType: name) { sealed in
+                    if let record = seal.open(sealed) { accounts.add(record) }
+                }
+                known[name] = accounts
+            }
+            for entry in file.entries {
+                let outcome: ImportReport.Outcome
+                switch target(entry, type) {
+                case .failure(let reason): outcome = .left(reason: reason.text)
+                case .success(let type):
+                    outcome = try await take(entry, type, &known[type.name, default: AccountMatcher()], &undo)
+                }
+                report.items.append(
+                    .init(location: entry.location, name: entry.userName ?? entry.displayName, outcome: outcome))
+            }
+        } catch {
+            let steps = undo
+            // Unstructured, because a cancelled task could not finish it.
+            await Task { for step in steps.reversed() { try? await step() } }.value
+            throw error
+        }
+        report.items += file.left.map {
+            .init(location: $0.location, name: $0.name, outcome: .left(reason: $0.reason))
+        }
+        return report
     }
 
-    private func importAnswer(_ object: JSONObject, _ file: AccountFile, _ type: String) async throws -> ImportReport {
+    private func importTokenResponse(_ object: JSONObject, _ file: AccountFile, _ type: String) async throws
+        -> ImportReport
+    {
         let before = Set(try await activeAccounts.accounts(ofType: type).map(\.id))
         let response = HTTPResponse(
             status: 200, fields: ["Content-Type": "application/json"],
@@ -72,40 +72,41 @@ struct AccountImporter: StoreCollaborator {
 
     private struct Obstacle: Error { let text: String }
 
-    /// The type that an account of a file is for.
-    private func target(_ entry: AccountFile.Entry, _ wanted: String?) -> Result<AccountType, Obstacle> {
-        func refused(_ text: String) -> Result<AccountType, Obstacle> { .failure(Obstacle(text: text)) }
+    private func target(_ entry: AccountFile.Entry, _ name: String?) -> Result<AccountType, Obstacle> {
+        func rejection(_ text: String) -> Result<AccountType, Obstacle> { .failure(Obstacle(text: text)) }
         let found: AccountType
-        if let name = wanted ?? entry.type {
+        if let name = name ?? entry.type {
             guard let type = settings[name] else {
-                return refused("the settings have no account type \(name.debugDescription); choose an account type")
+                return rejection("the settings have no account type \(name.debugDescription); choose an account type")
             }
             found = type
         } else if let client = entry.clientID {
             let all = settings.types.filter { $0.clientID == client }
             guard let type = all.first(where: { $0.name == settings.defaultType }) ?? all.first else {
-                return refused("no account type of the settings has the client \(client)")
+                return rejection("no account type of the settings has the client \(client)")
             }
             found = type
         } else {
-            guard let type = settings[settings.defaultType] else { return refused("the settings have no default type") }
+            guard let type = settings[settings.defaultType] else {
+                return rejection("the settings have no default type")
+            }
             found = type
         }
         if let client = entry.clientID, client != found.clientID {
-            return refused("its tokens are for the client \(client), and \(found.name) is another one")
+            return rejection("its tokens are for the client \(client), and \(found.name) is another one")
         }
         if let type = entry.tokens.type, ["dpop", "pop", "mac"].contains(type),
             type != "dpop" || entry.senderKey.flatMap(DPoPKey.key) == nil
         {
-            return refused("its tokens are bound to a key that is not in the file")
+            return rejection("its tokens are bound to a key that is not in the file")
         }
         if let policy = entry.policy, found.policies[policy] == nil {
-            return refused("its tokens are of the policy \(policy.debugDescription), and \(found.name) names none so")
+            return rejection("its tokens are of the policy \(policy.debugDescription), and \(found.name) names none so")
         }
         if let host = entry.host, !host.isEmpty, let own = found.providerHost,
             AccountFileReader.cloud(own) != AccountFileReader.cloud(host)
         {
-            return refused("its tokens are of \(host), and \(found.name) is at \(own)")
+            return rejection("its tokens are of \(host), and \(found.name) is at \(own)")
         }
         return .success(found)
     }
@@ -115,26 +116,26 @@ struct AccountImporter: StoreCollaborator {
         _ undo: inout [@Sendable () async throws -> Void]
     ) async throws -> ImportReport.Outcome {
         let now = dependencies.now()
-        let mark = ImportOrigin(key: entry.key, digest: entry.digest)
+        let origin = ImportOrigin(key: entry.key, digest: entry.digest)
         let tokens = entry.tokens.dated(now)
-        if let id = accounts.account(of: entry, mark), let found = try await repository.read(id) {
+        if let id = accounts.account(of: entry, origin), let found = try await repository.read(id) {
             let known = found.record
-            if known.imported?.digest == mark.digest || known.tokens.holds(entry.tokens) {
-                return .unchanged(Account(record: known, position: found.position))
+            if known.imported?.digest == origin.digest || known.tokens.holds(entry.tokens) {
+                return .unchanged(found.account)
             }
-            // A refresh token that was rotated since would be lost for one that is dead.
+            // Otherwise an invalid refresh token would replace the rotated one.
             if entry.hasTime, known.tokens.received > tokens.received, known.signInNeeded == nil {
-                return .unchanged(Account(record: known, position: found.position))
+                return .unchanged(found.account)
             }
             let saved = try await repository.update(id, .profile) { record in
                 record.tokens = tokens
                 record.signInNeeded = nil
-                // They were validated with other tokens, and nobody knows yet whose these are.
+                // They were validated with other tokens. The user of these is not verified.
                 record.claims = nil
-                // They belong to the former grant. What the provider refused to that one, it may give to this one.
-                record.further = nil
+                // They belong to the previous grant.
+                record.additionalTokens = nil
                 record.signedIn = now
-                fill(&record, entry, mark, type)
+                fill(&record, entry, origin, type)
             }
             guard let saved else { throw AccountStoreError.unknownAccount(id) }
             undo.append {
@@ -143,16 +144,16 @@ struct AccountImporter: StoreCollaborator {
             history.setPendingUpdate(nil, id)
             accounts.remove(known)
             accounts.add(saved.record)
-            return .updated(Account(record: saved.record, position: saved.position))
+            return .updated(saved.account)
         }
-        if settings.deviceMode == .shared, let person = accounts.anybody {
-            return .left(reason: "this is a shared device, and \(person) is signed in to \(type.name)")
+        if settings.deviceMode == .shared, let user = accounts.anyUser {
+            return .left(reason: "this is a shared device, and \(user) is signed in to \(type.name)")
         }
         var record = AccountRecord(
             id: try .unused(dependencies.random), type: type.name, issuer: nil,
             subject: nil, clientID: type.clientID,
             tokens: tokens, created: entry.created ?? now)
-        fill(&record, entry, mark, type)
+        fill(&record, entry, origin, type)
         let account = try await repository.insert(record)
         undo.append { try await remover.remove(account.id) }
         accounts.add(record)
@@ -160,9 +161,9 @@ struct AccountImporter: StoreCollaborator {
     }
 
     private func fill(
-        _ record: inout AccountRecord, _ entry: AccountFile.Entry, _ mark: ImportOrigin, _ type: AccountType
+        _ record: inout AccountRecord, _ entry: AccountFile.Entry, _ origin: ImportOrigin, _ type: AccountType
     ) {
-        record.imported = mark
+        record.imported = origin
         record.clientID = type.clientID
         record.issuer = entry.issuer ?? record.issuer
         record.subject = entry.subject ?? record.subject
@@ -179,7 +180,7 @@ struct AccountImporter: StoreCollaborator {
 }
 
 extension AccountType {
-    /// The host of the provider, where the settings name it.
+    /// The host of the provider, if the settings name it.
     fileprivate var providerHost: String? {
         switch provider {
         case .authority(let authority): URL(string: "\(authority)")?.host(percentEncoded: true)

@@ -53,8 +53,8 @@ struct StatusCommand {
             try context.console.writeLine()
         }
         var detail = Detail()
-        detail.add("Accounts", store.storagePlace)
-        detail.add("Key", store.keyPlace)
+        detail.add("Accounts", store.storageLocation)
+        detail.add("Key", store.keyLocation)
         detail.add("Key left in", leftovers)
         detail.add("Device mode", store.deviceMode.rawValue)
         detail.add(
@@ -80,7 +80,7 @@ struct StatusCommand {
             return .object(object)
         }
         return [
-            "accounts": .array(accounts), "store": .string(store.storagePlace), "key": .string(store.keyPlace),
+            "accounts": .array(accounts), "store": .string(store.storageLocation), "key": .string(store.keyLocation),
             "keyCustody": store.keyChoice.map { .string($0.word) } ?? .null,
             "keyLeftIn": .array(leftovers.map { .string($0) }),
             "deviceMode": .string(store.deviceMode.rawValue),

@@ -199,7 +199,7 @@ struct CommandContext {
             .store, "the record of an account cannot be read",
             reason:
                 "\(damaged.count) of them, the first \(first.id) of type \(first.type): damaged, or sealed with another key",
-            hint: "nothing was changed; restore a copy of \(store.storagePlace), "
+            hint: "nothing was changed; restore a copy of \(store.storageLocation), "
                 + "or \(run: "accounts remove") \(first.id) and \(run: "sign-in") \(first.type)")
     }
 }

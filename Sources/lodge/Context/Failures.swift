@@ -86,7 +86,6 @@ extension CommandError {
         case .unknownAccount, .accountRemoved: .notFound
         case .signInNeeded: .signInNeeded
         case .denied: .notPermitted
-        case .cancelled: .interrupted
         case .timedOut, .redirectRefused: .signInNeeded
         case .network: .network
         case .unavailable: .unavailable

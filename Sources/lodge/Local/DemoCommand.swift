@@ -56,7 +56,7 @@ struct DemoCommand {
         let settings = try settings(provider)
         var store = try await open(directory, settings)
         let account = try await signIn(store)
-        try say("Saved account \(account.id), sealed, in \(store.storagePlace); its key is in \(store.keyPlace).")
+        try say("Saved account \(account.id), sealed, in \(store.storageLocation); its key is in \(store.keyLocation).")
         try await showEvents(1)
 
         let found = try await search(account, store)

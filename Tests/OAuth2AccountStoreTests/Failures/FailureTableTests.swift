@@ -134,7 +134,7 @@ struct FailureTableTests {
         for error in EntraError.all {
             #expect(!error.meaning.isEmpty && !error.meaning.hasSuffix("."))
             // Whoever has to change settings is told which.
-            if error.course == .settings { #expect(error.advice != nil, "\(error.number)") }
+            if error.disposition == .settings { #expect(error.advice != nil, "\(error.number)") }
         }
     }
 

@@ -41,11 +41,11 @@ struct ImportIntoUseTests {
     @Test func `tokens of a file take the place of everything that the former sign-in gave`() async throws {
         let test = try await TestStore()
         let ada = try await test.signIn()
-        let further = CachedAccessToken(
-            key: CachedAccessToken.Key(scope: ["mail"]), asked: ["mail"],
-            tokens: try #require(try await test.store.saved(ada.id)).tokens)
+        var token = try #require(try await test.store.saved(ada.id)).tokens
+        token.key = TokenKey(scope: ["mail"])
+        let additional = AdditionalTokens(all: [token])
         _ = try await test.store.repository.update(ada.id, .tokens) {
-            $0.further = [further]
+            $0.additionalTokens = additional
             $0.grant = ["openid", "read", "mail"]
         }
         // What was refused to the former grant, the new one may give.
@@ -61,7 +61,7 @@ struct ImportIntoUseTests {
         }
         #expect(updated.id == ada.id)
         let saved = try #require(try await test.store.saved(ada.id))
-        #expect(saved.further == nil && saved.grant == nil)
+        #expect(saved.additionalTokens == nil && saved.grant == nil)
         test.provider.next({ _ in
             .json(["access_token": "AT-files", "token_type": "Bearer", "expires_in": 60, "scope": "files"])
         })

@@ -77,14 +77,14 @@ struct RefreshInTests {
         let response = HTTPResponse(
             status: 200, fields: ["Content-Type": "application/json"], body: Data(body.utf8))
         guard let answer = try? TokenResponse.read(response) else { return }
-        #expect(TokenSet(answer, asked: [], received: Date(timeIntervalSince1970: 0)).refreshIn == nil)
+        #expect(TokenSet(answer, requested: [], received: Date(timeIntervalSince1970: 0)).refreshIn == nil)
     }
 
     @Test func `refresh_in of a second is no reason for a storm`() throws {
         let body = #"{"access_token":"a","token_type":"bearer","expires_in":3600,"refresh_in":1}"#
         let response = HTTPResponse(
             status: 200, fields: ["Content-Type": "application/json"], body: Data(body.utf8))
-        let tokens = TokenSet(try TokenResponse.read(response), asked: [], received: Date(timeIntervalSince1970: 0))
+        let tokens = TokenSet(try TokenResponse.read(response), requested: [], received: Date(timeIntervalSince1970: 0))
         #expect(!tokens.isDueEarly(at: Date(timeIntervalSince1970: 59)))
         #expect(tokens.isDueEarly(at: Date(timeIntervalSince1970: 60)))
     }

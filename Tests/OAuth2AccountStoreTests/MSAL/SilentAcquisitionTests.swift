@@ -60,7 +60,7 @@ struct SilentAcquisitionTests {
         #expect(try await again.accessToken(for: ada.id, scopes: ["write"]).secret == Secret("at-4"))
         #expect(test.refreshes.map { $0.form["refresh_token"] } == ["rt-1", "rt-2", "rt-3"])
         #expect(test.reuses == 0)
-        #expect(try await store.saved(ada.id)?.further?.count == 1)
+        #expect(try await store.saved(ada.id)?.additionalTokens?.all.count == 1)
     }
 
     @Test func `callers for two scope sets at a time do not burn each other's refresh token`() async throws {
@@ -109,19 +109,19 @@ struct SilentAcquisitionTests {
         test.change { $0.consented.formUnion((0..<20).map { "s\($0)" }) }
         let store = try await test.store()
         let ada = try await test.signIn(store)
-        for number in 0..<CachedAccessToken.maximumCount {
+        for number in 0..<AdditionalTokens.maximumCount {
             _ = try await store.accessToken(for: ada.id, scopes: ["s\(number)"])
         }
         _ = try await store.accessToken(for: ada.id, scopes: ["s0"])
         _ = try await store.accessToken(for: ada.id, scopes: ["s16"])
-        let kept = try #require(await store.saved(ada.id)?.further).map(\.key.scope)
-        #expect(kept.count == CachedAccessToken.maximumCount)
+        let kept = try #require(await store.saved(ada.id)?.additionalTokens?.all).map(\.key.scope)
+        #expect(kept.count == AdditionalTokens.maximumCount)
         #expect(kept.contains(["s0"]) && kept.contains(["s16"]) && !kept.contains(["s1"]))
         #expect(try await store.accessToken(for: ada.id).secret == Secret("at-1"))
         // Those that have expired make room first.
         test.provider.advance(3600)
         _ = try await store.accessToken(for: ada.id, scopes: ["s3"])
-        #expect(try await store.saved(ada.id)?.further?.count == 1)
+        #expect(try await store.saved(ada.id)?.additionalTokens?.all.count == 1)
     }
 
     @Test(arguments: ["consent_required", "invalid_grant", "invalid_scope", "interaction_required"])

@@ -124,7 +124,7 @@ struct AccountTests {
         let answer = try TokenResponse.read(.json(["access_token": "t", "token_type": "bearer"]))
         let record = AccountRecord(
             id: Account.ID(rawValue: "x"), type: "graph", clientID: "client",
-            tokens: TokenSet(answer, asked: [], received: clock.now), created: clock.now)
+            tokens: TokenSet(answer, requested: [], received: clock.now), created: clock.now)
         _ = try await offline.store.repository.insert(record)
         let report = try await offline.store.signOut(record.id)
         guard case .failed = report.revocation else {

@@ -134,7 +134,9 @@ struct FailureTests {
                 .json(["access_token": "stale", "token_type": "bearer", "refresh_token": "RT-new", "expires_in": 5]))
             test.provider.change { $0.grants = ["RT-new": "ada"] }
             _ = try await test.store.repository.update(ada.id, .tokens) {
-                $0.tokens = $0.tokens.refreshed(by: rotated, received: test.clock.now.addingTimeInterval(-100))
+                $0.refresh(
+                    with: TokenSet(
+                        rotated, requested: $0.tokens.scope, received: test.clock.now.addingTimeInterval(-100)))
             }
             return .refusal("invalid_grant")
         }

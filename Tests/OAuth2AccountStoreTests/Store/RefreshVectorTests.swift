@@ -46,7 +46,7 @@ struct RefreshVectorTests {
         if let scope = object["scope"]?.array?.compactMap(\.string) {
             object["scope"] = .string(scope.joined(separator: " "))
         }
-        return TokenSet(try TokenResponse.read(.json(.object(object))), asked: [], received: clock.now)
+        return TokenSet(try TokenResponse.read(.json(.object(object))), requested: [], received: clock.now)
     }
 
     @Test(arguments: cases("merge"))
@@ -54,7 +54,7 @@ struct RefreshVectorTests {
         let clock = FakeClock()
         let stored = try tokens(vector.input["stored"], clock: clock)
         let answer = try TokenResponse.read(.json(try #require(vector.input["response"])))
-        let merged = stored.refreshed(by: answer, received: clock.now)
+        let merged = stored.refreshed(by: TokenSet(answer, requested: stored.scope, received: clock.now))
         let after = try #require(vector.expect["stored_after"]?.object)
         if let token = after["access_token"]?.string { #expect(merged.accessToken.value == token) }
         if let token = after["refresh_token"]?.string { #expect(merged.refreshToken?.value == token) }

@@ -258,7 +258,7 @@ struct TokenTests {
             let record = AccountRecord(
                 id: Account.ID(rawValue: "a\(number)"), type: "graph", clientID: "client",
                 tokens: TokenSet(
-                    try TokenResponse.read(.json(["access_token": "t", "token_type": "bearer"])), asked: [],
+                    try TokenResponse.read(.json(["access_token": "t", "token_type": "bearer"])), requested: [],
                     received: test.clock.now), created: test.clock.now)
             _ = try await test.store.repository.insert(record)
         }

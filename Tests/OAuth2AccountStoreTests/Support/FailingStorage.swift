@@ -22,6 +22,9 @@ final class FailingStorage: WrappedStorage {
     let inner = MemoryStorage()
     private let faults = Mutex(InjectedErrors())
 
+    /// How many of the next reads of the log fail.
+    var failuresLeft: Int { faults.withLock { $0.looks } }
+
     func change(_ body: (inout InjectedErrors) -> Void) { faults.withLock { body(&$0) } }
 
     private func fail(_ count: WritableKeyPath<InjectedErrors, Int>) throws {

@@ -1,40 +1,33 @@
 import OAuth2Protocol
 
-/// What a refusal of a provider asks for.
+/// The class of a provider's error, which decides the remedy.
 enum ErrorDisposition: Sendable, Equatable {
-    /// The person has to sign in: until then there are no tokens.
     case signIn(Account.SignInReason)
-    /// The settings do not fit.
     case settings
-    /// It passes.
     case later
-    /// The time in what was sent is wrong.
+    /// The time in the request is wrong.
     case clock
-    /// Somebody else decides: the organisation's administrator.
     case administrator
-    /// The person said no.
+    /// The user declined.
     case declined
-    /// Nothing that is known here.
-    case refused
+    case unknown
 }
 
 extension ErrorCode {
-    /// Codes that say that the grant is gone: those of providers that do not say `invalid_grant`.
-    ///
-    /// Glewlwyd and Zoho: `invalid_code`; GitHub: `bad_refresh_token`, `bad_verification_code`; Slack: `invalid_refresh_token`,
-    /// `token_expired`, `token_revoked`. Some use the codes of RFC 6750 and RFC 8628 for it.
+    /// Codes for an invalid grant. Glewlwyd and Zoho: `invalid_code`; GitHub: `bad_refresh_token`, `bad_verification_code`; Slack:
+    /// `invalid_refresh_token`, `token_expired`, `token_revoked`. Some use codes of RFC 6750 and RFC 8628.
     private static let goneGrants: Set<String> = [
         "invalid_grant", "invalid_code", "bad_refresh_token", "bad_verification_code", "invalid_refresh_token",
         "token_expired", "token_revoked", "expired_token", "invalid_token",
     ]
 
-    /// Codes that say that a person has to act. Auth0: `mfa_required`, `requires_verification`; Google: `invalid_rapt`.
+    /// Codes for an error that the user has to solve. Auth0: `mfa_required`, `requires_verification`; Google: `invalid_rapt`.
     private static let interactions: Set<String> = [
         "mfa_required", "requires_verification", "invalid_rapt", "insufficient_user_authentication",
         "insufficient_claims", "unmet_authentication_requirements",
     ]
 
-    /// Codes that say that the client, or what it asks for, is registered otherwise. GitHub: `incorrect_client_credentials`,
+    /// Codes for a request that does not match the registration of the client. GitHub: `incorrect_client_credentials`,
     /// `redirect_uri_mismatch`; Salesforce: `invalid_client_id`, `invalid_client_credentials`; Slack: `bad_client_secret`,
     /// `bad_redirect_uri`, `invalid_client_id`; Google: `deleted_client`, `disabled_client`.
     private static let registrations: Set<String> = [
@@ -44,21 +37,21 @@ extension ErrorCode {
         "deleted_client", "disabled_client", "invalid_tenant", "invalid_authorization_details", "invalid_resource",
     ]
 
-    /// Codes that say that others decide. GitHub: `application_suspended`; Google: `admin_policy_enforced`, `org_internal`;
+    /// Codes for a decision of an administrator. GitHub: `application_suspended`; Google: `admin_policy_enforced`, `org_internal`;
     /// Salesforce: `inactive_user`, `inactive_org`; Slack: `account_inactive`.
     private static let decisions: Set<String> = [
         "application_suspended", "admin_policy_enforced", "org_internal", "inactive_user", "inactive_org",
         "account_inactive",
     ]
 
-    /// Codes that say to come back later, in whatever status.
-    private static let pauses: Set<String> = [
+    /// Codes for transient errors, whatever the status.
+    private static let transientCodes: Set<String> = [
         "server_error", "temporarily_unavailable", "slow_down", "rate_limit_exceeded", "rate_limited", "ratelimited",
         "quota_exceeded", "too_many_attempts", "too_many_requests", "use_dpop_nonce",
     ]
 
-    fileprivate var course: ErrorDisposition {
-        if Self.pauses.contains(rawValue) { return .later }
+    fileprivate var disposition: ErrorDisposition {
+        if Self.transientCodes.contains(rawValue) { return .later }
         if Self.goneGrants.contains(rawValue) { return .signIn(.grantGone) }
         if needsInteraction || Self.interactions.contains(rawValue) { return .signIn(.interactionRequired) }
         if Self.registrations.contains(rawValue) { return .settings }
@@ -66,38 +59,39 @@ extension ErrorCode {
         switch self {
         case .accessDenied: return .declined
         case .invalidDPoPProof: return .clock
-        default: return .refused
+        default: return .unknown
         }
     }
 }
 
 extension ProviderError {
-    /// Entra's error, when the provider's words begin with a number that is known.
+    /// Entra's error, if the explanation has a known number.
     var entraError: EntraError? { EntraError.number(in: explanation).flatMap(EntraError.error) }
 
-    /// What is to be done. A broken or busy server's word on the grant is not taken: what it says may be wrong.
-    var course: ErrorDisposition {
+    /// The class of the error. A server with a transient error does not decide about the grant: its response can be wrong.
+    var disposition: ErrorDisposition {
         if let status, status >= 500 || status == 429 { return .later }
         if code.isTransient { return .later }
         if let entraError {
-            // Of two reasons to sign in the code that asks for the person says more than "gone".
-            let isGone = entraError.course == .signIn(.grantGone) && code.course == .signIn(.interactionRequired)
-            return isGone ? code.course : entraError.course
+            // Of two reasons to sign in, the one that requires the user is more exact.
+            let isGone =
+                entraError.disposition == .signIn(.grantGone) && code.disposition == .signIn(.interactionRequired)
+            return isGone ? code.disposition : entraError.disposition
         }
-        // X tells with these words alone that a refresh token is not good any more.
+        // X reports an invalid refresh token with this text alone.
         if code == .invalidRequest, explanation == "Value passed for the token was invalid." {
             return .signIn(.grantGone)
         }
-        return code.course
+        return code.disposition
     }
 
-    /// Why the person has to sign in, when that is what helps. A refresh that is refused so marks the account.
+    /// The reason to sign in, if that is the remedy.
     var signInReason: Account.SignInReason? {
-        if case .signIn(let reason) = course { return reason }
+        if case .signIn(let reason) = disposition { return reason }
         return nil
     }
 
-    /// What the provider's number means, with the number; the number alone when it is not known, nil when there is none.
+    /// The meaning of Entra's number with the number, or the number alone if it is unknown.
     var meaning: String? {
         EntraError.number(in: explanation).map { number in
             entraError.map { "\($0.meaning) (AADSTS\(number))" } ?? "AADSTS\(number)"

@@ -2,13 +2,12 @@ import Platform
 import HTTPExchange
 import OAuth2Protocol
 
-/// Facebook has no refresh tokens. The token of a sign-in is good for an hour or two, and can be exchanged once for one of
-/// about sixty days by the client that has the secret.
+/// Facebook has no refresh tokens. A client with a secret can exchange the token of a sign-in, which is valid for an hour or two, for
+/// one that is valid for about sixty days.
 ///
 /// https://developers.facebook.com/docs/facebook-login/guides/access-tokens/get-long-lived
 struct FacebookLongLivedToken: Sendable {
-    /// The request to send. Facebook documents a GET; the same parameters in a form, as for its other grants, keep the secret
-    /// out of addresses.
+    /// Facebook documents a GET; a form, as for its other grants, keeps the secret out of URLs.
     let request: HTTPRequest
 
     /// Builds the request; nil when the client has no secret, because then Facebook does not exchange.
@@ -33,12 +32,10 @@ struct FacebookLongLivedToken: Sendable {
             body: Data(FormEncoding.encode(pairs).utf8))
     }
 
-    /// The answer of the sign-in with the long-lived token in place of its own.
-    ///
-    /// - Throws: ``OAuth2Error``
-    static func read(_ response: HTTPResponse, replacing answer: TokenResponse) throws(OAuth2Error) -> TokenResponse {
+    /// Returns the tokens of the sign-in with the long-lived access token.
+    static func read(_ response: HTTPResponse, replacing tokens: TokenResponse) throws(OAuth2Error) -> TokenResponse {
         let exchanged = try TokenResponse.read(response)
-        var result = answer
+        var result = tokens
         result.accessToken = exchanged.accessToken
         result.expiresIn = exchanged.expiresIn
         return result
@@ -46,21 +43,20 @@ struct FacebookLongLivedToken: Sendable {
 }
 
 extension ProviderClient {
-    /// The answer with a long-lived token, for types that ask for the exchange. When the exchange fails the first token stays:
-    /// it is good for an hour or two, and the person is not sent away for it.
+    /// Returns the tokens with a long-lived access token if the type requires the exchange. If it fails, the first token remains.
     ///
     /// - Throws: `CancellationError`
-    func longLived(_ answer: TokenResponse) async throws -> TokenResponse {
-        guard type.exchangesForLongLivedTokens else { return answer }
+    func longLived(_ tokens: TokenResponse) async throws -> TokenResponse {
+        guard type.exchangesForLongLivedTokens else { return tokens }
         do {
-            guard let step = try FacebookLongLivedToken(answer.accessToken, server: server, client: client) else {
-                return answer
+            guard let step = try FacebookLongLivedToken(tokens.accessToken, server: server, client: client) else {
+                return tokens
             }
-            return try FacebookLongLivedToken.read(try await send(step.request), replacing: answer)
+            return try FacebookLongLivedToken.read(try await send(step.request), replacing: tokens)
         } catch is CancellationError {
             throw CancellationError()
         } catch {
-            return answer
+            return tokens
         }
     }
 }

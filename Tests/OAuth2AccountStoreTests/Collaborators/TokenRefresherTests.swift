@@ -1,0 +1,145 @@
+import Foundation
+import HTTPExchange
+import JOSE
+import OAuth2Protocol
+import Platform
+import ProviderSettings
+import StrictJSON
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import AccountKeys
+@testable import OAuth2AccountStore
+@testable import SealedStorage
+
+@Suite(.timeLimit(.scaled(minutes: 5)))
+struct TokenRefresherTests {
+    private func refresh(_ test: Collaborators, _ id: Account.ID) async throws -> RefreshOutcome {
+        try await test.refresher.refresh(test.mainKey(id), FreshnessRequirement())
+    }
+
+    private func refreshed(_ outcome: RefreshOutcome) -> Secret? {
+        if case .refreshed(let tokens) = outcome { tokens.accessToken } else { nil }
+    }
+
+    private func found(_ outcome: RefreshOutcome) -> Secret? {
+        if case .found(let tokens) = outcome { tokens.accessToken } else { nil }
+    }
+
+    @Test func `a refresh holds the account's lock from the journal entry to the save`() async throws {
+        let storage = RecordingStorage()
+        let test = try Collaborators(storage: storage)
+        let id = try await test.addAccount()
+        test.clock.advance(3600)
+        test.provider.next { [provider = test.provider] _ in
+            storage.log.append("request")
+            return .json(.object(try provider.issue("ada", nonce: nil)))
+        }
+        #expect(refreshed(try await refresh(test, id)) == Secret("AT-2"))
+        #expect(
+            storage.log.all == [
+                "lock account:ada", "write attempt:ada", "request", "replace ada", "release account:ada",
+            ])
+        let saved = try #require(try await test.saved(id)).tokens
+        #expect(saved.accessToken == Secret("AT-2") && saved.refreshToken == Secret("RT-2"))
+        #expect(saved.received == test.clock.now)
+    }
+
+    @Test func `tokens that another process refreshed are found without a request`() async throws {
+        let test = try Collaborators()
+        let id = try await test.addAccount()
+        test.clock.advance(3600)
+        let new = try test.tokens(["access_token": "theirs", "token_type": "Bearer", "expires_in": 3600])
+        _ = try await test.anotherProcess().update(id, .tokens) { $0.tokens = new }
+        #expect(found(try await refresh(test, id)) == Secret("theirs"))
+        #expect(test.provider.refreshes == 0)
+        #expect(test.repository.cache[id]?.record.tokens == new)
+    }
+
+    @Test func `tokens that another process refreshed while this one waited for the lock are found`() async throws {
+        let storage = RecordingStorage()
+        let test = try Collaborators(storage: storage)
+        let id = try await test.addAccount()
+        test.clock.advance(3600)
+        let lock = try await storage.inner.lock("account:ada", timeout: .seconds(1))
+        let waiting = Task { try await refresh(test, id) }
+        let new = try test.tokens(["access_token": "theirs", "token_type": "Bearer", "expires_in": 3600])
+        // The refresher has read the record and waits for the lock.
+        try await until { storage.requestedLocks.all == ["account:ada"] }
+        _ = try await test.anotherProcess().update(id, .tokens) { $0.tokens = new }
+        lock.release()
+        #expect(found(try await waiting.value) == Secret("theirs"))
+        #expect(test.provider.refreshes == 0)
+    }
+
+    @Test func `tokens that fail to save are not returned and are saved by the next refresh`() async throws {
+        let storage = FailingStorage()
+        let test = try Collaborators(storage: storage)
+        let id = try await test.addAccount()
+        test.clock.advance(3600)
+        storage.change { $0.replacements = 1 }
+        let error = try await failure { try await refresh(test, id) }
+        #expect(error?.kind == .storage(.full))
+        #expect(try await test.saved(id)?.tokens.refreshToken == Secret("RT-1"))
+        #expect(test.history.hasPendingUpdates)
+        #expect(found(try await refresh(test, id)) == Secret("AT-2"))
+        #expect(try await test.saved(id)?.tokens.refreshToken == Secret("RT-2"))
+        #expect(!test.history.hasPendingUpdates)
+        #expect(test.provider.refreshes == 1)
+    }
+
+    @Test func `the tokens of an account that was removed during its refresh are revoked`() async throws {
+        let test = try Collaborators()
+        let id = try await test.addAccount()
+        test.clock.advance(3600)
+        test.provider.next { [provider = test.provider, storage = test.storage] _ in
+            _ = try await storage.remove("ada")
+            return .json(.object(try provider.issue("ada", nonce: nil)))
+        }
+        let error = try await failure { try await refresh(test, id) }
+        #expect(error?.kind == .accountRemoved)
+        #expect(test.provider.revoked == ["RT-2", "AT-2"])
+        #expect(!test.history.hasPendingUpdates)
+    }
+
+    @Test func `the tokens of a sign-in during the refresh are not overwritten`() async throws {
+        let test = try Collaborators()
+        let id = try await test.addAccount()
+        test.clock.advance(3600)
+        let new = try test.tokens(
+            ["access_token": "theirs", "token_type": "Bearer", "refresh_token": "R", "expires_in": 3600])
+        let other = try test.anotherProcess()
+        test.provider.next { [provider = test.provider] _ in
+            _ = try await other.update(id, .profile) { $0.tokens = new }
+            return .json(.object(try provider.issue("ada", nonce: nil)))
+        }
+        #expect(found(try await refresh(test, id)) == Secret("theirs"))
+        #expect(try await test.saved(id)?.tokens == new)
+        #expect(!test.history.hasPendingUpdates)
+    }
+
+    @Test func `a rejected refresh marks the account only if it still has the rejected token`() async throws {
+        let test = try Collaborators()
+        let id = try await test.addAccount()
+        test.clock.advance(3600)
+        test.provider.next { _ in .refusal("invalid_grant") }
+        let error = try await failure { try await refresh(test, id) }
+        #expect(error?.kind == .signInNeeded(.grantGone))
+        #expect(try await test.saved(id)?.signInNeeded == .grantGone)
+        #expect(try await test.storage.value("attempt:ada") == nil)
+    }
+
+    @Test func `a transient error returns the current token while it is valid`() async throws {
+        let test = try Collaborators()
+        let id = try await test.addAccount()
+        test.clock.advance(3570)
+        test.provider.next { _ in HTTPResponse(status: 503) }
+        guard case .kept(let tokens, let error as AccountStoreError) = try await refresh(test, id) else {
+            Issue.record("expected the current tokens and the error")
+            return
+        }
+        #expect(tokens.accessToken == Secret("AT-1") && error.kind == .unavailable)
+        #expect(try await test.saved(id)?.signInNeeded == nil)
+    }
+}
