@@ -19,50 +19,18 @@ public enum FormEncoding {
     /// One name or value as RFC 6749 section 2.3.1 wants it in HTTP Basic: the space as `+`.
     package static func encodeWithPlus(_ text: String) -> String { encode(text).replacing("%20", with: "+") }
 
-    /// The pairs of a form, or nil when a percent sign stands without its two digits or the bytes are not UTF-8.
+    /// The pairs of a form, or `nil` if an escape is malformed or the bytes are not UTF-8.
     ///
     /// A name without `=` has the empty value; empty parts are skipped.
     public static func decode(_ form: some StringProtocol) -> [Pair]? {
         var pairs: [Pair] = []
         for part in form.utf8.split(separator: UInt8(ascii: "&")) {
-            let sides = part.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-            guard let name = decodePart(sides[0]) else { return nil }
-            guard sides.count > 1 else {
-                pairs.append((name, ""))
-                continue
-            }
-            guard let value = decodePart(sides[1]) else { return nil }
-            pairs.append((name, value))
+            let name = part.prefix { $0 != UInt8(ascii: "=") }
+            guard let decodedName = PercentEncoding.decode(name, plusIsSpace: true),
+                let decodedValue = PercentEncoding.decode(part.dropFirst(name.count + 1), plusIsSpace: true)
+            else { return nil }
+            pairs.append((decodedName, decodedValue))
         }
         return pairs
-    }
-
-    private static func decodePart(_ part: some Collection<UInt8>) -> String? {
-        var output: [UInt8] = []
-        var index = part.startIndex
-        while index != part.endIndex {
-            let byte = part[index]
-            part.formIndex(after: &index)
-            if byte == UInt8(ascii: "+") {
-                output.append(0x20)
-            } else if byte == UInt8(ascii: "%") {
-                guard let high = hexDigit(part, &index), let low = hexDigit(part, &index) else { return nil }
-                output.append(high << 4 | low)
-            } else {
-                output.append(byte)
-            }
-        }
-        return String(validating: output, as: UTF8.self)
-    }
-
-    private static func hexDigit<Bytes: Collection<UInt8>>(_ part: Bytes, _ index: inout Bytes.Index) -> UInt8? {
-        guard index != part.endIndex else { return nil }
-        defer { part.formIndex(after: &index) }
-        switch part[index] {
-        case let byte where (0x30...0x39).contains(byte): return byte - 0x30
-        case let byte where (0x41...0x46).contains(byte): return byte - 0x41 + 10
-        case let byte where (0x61...0x66).contains(byte): return byte - 0x61 + 10
-        default: return nil
-        }
     }
 }

@@ -15,6 +15,9 @@ struct GraphRequest: Sendable {
     /// Whether `Prefer: return=minimal` was sent.
     var prefersMinimal = false
 
+    /// Returns the beginning of a response with this context.
+    func context(_ fragment: String) -> JSONObject { ["@odata.context": .string("\(base)/$metadata#\(fragment)")] }
+
     /// The query options; `nil` if they are not percent-encoded UTF-8.
     var options: FormFields? { FormFields(parsing: query ?? "") }
 

@@ -151,7 +151,7 @@ struct GraphWire {
         case .purge: status = 204
         }
         var item: JSONObject = [
-            "id": .string(id), "status": .number(JSONNumber(Int64(status))), "headers": .object(headers),
+            "id": .string(id), "status": .integer(status), "headers": .object(headers),
         ]
         if let body { item.append("body", body) }
         return item

@@ -8,6 +8,8 @@ struct UserSelection: Sendable {
         var irregular = 0
     }
 
+    typealias Order = (property: UserProperty, descending: Bool)
+
     let contents: DirectoryContents
     private let filter: ODataFilter?
     private let search: ODataSearch?
@@ -58,30 +60,23 @@ struct UserSelection: Sendable {
     }
 
     /// Returns the given number of matches after the skipped ones, in the order.
-    func found(
-        skipping skipped: Int, count: Int, order: [(property: UserProperty, descending: Bool)]
-    ) -> [Int] {
+    func found(skipping skipped: Int, count: Int, order: [Order]) -> [Int] {
         guard count > 0, skipped < contents.positions else { return [] }
         let end = min(contents.positions, skipped + min(count, contents.positions))
         return Array(page(from: .init(), count: end, order: order).found.dropFirst(skipped))
     }
 
     /// Returns the next page in the order and the beginning of the page after it; `nil` at the end.
-    func page(
-        from start: Position, count: Int, order: [(property: UserProperty, descending: Bool)]
-    ) -> (found: [Int], next: Position?) {
+    func page(from start: Position, count: Int, order: [Order]) -> (found: [Int], next: Position?) {
         guard let first = order.first else { return plain(from: start, count: count) }
         if order.count == 1, let positions = contents.sample.order(by: first.property) {
-            return merged(from: start, count: count, positions, first.property, first.descending)
+            return merged(from: start, count: count, positions, first)
         }
         // Rare: several properties, or a property without a precomputed order.
         let found = Self.sorted((0..<contents.positions).filter { matches($0) }, by: order, key: key)
         let begin = min(max(0, start.sample), found.count)
         let end = min(found.count, begin + count)
-        return (
-            Array(found[begin..<end]),
-            end < found.count ? Position(sample: end) : nil
-        )
+        return (Array(found[begin..<end]), end < found.count ? Position(sample: end) : nil)
     }
 
     private func plain(from start: Position, count: Int) -> (found: [Int], next: Position?) {
@@ -99,9 +94,10 @@ struct UserSelection: Sendable {
 
     /// Returns a page of the sorted generated users and the sorted others, merged.
     private func merged(
-        from start: Position, count: Int, _ positions: [Int32], _ property: UserProperty, _ descending: Bool
+        from start: Position, count: Int, _ positions: [Int32], _ order: Order
     ) -> (found: [Int], next: Position?) {
-        let others = Self.sorted(contents.irregular, by: [(property, descending)], key: key)
+        let others = Self.sorted(contents.irregular, by: [order], key: key)
+        let (property, descending) = order
         var position = Position(sample: max(0, start.sample), irregular: max(0, start.irregular))
         var found: [Int] = []
         func sample() -> Int? {
@@ -150,7 +146,7 @@ struct UserSelection: Sendable {
 
     /// Returns the items in the order; equal items, and items without an order, stay in their order.
     static func sorted<Item>(
-        _ items: [Item], by order: [(property: UserProperty, descending: Bool)], key: (Item, UserProperty) -> String
+        _ items: [Item], by order: [Order], key: (Item, UserProperty) -> String
     ) -> [Item] {
         guard !order.isEmpty else { return items }
         var keyed = items.map { item in (item, order.map { key(item, $0.property) }) }

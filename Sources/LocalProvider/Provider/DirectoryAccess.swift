@@ -118,4 +118,7 @@ extension LoopbackRequest {
 
     /// The query; `nil` if it is not percent-encoded UTF-8.
     var options: FormFields? { FormFields(parsing: query ?? "") }
+
+    /// The form in the body; `nil` if it is not percent-encoded UTF-8.
+    var form: FormFields? { String(validating: body, as: UTF8.self).flatMap { FormFields(parsing: $0) } }
 }

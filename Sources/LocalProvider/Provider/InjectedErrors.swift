@@ -71,7 +71,7 @@ public struct InjectedErrors: Sendable, Equatable {
     ///   value.
     public mutating func add(parsing text: String) throws(ParsingError) {
         let name = Name(rawValue: String(text.prefix { $0 != "=" && $0 != ":" }))
-        guard name.summary != nil else { throw ParsingError(reason: "there is no fault named \"\(name)\"") }
+        guard name.summary != nil else { throw ParsingError(reason: "there is no injected error named \"\(name)\"") }
         var rest = text.dropFirst(name.rawValue.count)
         var count: Int?
         if let colon = rest.lastIndex(of: ":") {

@@ -98,7 +98,7 @@ extension ProviderState {
         let failure = OAuthFailure(
             status: 401, code: "invalid_client", description: "The client is unknown or its secret is wrong.",
             challengesBasic: isBasic)
-        guard let client = configuration.clients.first(where: { $0.id == id }) else { throw failure }
+        guard let client = self.client(id: id) else { throw failure }
         guard let expected = client.secret else {
             guard secret == nil || isBasic && secret == "" else { throw failure }
             return client

@@ -34,6 +34,8 @@ final class ProviderState: Sendable {
     /// The current directory.
     var contents: DirectoryContents { state.withLock { $0.directory } }
 
+    func client(id: String?) -> LocalClient? { configuration.clients.first { $0.id == id } }
+
     func setPort(_ port: UInt16) { state.withLock { $0.port = port } }
 
     var issuer: String { "http://127.0.0.1:\(state.withLock { $0.port })" }
@@ -86,18 +88,21 @@ struct RequestNote {
 }
 
 extension LoopbackResponse {
-    static func json(_ value: JSONValue, status: Int = 200) -> LoopbackResponse {
-        LoopbackResponse(
-            status: status, fields: ["Content-Type": "application/json; charset=utf-8"], body: Data(value.serialized()))
+    private init(_ status: Int, _ type: String, _ body: some Sequence<UInt8>) {
+        self.init(status: status, fields: ["Content-Type": "\(type); charset=utf-8"], body: Data(body))
+    }
+
+    static func json(
+        _ object: JSONObject, status: Int = 200, type: String = "application/json"
+    ) -> LoopbackResponse {
+        LoopbackResponse(status, type, JSONValue.object(object).serialized())
     }
 
     static func text(_ status: Int, _ text: String) -> LoopbackResponse {
-        LoopbackResponse(
-            status: status, fields: ["Content-Type": "text/plain; charset=utf-8"], body: Data(text.utf8))
+        LoopbackResponse(status, "text/plain", text.utf8)
     }
 
     static func html(_ page: String, status: Int = 200) -> LoopbackResponse {
-        LoopbackResponse(
-            status: status, fields: ["Content-Type": "text/html; charset=utf-8"], body: Data(page.utf8))
+        LoopbackResponse(status, "text/html", page.utf8)
     }
 }

@@ -54,11 +54,7 @@ public struct Approval: Sendable {
 
     private func decideDevice(_ decision: String, _ url: URL, _ transport: any HTTPTransport) async throws {
         let (_, response) = try await submit(decision, url, transport)
-        let alert = SignInForm.alert(String(decoding: response.body, as: UTF8.self))
-        guard response.status == 200, alert == nil else {
-            throw ApprovalError(
-                reason: "the provider responded with \(response.status)" + (alert.map { ": \($0)" } ?? ""))
-        }
+        guard response.status == 200, SignInForm.alert(response) == nil else { throw ApprovalError(response) }
     }
 
     private func decide(
@@ -84,9 +80,7 @@ public struct Approval: Sendable {
         guard page.status == 200, let form = SignInForm(page: String(decoding: page.body, as: UTF8.self)),
             let action = URL(string: form.action, relativeTo: authorizationURL)?.absoluteURL, action.isLoopback
         else {
-            throw ApprovalError(
-                reason: "the provider responded with \(page.status) without a sign-in form"
-                    + (SignInForm.alert(String(decoding: page.body, as: UTF8.self)).map { ": \($0)" } ?? ""))
+            throw ApprovalError(page, " without a sign-in form")
         }
         var fields = form.fields
         if let userPrincipalName { fields.set("upn", userPrincipalName) }
@@ -102,9 +96,7 @@ public struct Approval: Sendable {
     ) async throws -> URL {
         let (action, response) = try await submit(decision, authorizationURL, transport)
         guard let location = Self.location(response, from: action) else {
-            throw ApprovalError(
-                reason: "the provider responded with \(response.status) instead of a redirect"
-                    + (SignInForm.alert(String(decoding: response.body, as: UTF8.self)).map { ": \($0)" } ?? ""))
+            throw ApprovalError(response, " instead of a redirect")
         }
         return location
     }
@@ -122,6 +114,14 @@ public struct ApprovalError: Error, Sendable, Equatable, CustomStringConvertible
 
     /// The reason.
     public var description: String { "no sign-in at the local provider: \(reason)" }
+}
+
+extension ApprovalError {
+    /// Creates an error for an unexpected response, with the page's alert.
+    fileprivate init(_ response: HTTPResponse, _ circumstance: String = "") {
+        let alert = SignInForm.alert(response).map { ": \($0)" } ?? ""
+        reason = "the provider responded with \(response.status)\(circumstance)\(alert)"
+    }
 }
 
 /// The form on the sign-in page, with the fields that a browser sends for the unchanged form.
@@ -149,8 +149,8 @@ struct SignInForm {
     }
 
     /// Returns the text of the page's alert.
-    static func alert(_ page: String) -> String? {
-        let pieces = page.split(separator: "<")
+    static func alert(_ response: HTTPResponse) -> String? {
+        let pieces = String(decoding: response.body, as: UTF8.self).split(separator: "<")
         guard let piece = pieces.first(where: { $0.contains("role=\"alert\"") }),
             let open = piece.firstIndex(of: ">")
         else { return nil }
@@ -184,10 +184,11 @@ struct SignInForm {
     private static func unescaped(_ text: Substring) -> String {
         var rest = text
         var result = ""
-        let entities = ["&lt;": "<", "&gt;": ">", "&quot;": "\"", "&#39;": "'", "&amp;": "&"]
         while let character = rest.first {
-            if character == "&", let (entity, meaning) = entities.first(where: { rest.hasPrefix($0.key) }) {
-                result += meaning
+            if character == "&",
+                let (meaning, entity) = ProviderState.entities.first(where: { rest.hasPrefix($0.value) })
+            {
+                result.unicodeScalars.append(meaning)
                 rest = rest.dropFirst(entity.count)
             } else {
                 result.append(character)

@@ -78,7 +78,7 @@ extension GraphResources {
                 return envelope([], chain.finish(now: now), isLast: true, chain.select, request)
             }
         }
-        guard let known = chain.known else { return try everybody(chain, request, caller) }
+        guard let known = chain.known else { return allUsers(chain, request, caller) }
         guard chain.end >= known, let changes = contents.changes.after(known)?.prefix(chain.end - known) else {
             throw .resync(request.base)
         }
@@ -86,9 +86,9 @@ extension GraphResources {
     }
 
     /// Returns a page of the first round.
-    private func everybody(
+    private func allUsers(
         _ chain: Chain, _ request: GraphRequest, _ caller: DirectoryPrincipal
-    ) throws(GraphFailure) -> GraphResponse {
+    ) -> GraphResponse {
         if !chain.identifiers.isEmpty {
             let found = chain.identifiers.compactMap { contents.index(of: $0) }
             return envelope(
@@ -109,17 +109,17 @@ extension GraphResources {
         let tracked = Set(chain.select ?? UserProperty.defaults)
         var order: [Int] = []
         var properties: [Int: Set<UserProperty>] = [:]
-        var came: Set<Int> = []
+        var arrivals: Set<Int> = []
         for change in changes {
-            if properties[change.index] == nil, !came.contains(change.index) { order.append(change.index) }
+            if properties[change.index] == nil, !arrivals.contains(change.index) { order.append(change.index) }
             if let changed = change.properties {
                 properties[change.index, default: []].formUnion(changed)
             } else {
-                came.insert(change.index)
+                arrivals.insert(change.index)
             }
         }
         let relevant = order.filter { index in
-            (came.contains(index) || !tracked.isDisjoint(with: properties[index] ?? []))
+            (arrivals.contains(index) || !tracked.isDisjoint(with: properties[index] ?? []))
                 && (chain.identifiers.isEmpty || chain.identifiers.contains(contents[index].id))
         }
         let start = min(max(0, chain.position), relevant.count)
@@ -131,7 +131,7 @@ extension GraphResources {
                     "id": .string(contents[index].id), "@removed": ["reason": isGone ? "deleted" : "changed"],
                 ]
             }
-            guard !came.contains(index) else { return full(index, chain, caller) }
+            guard !arrivals.contains(index) else { return full(index, chain, caller) }
             let changed = tracked.intersection(properties[index] ?? [])
             let select = (chain.select ?? UserProperty.defaults).filter {
                 !request.prefersMinimal || changed.contains($0)
@@ -159,11 +159,10 @@ extension GraphResources {
         _ items: [JSONValue], _ token: String, isLast: Bool, _ select: [UserProperty]?, _ request: GraphRequest
     ) -> GraphResponse {
         let names = select.map { "(" + $0.map(\.rawValue).joined(separator: ",") + ")" } ?? ""
-        return .list([
-            "@odata.context": .string("\(request.base)/$metadata#users\(names)"),
-            isLast ? "@odata.deltaLink" : "@odata.nextLink": .string("\(request.base)\(request.path)?\(token)"),
-            "value": .array(items),
-        ])
+        let link = isLast ? "@odata.deltaLink" : "@odata.nextLink"
+        return .list(
+            request.context("users\(names)")
+                + [link: .string("\(request.base)\(request.path)?\(token)"), "value": .array(items)])
     }
 
     /// Returns the identifiers of the only supported filter: `id eq …`, joined by `or`.

@@ -1,0 +1,15 @@
+import StrictJSON
+
+extension JSONValue {
+    static func integer(_ value: Int) -> JSONValue { .number(JSONNumber(Int64(value))) }
+}
+
+extension JSONObject {
+    /// Adds a string unless it is `nil`.
+    mutating func append(_ name: String, text: String?) {
+        if let text { append(name, .string(text)) }
+    }
+
+    /// Returns the members of both objects.
+    static func + (left: JSONObject, right: JSONObject) -> JSONObject { JSONObject(left.members + right.members) }
+}
