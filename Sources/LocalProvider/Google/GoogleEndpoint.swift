@@ -8,7 +8,6 @@ struct GoogleEndpoint {
     let provider: ProviderState
     static let path = "/admin/directory/v1"
 
-    /// An error in the API's shape.
     private struct GoogleFailure: Error {
         var status: Int
         var reason: String

@@ -63,7 +63,6 @@ enum GoogleQuery {
 
     private struct Value {
         var text: String
-        /// Whether an asterisk follows it.
         var isPrefix: Bool
     }
 

@@ -13,7 +13,6 @@ struct GraphQuery: Sendable {
     /// The beginning of the page.
     var position = UserSelection.Position()
     var expand: Expansion?
-    /// The value of `$deltatoken`.
     var deltaToken: String?
 
     /// `manager($select=…)`, `manager($levels=max;$select=…)` or `directReports($select=…)`.

@@ -2,7 +2,7 @@
 ///
 /// `or` has the lowest precedence, then `and`, then `not`.
 protocol FilterReader {
-    /// The characters that are tokens of their own.
+    /// The characters that are separate tokens.
     static var symbols: Set<Unicode.Scalar> { get }
     static var quote: Unicode.Scalar { get }
     static var maximumConditions: Int { get }
@@ -42,12 +42,9 @@ struct FilterInput {
     var next: Unicode.Scalar? { position < scalars.count ? scalars[position] : nil }
 }
 
-/// The reason for rejecting a filter.
 struct FilterError: Error, Equatable {
     enum Kind: Equatable {
-        /// The text is not a filter.
         case syntax
-        /// The service does not support the filter.
         case unsupported
     }
     var kind: Kind
@@ -59,7 +56,6 @@ struct FilterError: Error, Equatable {
 extension FilterReader {
     var token: FilterInput.Token { input.token }
 
-    /// Reads a complete filter.
     mutating func filter() throws(FilterError) -> ODataFilter {
         try advance()
         guard token != .end else { throw syntaxError("the filter is empty") }
@@ -106,14 +102,12 @@ extension FilterReader {
         if case .word(let word) = token { word.lowercased() == keyword } else { false }
     }
 
-    /// Skips a keyword and returns whether it was there.
     mutating func skip(_ keyword: String) throws(FilterError) -> Bool {
         guard isKeyword(keyword) else { return false }
         try advance()
         return true
     }
 
-    /// Skips a symbol and returns whether it was there.
     mutating func skip(symbol: Unicode.Scalar) throws(FilterError) -> Bool {
         guard token == .symbol(symbol) else { return false }
         try advance()
@@ -169,7 +163,7 @@ extension FilterReader {
 }
 
 extension Substring {
-    /// Removes and returns a string in quotes, in which a backslash escapes a character; `nil` if there is none.
+    /// Removes and returns a string in quotes, in which a backslash escapes a character; `nil` without one.
     mutating func removeQuotedString(_ quote: Character) -> String? {
         guard first == quote else { return nil }
         removeFirst()

@@ -22,7 +22,6 @@ indirect enum ODataFilter: Equatable, Sendable {
         var property: UserProperty
         /// Whether it is the element of `any`.
         var isAnyElement = false
-        /// A member of the property or of the element.
         var member: String?
         /// Whether it is the number of the list's elements.
         var isCount = false
@@ -33,7 +32,6 @@ indirect enum ODataFilter: Equatable, Sendable {
     }
 }
 
-/// A constant in a filter.
 enum ODataLiteral: Equatable, Sendable {
     case string(String)
     case bool(Bool)
@@ -94,7 +92,6 @@ extension ODataFilter {
         }
     }
 
-    /// The number of comparisons.
     var clauseCount: Int {
         switch self {
         case .and(let left, let right), .or(let left, let right): left.clauseCount + right.clauseCount

@@ -3,7 +3,6 @@ struct ODataSearch: Sendable, Equatable {
     struct Clause: Sendable, Equatable {
         let property: UserProperty
         let text: String
-        /// The words of the text.
         private let prefixes: [String]
 
         init(property: UserProperty, text: String) {

@@ -1,6 +1,5 @@
 /// The users that match a filter and a search, in an order, page by page.
 struct UserSelection: Sendable {
-    /// The beginning of a page.
     struct Position: Equatable, Sendable {
         /// The position in the order of the generated users; without an order, of all users.
         var sample = 0
@@ -14,7 +13,7 @@ struct UserSelection: Sendable {
     private let filter: ODataFilter?
     private let search: ODataSearch?
     /// The result of the conditions for each pair of names; `nil` for small directories.
-    private let verdicts: [Ternary]?
+    private let results: [Ternary]?
 
     /// The number of users up to which each user is tested separately.
     static let linearSearchLimit = 4_000
@@ -27,11 +26,11 @@ struct UserSelection: Sendable {
         self.filter = filter
         self.search = search
         guard filter != nil || search != nil, contents.positions > linearSearchLimit else {
-            verdicts = nil
+            results = nil
             return
         }
-        verdicts = contents.sample.names.map { pair in
-            .and(filter?.verdict(pair) ?? .yes, search?.verdict(pair) ?? .yes)
+        results = contents.sample.names.map { pair in
+            .and(filter?.result(for: pair) ?? .yes, search?.result(for: pair) ?? .yes)
         }
     }
 
@@ -46,14 +45,13 @@ struct UserSelection: Sendable {
         let pair = contents.pairs[index]
         guard pair != UserTable.irregular else { return contents.isPresent(index) && holds(contents[index]) }
         if isUnconditional { return true }
-        switch verdicts?[Int(pair)] ?? .maybe {
+        switch results?[Int(pair)] ?? .maybe {
         case .no: return false
         case .yes: return true
         case .maybe: return holds(SampleRow(table: contents.sample, index: index))
         }
     }
 
-    /// Returns the number of matches.
     func count() -> Int {
         if isUnconditional { return contents.count }
         return (0..<contents.positions).count { matches($0) }

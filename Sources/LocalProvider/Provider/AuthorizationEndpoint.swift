@@ -78,7 +78,6 @@ extension ProviderState {
             loginHint: parameters["login_hint"], expiresAt: now + Grants.pendingLifetime)
     }
 
-    /// Handles the user's decision on the page.
     private func decide(_ form: FormFields) throws(OAuthFailure) -> LoopbackResponse {
         let now = now
         guard let handle = form["request"], let pending = state.withLock({ $0.grants.pending[handle] }),

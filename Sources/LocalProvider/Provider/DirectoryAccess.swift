@@ -12,7 +12,6 @@ struct DirectoryPrincipal: Sendable {
 
     var readsAllUsers: Bool { has("User.ReadBasic.All") || !readsBasicOnly }
 
-    /// Whether the lists of SCIM and Google are readable.
     var readsOtherLists: Bool { readsAllUsers || has("admin.directory.user.readonly") }
 
     /// Whether all properties of groups are readable, and not only their identifiers.

@@ -91,10 +91,10 @@ public struct InjectedErrors: Sendable, Equatable {
     }
 
     /// Uses the next injected error that has the prefix and matches the condition.
-    mutating func take(_ prefix: String, where canPlay: (Name) -> Bool = { _ in true }) -> Entry? {
+    mutating func take(_ prefix: String, where applies: (Name) -> Bool = { _ in true }) -> Entry? {
         guard
             let index = entries.firstIndex(where: {
-                $0.name.rawValue.hasPrefix(prefix) && $0.name.summary != nil && $0.remaining != 0 && canPlay($0.name)
+                $0.name.rawValue.hasPrefix(prefix) && $0.name.summary != nil && $0.remaining != 0 && applies($0.name)
             })
         else { return nil }
         entries[index].remaining = entries[index].remaining.map { $0 - 1 }

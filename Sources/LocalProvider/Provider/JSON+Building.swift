@@ -5,11 +5,9 @@ extension JSONValue {
 }
 
 extension JSONObject {
-    /// Adds a string unless it is `nil`.
     mutating func append(_ name: String, text: String?) {
         if let text { append(name, .string(text)) }
     }
 
-    /// Returns the members of both objects.
     static func + (left: JSONObject, right: JSONObject) -> JSONObject { JSONObject(left.members + right.members) }
 }

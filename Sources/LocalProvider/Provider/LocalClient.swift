@@ -27,7 +27,6 @@ public struct LocalClient: Sendable, Equatable {
         ["", "/", "/callback"].map { "http://\(host)\($0)" }
     }
 
-    /// Returns whether the redirect URI is registered.
     func accepts(redirectURI: String) -> Bool {
         guard redirectURI.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), !redirectURI.contains("#") else { return false }
         return redirectURIs.contains { $0 == redirectURI || Self.withoutLoopbackPort(redirectURI) == $0 }

@@ -92,7 +92,6 @@ extension ProviderState {
                     + " people, on this machine only.</p>\n<ul>\n\(items.joined(separator: "\n"))\n</ul>"))
     }
 
-    /// Returns the page with the user, the application and the scopes.
     func consentPage(
         _ pending: ConsentRequest, _ client: LocalClient, handle: String, problem: String? = nil
     ) -> LoopbackResponse {

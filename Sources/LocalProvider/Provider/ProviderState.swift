@@ -5,7 +5,6 @@ import LoopbackHTTP
 import StrictJSON
 import Synchronization
 
-/// The state that the endpoints share.
 final class ProviderState: Sendable {
     struct State {
         var port: UInt16 = 0
@@ -31,7 +30,6 @@ final class ProviderState: Sendable {
                 directory: DirectoryContents(UserTable(count: configuration.userCount, seed: configuration.seed))))
     }
 
-    /// The current directory.
     var contents: DirectoryContents { state.withLock { $0.directory } }
 
     func client(id: String?) -> LocalClient? { configuration.clients.first { $0.id == id } }

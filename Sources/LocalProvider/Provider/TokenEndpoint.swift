@@ -236,20 +236,14 @@ extension ProviderState {
         func error(_ code: String, status: Int = 400) -> LoopbackResponse {
             .json(["error": .string(code), "error_description": "This is an injected error."], status: status)
         }
-        let token: JSONObject = ["access_token": "eyJ", "token_type": "Bearer", "expires_in": 3600]
+        if let response = entry.gatewayResponse { return response }
         switch entry.name {
         case .tokenHTML:
             return .html("<!DOCTYPE html><html><title>Welcome</title><p>Log in to use this network.</html>\n")
-        case .tokenHalfJSON:
-            var half = LoopbackResponse.json(token)
-            half.body = half.body.prefix(half.body.count / 2)
-            return half
-        case .tokenHuge:
-            var huge = LoopbackResponse.json(token)
-            huge.injectedError = .endless(bytes: 10_000_000_000)
-            return huge
-        case .tokenNothing: return LoopbackResponse(status: 200, injectedError: .closeWithoutResponse)
-        case .tokenStall: return LoopbackResponse(status: 200, injectedError: .stall)
+        case .tokenHalfJSON, .tokenHuge:
+            var response = LoopbackResponse.json(["access_token": "eyJ", "token_type": "Bearer", "expires_in": 3600])
+            entry.change(&response)
+            return response
         case .token500: return error("server_error", status: 500)
         case .token503: return .html("<html><title>503 Service Unavailable</title></html>\n", status: 503)
         case .token429:
@@ -263,7 +257,6 @@ extension ProviderState {
     }
 }
 
-/// The scopes that the provider offers.
 enum Scopes {
     static let identity = ["openid", "profile", "email", "offline_access"]
     static let directory = [

@@ -148,7 +148,6 @@ struct SignInForm {
         guard isInForm else { return nil }
     }
 
-    /// Returns the text of the page's alert.
     static func alert(_ response: HTTPResponse) -> String? {
         let pieces = String(decoding: response.body, as: UTF8.self).split(separator: "<")
         guard let piece = pieces.first(where: { $0.contains("role=\"alert\"") }),

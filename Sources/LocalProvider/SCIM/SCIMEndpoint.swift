@@ -95,8 +95,8 @@ struct SCIMEndpoint {
     private func list(_ options: [String: String]) throws(SCIMFailure) -> JSONObject {
         let filter: ODataFilter? =
             if let text = options["filter"] { try SCIMFilterReader.filter(text) } else { nil }
-        func number(_ name: String, _ usual: Int) throws(SCIMFailure) -> Int {
-            guard let text = options[name] else { return usual }
+        func number(_ name: String, _ defaultValue: Int) throws(SCIMFailure) -> Int {
+            guard let text = options[name] else { return defaultValue }
             guard let number = Int(text) else {
                 throw SCIMFailure(type: "invalidValue", detail: "\(name) is a whole number.")
             }

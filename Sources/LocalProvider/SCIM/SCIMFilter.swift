@@ -49,7 +49,6 @@ struct SCIMFilterReader: FilterReader {
     /// The list whose elements the conditions in brackets are about.
     private var list: String?
 
-    /// Reads a filter.
     static func filter(_ text: String) throws(SCIMFailure) -> ODataFilter {
         var reader = SCIMFilterReader(input: FilterInput(text))
         do throws(FilterError) {
@@ -65,7 +64,6 @@ struct SCIMFilterReader: FilterReader {
         !" \t()[]\"".unicodeScalars.contains(scalar)
     }
 
-    /// Reads a JSON string.
     mutating func string() throws(FilterError) -> String {
         let start = input.position
         repeat { input.position += input.next == "\\" ? 2 : 1 } while input.next.map { $0 != "\"" } ?? false

@@ -7,7 +7,7 @@ extension GraphResources {
     private static let lifetime = 7 * 86_400
 
     /// The state of a chain of delta requests, which tokens carry from request to request.
-    private struct Chain {
+    fileprivate struct Chain {
         /// The last change that is known; `nil` while all users are listed.
         var known: Int?
         /// The last change that belongs to this round.
@@ -18,31 +18,6 @@ extension GraphResources {
         var select: [UserProperty]?
         /// Only these users.
         var identifiers: [String] = []
-
-        init(end: Int, issued: Int) {
-            self.end = end
-            self.issued = issued
-        }
-
-        init?(_ token: PageToken) {
-            guard token.names.count == 2 else { return nil }
-            switch (token.kind, token.numbers.count) {
-            case (.deltaPage, 4):
-                known = token.numbers[0] < 0 ? nil : token.numbers[0]
-                end = token.numbers[1]
-                position = token.numbers[2]
-                issued = token.numbers[3]
-            case (.delta, 2):
-                known = token.numbers[0]
-                end = 0
-                issued = token.numbers[1]
-            default: return nil
-            }
-            select =
-                token.names[0].isEmpty
-                ? nil : token.names[0].split(separator: ",").compactMap { UserProperty(name: $0) }
-            identifiers = token.names[1].split(separator: ",").map { String($0) }
-        }
 
         private var names: [String] {
             [(select ?? []).map(\.rawValue).joined(separator: ","), identifiers.joined(separator: ",")]
@@ -85,7 +60,6 @@ extension GraphResources {
         return changed(Array(changes), chain, request, caller)
     }
 
-    /// Returns a page of the first round.
     private func allUsers(
         _ chain: Chain, _ request: GraphRequest, _ caller: DirectoryPrincipal
     ) -> GraphResponse {
@@ -174,5 +148,27 @@ extension GraphResources {
         case .compare(let operand, .eq, .bare(let id)) where operand.property == .id: return [id.lowercased()]
         default: throw .unsupported("Only 'id eq' is supported in a filter of the delta function.")
         }
+    }
+}
+
+extension GraphResources.Chain {
+    fileprivate init?(_ token: PageToken) {
+        guard token.names.count == 2 else { return nil }
+        switch (token.kind, token.numbers.count) {
+        case (.deltaPage, 4):
+            known = token.numbers[0] < 0 ? nil : token.numbers[0]
+            end = token.numbers[1]
+            position = token.numbers[2]
+            issued = token.numbers[3]
+        case (.delta, 2):
+            known = token.numbers[0]
+            end = 0
+            issued = token.numbers[1]
+        default: return nil
+        }
+        select =
+            token.names[0].isEmpty
+            ? nil : token.names[0].split(separator: ",").compactMap { UserProperty(name: $0) }
+        identifiers = token.names[1].split(separator: ",").map { String($0) }
     }
 }

@@ -24,7 +24,6 @@ extension GraphResources {
         return "users(\(names))" + context.dropFirst(5)
     }
 
-    /// Returns the list of all users.
     func allUsers(_ request: GraphRequest, _ caller: DirectoryPrincipal) throws(GraphFailure) -> GraphResponse {
         let query = try GraphQuery(request, .list, generation: generation)
         try check(query, caller)
@@ -35,7 +34,6 @@ extension GraphResources {
             count: query.countsTotal ? selection.count() : nil, next: page.next)
     }
 
-    /// Returns a short list.
     func list(
         _ users: [StoredUser], _ request: GraphRequest, _ caller: DirectoryPrincipal, context: String, isMixed: Bool
     ) throws(GraphFailure) -> GraphResponse {
@@ -48,7 +46,6 @@ extension GraphResources {
             context: context, count: query.countsTotal ? found.count : nil, next: next)
     }
 
-    /// Returns the number of matches in a short list.
     func count(_ users: [StoredUser], _ request: GraphRequest) throws(GraphFailure) -> GraphResponse {
         guard request.isEventual else { throw .badRequest("$count is not currently supported.") }
         return .text(String(Self.found(users, try GraphQuery(request, .count)).count))
@@ -60,14 +57,12 @@ extension GraphResources {
         return UserSelection.sorted(found, by: query.order) { $0.text($1)?.lowercased() ?? "" }
     }
 
-    /// Returns the page that the query asks for.
     static func page<Item>(_ items: [Item], _ query: GraphQuery) -> ([Item], next: UserSelection.Position?) {
         let start = min(max(0, query.position.sample), items.count)
         let end = min(items.count, start + query.top)
         return (Array(items[start..<end]), end < items.count ? .init(sample: end) : nil)
     }
 
-    /// Returns a list as OData writes it.
     func envelope(
         _ items: [JSONValue], _ query: GraphQuery, _ request: GraphRequest, context: String, count: Int?,
         next: UserSelection.Position?

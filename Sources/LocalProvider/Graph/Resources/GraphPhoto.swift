@@ -5,7 +5,6 @@ import StrictJSON
 extension GraphResources {
     static let photoSizes = [48, 64, 96, 120, 240, 360, 432, 504, 648]
 
-    /// The photo of a user, or the service's response without one.
     private enum Photo {
         case picture
         case noMailbox

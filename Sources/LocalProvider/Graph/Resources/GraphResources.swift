@@ -11,8 +11,6 @@ struct GraphResources: Sendable {
     /// Page tokens of another generation have expired.
     var generation = 0
 
-    init(_ contents: DirectoryContents) { self.contents = contents }
-
     /// Responds to a request with a valid token.
     func response(to request: GraphRequest, _ caller: DirectoryPrincipal) -> GraphResponse {
         do throws(GraphFailure) {
@@ -90,7 +88,6 @@ struct GraphResources: Sendable {
         }
     }
 
-    /// Returns a user or one of its relations.
     private func one(
         of index: Int, _ rest: [String], _ request: GraphRequest, _ caller: DirectoryPrincipal
     ) throws(GraphFailure) -> GraphResponse {
