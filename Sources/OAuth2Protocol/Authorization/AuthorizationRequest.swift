@@ -82,7 +82,9 @@ public struct AuthorizationRequest: Sendable {
     init(
         _ pairs: [FormEncoding.Pair], server: AuthorizationServer, pending: PendingAuthorization
     ) throws(OAuth2Error) {
-        url = try Self.adding(pairs, to: Self.endpoint(server))
+        let endpoint = try server.endpoint(
+            "authorization_endpoint", missing: "the provider has no authorization endpoint")
+        url = try Self.adding(pairs, to: endpoint)
         self.pending = pending
     }
 
@@ -91,14 +93,6 @@ public struct AuthorizationRequest: Sendable {
         guard !server.requiresPushedAuthorizationRequests else {
             throw .configuration("the provider requires pushed authorization requests; push this one first")
         }
-    }
-
-    private static func endpoint(_ server: AuthorizationServer) throws(OAuth2Error) -> URL {
-        guard let endpoint = server.authorizationEndpoint else {
-            throw .configuration(
-                server.unusable["authorization_endpoint"] ?? "the provider has no authorization endpoint")
-        }
-        return endpoint
     }
 
     /// The parameters beside the client's: the same in an address and in a pushed request.
@@ -142,9 +136,7 @@ public struct AuthorizationRequest: Sendable {
         if let twice = existing.first(where: { names.contains($0.name) }) {
             throw .configuration("the authorization endpoint's own query has the protocol parameter \(twice.name)")
         }
-        let separator = text.contains("?") ? (own.isEmpty ? "" : "&") : "?"
-        guard let url = URL(string: text + separator + FormEncoding.encode(pairs), encodingInvalidCharacters: false)
-        else {
+        guard let url = endpoint.adding(pairs) else {
             throw .configuration("the authorization request is no valid address")
         }
         return url

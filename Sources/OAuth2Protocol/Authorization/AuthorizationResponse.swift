@@ -83,7 +83,7 @@ public struct AuthorizationResponse: Sendable {
     ///
     /// Entra's shared tenants announce an issuer with a `{tenantid}` in it and send the tenant's own.
     public static func isIssuer(_ issuer: String, of expected: String) -> Bool {
-        guard let hole = expected.firstRange(of: "{tenantid}") else { return issuer.utf8.elementsEqual(expected.utf8) }
+        guard let hole = expected.firstRange(of: "{tenantid}") else { return bytesEqual(issuer, expected) }
         let head = expected[..<hole.lowerBound], tail = expected[hole.upperBound...]
         guard issuer.hasPrefix(head), issuer.hasSuffix(tail), issuer.utf8.count > head.utf8.count + tail.utf8.count
         else {

@@ -1,3 +1,4 @@
+import HTTPExchange
 import Platform
 import JOSE
 
@@ -13,13 +14,9 @@ public struct CodeVerifier: Sendable, Equatable {
 
     /// A given verifier, or nil unless it has 43 to 128 unreserved characters.
     public init?(_ text: String) {
-        let isUnreserved = text.utf8.allSatisfy { byte in
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: true
-            default: false
-            }
+        guard (43...128).contains(text.utf8.count), text.utf8.allSatisfy(PercentEncoding.isUnreserved) else {
+            return nil
         }
-        guard isUnreserved, (43...128).contains(text.utf8.count) else { return nil }
         secret = Secret(text)
     }
 

@@ -36,23 +36,16 @@ extension AuthorizationRequest {
         guard let issuer = server.issuer else {
             throw OAuth2Error.configuration("the provider has no issuer to address the signed request to")
         }
-        guard now.isFinite, abs(now) < 1e15 else { throw OAuth2Error.configuration("the time is out of range") }
-        let issuedAt = Int64(now)
         // The issuer is the client, and there is no subject: with one, it could pass for a client assertion (section 10.8).
         var claims: JSONObject = [
             "iss": .string(client.id), "aud": .string(issuer), "client_id": .string(client.id),
-            "iat": .number(JSONNumber(issuedAt)), "exp": .number(JSONNumber(issuedAt + Self.signedRequestLifetime)),
-            "jti": .string(Base64URL.encode(try random(16))),
         ]
         for (name, value) in pairs {
             claims[name] = Self.claim(name, value, besides: claims[name])
         }
-        do {
-            return try JWT.sign(
-                claims, with: key.key, algorithm: key.algorithm, header: ["typ": "oauth-authz-req+jwt"])
-        } catch {
-            throw OAuth2Error.configuration("the authorization request cannot be signed: \(error)")
-        }
+        return try JWT.issue(
+            "the authorization request", claims, lifetime: signedRequestLifetime, key: key.key,
+            algorithm: key.algorithm, header: ["typ": "oauth-authz-req+jwt"], now: now, random: random)
     }
 
     /// A parameter as a claim: numbers and JSON as such, a repeated parameter as an array.

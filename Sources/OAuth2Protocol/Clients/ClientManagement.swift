@@ -106,8 +106,8 @@ extension ClientRegistration {
         _ response: HTTPResponse, of clientID: String, allowsLoopbackHTTP: Bool = false
     ) throws(OAuth2Error) -> ClientRegistration {
         let registration = try read(response, allowsLoopbackHTTP: allowsLoopbackHTTP)
-        guard registration.clientID.utf8.elementsEqual(clientID.utf8) else {
-            throw .invalidResponse(member: "client_id", reason: "the answer is about another client")
+        guard bytesEqual(registration.clientID, clientID) else {
+            throw ResponseObject.error("client_id", "belongs to another client")
         }
         return registration
     }

@@ -19,10 +19,8 @@ public struct ClientRegistrationRequest: Sendable {
         server: AuthorizationServer, redirectURIs: [RedirectURI], name: String? = nil, metadata: JSONObject = [:],
         initialAccessToken: Secret? = nil
     ) throws(OAuth2Error) {
-        guard let endpoint = server.registrationEndpoint else {
-            throw .configuration(
-                server.unusable["registration_endpoint"] ?? "the provider does not offer client registration")
-        }
+        let endpoint = try server.endpoint(
+            "registration_endpoint", missing: "the provider does not offer client registration")
         var members: JSONObject = [
             "redirect_uris": .array(redirectURIs.map { .string($0.text) }), "application_type": "native",
             "token_endpoint_auth_method": "none", "grant_types": ["authorization_code", "refresh_token"],
@@ -84,37 +82,29 @@ public struct ClientRegistration: Sendable, Equatable {
         _ response: HTTPResponse, allowsLoopbackHTTP: Bool = false
     ) throws(OAuth2Error) -> ClientRegistration {
         guard response.status == 201 || response.status == 200 else { throw EndpointResponse.failure(response) }
-        let object = try JSONBody.object(response, what: "the answer")
-        try JSONBody.refuseDuplicates(
-            object,
-            of: secretMembers.union([
+        let object = try ResponseObject(
+            response,
+            unique: secretMembers.union([
                 "client_id", "redirect_uris", "client_secret_expires_at", "registration_client_uri",
-            ]),
-            what: "the answer")
-        guard let id = object.text("client_id") else {
-            throw .invalidResponse(member: "client_id", reason: "the answer has no client_id")
-        }
+            ]))
+        let id = try object.requiredText("client_id")
         let secret = object.text("client_secret").map(Secret.init)
         let expiry = object["client_secret_expires_at"]?.number?.double
         guard secret == nil || expiry != nil else {
-            throw .invalidResponse(
-                member: "client_secret_expires_at",
-                reason: "the answer has a client_secret and no client_secret_expires_at")
+            throw ResponseObject.error("client_secret_expires_at", "is missing beside client_secret")
         }
-        let token = try JSONBody.token("registration_access_token", object)
-        let url = object.text("registration_client_uri").flatMap {
-            try? EndpointURL.check($0, name: "registration_client_uri", allowsLoopbackHTTP: allowsLoopbackHTTP)
-        }
+        let token = try object.token("registration_access_token")
+        let url = object.url("registration_client_uri", allowsLoopbackHTTP: allowsLoopbackHTTP)
         guard (token == nil) == (url == nil) else {
-            throw .invalidResponse(
-                member: token == nil ? "registration_access_token" : "registration_client_uri",
-                reason: "of registration_client_uri and registration_access_token the answer has one without the other")
+            let names = ["registration_access_token", "registration_client_uri"]
+            let (missing, present) = token == nil ? (names[0], names[1]) : (names[1], names[0])
+            throw ResponseObject.error(missing, "is missing or not usable beside \(present)")
         }
         return ClientRegistration(
             clientID: id, clientSecret: secret, clientSecretExpiresAt: expiry,
-            redirectURIs: object["redirect_uris"]?.array?.compactMap(\.string),
+            redirectURIs: object.strings("redirect_uris"),
             authenticationMethod: object.text("token_endpoint_auth_method"), managementURL: url, managementToken: token,
-            metadata: JSONObject(object.members.filter { !secretMembers.contains($0.name) }))
+            metadata: JSONObject(object.members.members.filter { !secretMembers.contains($0.name) }))
     }
 }
 

@@ -64,44 +64,47 @@ public struct AuthorizationServer: Sendable, Equatable {
         ("pushed_authorization_request_endpoint", \.pushedAuthorizationRequestEndpoint),
     ]
 
+    /// Returns the endpoint with this name in the metadata document.
+    ///
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if it is missing or cannot be used.
+    func endpoint(_ name: String, missing: String) throws(OAuth2Error) -> URL {
+        guard let path = Self.endpointNames.first(where: { $0.name == name })?.path, let url = self[keyPath: path]
+        else {
+            throw .configuration(unusable[name] ?? missing)
+        }
+        return url
+    }
+
     /// Reads a metadata document whose issuer has been checked. A bad optional member does not spoil the rest: it is
     /// listed in ``unusable``.
     ///
     /// - Throws: ``OAuth2Error/invalidResponse(member:reason:)`` when a known member stands twice.
     init(metadata: JSONObject, issuer: String, allowsLoopbackHTTP: Bool) throws(OAuth2Error) {
         self.issuer = issuer
-        let repeated = Set(metadata.duplicatedNames)
-        for (name, path) in Self.endpointNames {
-            if repeated.contains(name) {
-                throw .invalidResponse(member: name, reason: "the metadata has \(name) twice")
-            }
-            guard let value = metadata[name], !value.isNull else { continue }
+        let known = Self.endpointNames.map(\.name) + Self.listNames.map(\.name)
+        try ResponseObject.check(metadata, unique: Set(known))
+        func url(_ value: JSONValue, _ name: String, prefix: String = "") -> URL? {
             do throws(OAuth2Error) {
-                self[keyPath: path] = try EndpointURL.check(
+                return try EndpointURL.check(
                     value.string ?? "", name: name, allowsLoopbackHTTP: allowsLoopbackHTTP)
             } catch {
-                unusable[name] = error.description
+                unusable[prefix + name] = error.description
+                return nil
             }
         }
-        for (name, path) in Self.listNames {
-            if repeated.contains(name) {
-                throw .invalidResponse(member: name, reason: "the metadata has \(name) twice")
-            }
-            self[keyPath: path] = strings(name, metadata)
+        for (name, path) in Self.endpointNames {
+            guard let value = metadata[name], !value.isNull else { continue }
+            self[keyPath: path] = url(value, name)
         }
+        for (name, path) in Self.listNames { self[keyPath: path] = strings(name, metadata) }
         _ = strings("response_types_supported", metadata)
         if let algorithms = strings("id_token_signing_alg_values_supported", metadata) {
             idTokenSigningAlgorithms = algorithms.filter { $0.lowercased() != "none" && !$0.hasPrefix("HS") }
         }
         if let aliases = metadata["mtls_endpoint_aliases"]?.object {
             for (name, _) in Self.endpointNames {
-                guard let text = aliases[name]?.string else { continue }
-                do throws(OAuth2Error) {
-                    mutualTLSAliases[name] = try EndpointURL.check(
-                        text, name: name, allowsLoopbackHTTP: allowsLoopbackHTTP)
-                } catch {
-                    unusable["mtls_endpoint_aliases." + name] = error.description
-                }
+                guard let value = aliases[name], value.string != nil else { continue }
+                mutualTLSAliases[name] = url(value, name, prefix: "mtls_endpoint_aliases.")
             }
         }
         sendsIssuerInRedirect = metadata["authorization_response_iss_parameter_supported"]?.bool ?? false

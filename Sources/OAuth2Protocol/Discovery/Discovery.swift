@@ -72,13 +72,9 @@ public struct Discovery: Sendable, Equatable {
         guard !text.contains("?") else {
             throw .configuration("\(name) is \(quoted(text)); expected no query")
         }
-        guard let slashes = text.firstRange(of: "://") else {
-            throw .configuration("\(name) is \(quoted(text)); expected an absolute https address")
-        }
-        let path = text[slashes.upperBound...].firstIndex(of: "/") ?? text.endIndex
-        var tail = String(text[path...])
-        if tail.hasSuffix("/") { tail.removeLast() }
-        return (String(text[..<path]), tail)
+        var (origin, path) = EndpointURL.split(text)
+        if path.hasSuffix("/") { path.removeLast() }
+        return (origin, path)
     }
 
     /// The request for the document.
@@ -90,10 +86,8 @@ public struct Discovery: Sendable, Equatable {
     ///
     /// - Throws: ``OAuth2Error`` when the status is not 200, the body is not a JSON object, or its issuer is another one.
     public func read(_ response: HTTPResponse) throws(OAuth2Error) -> AuthorizationServer {
-        guard response.status == 200 else {
-            throw .http(status: response.status, retryAfter: response.retryAfterSeconds)
-        }
-        let metadata = try JSONBody.object(response, what: "the metadata at \(url)")
+        try EndpointResponse.checkStatus(response)
+        let metadata = try ResponseObject(response, name: "the metadata at \(url)").members
         guard !metadata.duplicatedNames.contains("issuer"), let issuer = metadata["issuer"]?.string, !issuer.isEmpty
         else {
             throw .invalidResponse(member: "issuer", reason: "the metadata at \(url) names no issuer")
@@ -115,7 +109,7 @@ public struct Discovery: Sendable, Equatable {
 
     private func accepts(_ issuer: String) -> Bool {
         switch expectation {
-        case .exactly(let expected): return issuer.utf8.elementsEqual(expected.utf8)
+        case .exactly(let expected): return bytesEqual(issuer, expected)
         case .authority(let hosts):
             let filled = issuer.replacing("{tenantid}", with: "tenantid")
             guard

@@ -13,9 +13,7 @@ public struct JWKSRequest: Sendable {
     ///
     /// - Throws: ``OAuth2Error/configuration(_:)`` when its metadata names no usable `jwks_uri`.
     public init(server: AuthorizationServer) throws(OAuth2Error) {
-        guard let url = server.jwksURI else {
-            throw .configuration(server.unusable["jwks_uri"] ?? "the provider has no jwks_uri")
-        }
+        let url = try server.endpoint("jwks_uri", missing: "the provider has no jwks_uri")
         var request = HTTPRequest(.get, url, fields: ["Accept": "application/jwk-set+json, application/json"])
         request.maximumResponseSize = JWKSet.maximumByteCount
         self.request = request
@@ -26,10 +24,8 @@ public struct JWKSRequest: Sendable {
     /// - Throws: ``OAuth2Error/http(status:retryAfter:)``, or ``OAuth2Error/invalidResponse(member:reason:)`` when it is no key
     ///   set.
     public static func read(_ response: HTTPResponse) throws(OAuth2Error) -> JWKSet {
-        guard response.status == 200 else {
-            throw .http(status: response.status, retryAfter: response.retryAfterSeconds)
-        }
-        let object = try JSONBody.object(response, what: "the key set")
+        try EndpointResponse.checkStatus(response)
+        let object = try ResponseObject(response, name: "the key set").members
         do throws(JOSEError) {
             return try JWKSet(object)
         } catch {

@@ -19,12 +19,11 @@ public enum EndSessionRequest {
         if let returnURI { pairs.append(("post_logout_redirect_uri", returnURI.text)) }
         if let state { pairs.append(("state", state)) }
         pairs.append(("client_id", client.id))
-        let text = endpoint.absoluteString
-        return URL(string: text + (text.contains("?") ? "&" : "?") + FormEncoding.encode(pairs))
+        return endpoint.adding(pairs)
     }
 
     /// Whether a received address says that this sign-out came to its end. Any other address changes nothing.
-    public static func isAnswer(_ address: String, returnURI: RedirectURI, state: String) -> Bool {
+    public static func isResponse(_ address: String, returnURI: RedirectURI, state: String) -> Bool {
         guard returnURI.matches(address), let response = try? AuthorizationResponse(redirect: address),
             let received = response.state
         else { return false }

@@ -27,10 +27,9 @@ public enum UserInfo {
         try checkStatus(response)
         guard EndpointResponse.mediaType(response) != "application/jwt" else {
             throw .invalidResponse(
-                member: "content_type", reason: "the userinfo answer is a JWT, expected application/json")
+                member: "content_type", reason: "the userinfo response is a JWT, expected application/json")
         }
-        let object = try JSONBody.object(response, what: "the userinfo answer")
-        return try check(object, subject: subject)
+        return try check(try ResponseObject(response, name: "the userinfo response").members, subject: subject)
     }
 
     /// Reads a signed answer, for clients that registered `userinfo_signed_response_alg`; an unsigned one is refused.
@@ -50,7 +49,7 @@ public enum UserInfo {
             let token = String(validating: response.body, as: UTF8.self)
         else {
             throw .invalidResponse(
-                member: "jwt_expected", reason: "the userinfo answer is not signed although that was registered")
+                member: "jwt_expected", reason: "the userinfo response is not signed although that was registered")
         }
         let claims: JSONObject
         do throws(IDTokenError) {
@@ -72,15 +71,13 @@ public enum UserInfo {
     }
 
     private static func check(_ object: JSONObject, subject: String?) throws(OAuth2Error) -> JSONObject {
-        guard !object.duplicatedNames.contains("sub") else {
-            throw .invalidResponse(member: "sub", reason: "the userinfo answer has sub twice")
-        }
+        try ResponseObject.check(object, unique: ["sub"])
         guard let subject else { return object }
         guard let found = object.text("sub") else {
-            throw .invalidResponse(member: "sub_missing", reason: "the userinfo answer has no sub")
+            throw .invalidResponse(member: "sub_missing", reason: "the userinfo response has no sub")
         }
-        guard found.utf8.elementsEqual(subject.utf8) else {
-            throw .invalidResponse(member: "sub_mismatch", reason: "the userinfo answer is about another subject")
+        guard bytesEqual(found, subject) else {
+            throw .invalidResponse(member: "sub_mismatch", reason: "the userinfo response is about another subject")
         }
         return object
     }

@@ -41,13 +41,10 @@ public enum DPoP {
         method: HTTPMethod, url: URL, key: SigningKey, accessToken: Secret?, nonce: String?, now: Double,
         random: (Int) throws -> [UInt8]
     ) throws -> Secret {
-        guard let target = target(url), now.isFinite, abs(now) < 1e15 else {
+        guard let target = target(url) else {
             throw OAuth2Error.configuration("no proof can be made for the address \(url.addressWithoutQuery)")
         }
-        var claims: JSONObject = [
-            "jti": .string(Base64URL.encode(try random(16))), "htm": .string(method.rawValue), "htu": .string(target),
-            "iat": .number(JSONNumber(Int64(now))),
-        ]
+        var claims: JSONObject = ["htm": .string(method.rawValue), "htu": .string(target)]
         if let accessToken { claims["ath"] = .string(hash(of: accessToken)) }
         if let nonce { claims["nonce"] = .string(nonce) }
         // The key itself stands in the header, without a name: only its public members.
@@ -55,14 +52,10 @@ public enum DPoP {
         signer.keyID = nil
         var publicKey = key.key.publicJSON
         for name in ["kid", "use", "key_ops", "alg"] { publicKey[name] = nil }
-        do {
-            return Secret(
-                try JWT.sign(
-                    claims, with: signer, algorithm: key.algorithm,
-                    header: ["typ": "dpop+jwt", "jwk": .object(publicKey)]))
-        } catch {
-            throw OAuth2Error.configuration("the DPoP proof cannot be signed: \(error)")
-        }
+        return Secret(
+            try JWT.issue(
+                "the DPoP proof", claims, key: signer, algorithm: key.algorithm,
+                header: ["typ": "dpop+jwt", "jwk": .object(publicKey)], now: now, random: random))
     }
 
     /// The `ath` claim: BASE64URL(SHA256(token)).

@@ -23,18 +23,11 @@ public enum ClientAssertion {
         clientID: String, audience: String, key: JWK, algorithm: JWSAlgorithm, now: Double,
         random: (Int) throws -> [UInt8] = SecureRandom.bytes
     ) throws -> Secret {
-        guard now.isFinite, abs(now) < 1e15 else { throw OAuth2Error.configuration("the time is out of range") }
-        let issuedAt = Int64(now)
-        let claims: JSONObject = [
-            "iss": .string(clientID), "sub": .string(clientID), "aud": .string(audience),
-            "jti": .string(Base64URL.encode(try random(16))), "iat": .number(JSONNumber(issuedAt)),
-            "exp": .number(JSONNumber(issuedAt + lifetime)),
-        ]
-        do {
-            return Secret(try JWT.sign(claims, with: key, algorithm: algorithm))
-        } catch {
-            throw OAuth2Error.configuration("the client assertion cannot be signed: \(error)")
-        }
+        let claims: JSONObject = ["iss": .string(clientID), "sub": .string(clientID), "aud": .string(audience)]
+        return Secret(
+            try JWT.issue(
+                "the client assertion", claims, lifetime: lifetime, key: key, algorithm: algorithm, now: now,
+                random: random))
     }
 }
 

@@ -15,10 +15,8 @@ public struct IntrospectionRequest: Sendable {
     public init(
         _ token: Secret, hint: RevocationRequest.Hint? = nil, server: AuthorizationServer, client: Client
     ) throws(OAuth2Error) {
-        guard let endpoint = server.introspectionEndpoint else {
-            throw .configuration(
-                server.unusable["introspection_endpoint"] ?? "the provider does not offer token introspection")
-        }
+        let endpoint = try server.endpoint(
+            "introspection_endpoint", missing: "the provider does not offer token introspection")
         var pairs: [FormEncoding.Pair] = [("token", token.value)]
         if let hint { pairs.append(("token_type_hint", hint.rawValue)) }
         request = try client.request(pairs, endpoint: endpoint)
@@ -46,19 +44,16 @@ public struct Introspection: Sendable, Equatable {
     /// - Throws: ``OAuth2Error``
     public static func read(_ response: HTTPResponse, now: Double) throws(OAuth2Error) -> Introspection {
         guard response.status == 200 else { throw EndpointResponse.failure(response) }
-        let object = try JSONBody.object(response, what: "the answer")
-        try JSONBody.refuseDuplicates(object, of: ["active", "scope", "aud", "exp", "sub", "iss"], what: "the answer")
-        guard let active = object["active"]?.bool else {
-            throw .invalidResponse(member: "active", reason: "the answer's active is not true or false")
-        }
+        let object = try ResponseObject(response, unique: ["active", "scope", "aud", "exp", "sub", "iss"])
+        guard let active = object["active"]?.bool else { throw ResponseObject.error("active", "is not true or false") }
         let expiry = object["exp"]?.number?.double
         guard active, expiry.map({ now < $0 }) ?? true else {
             return Introspection(isActive: false, scope: nil, audience: [], expiresAt: nil, members: [:])
         }
         return Introspection(
             isActive: true, scope: object["scope"]?.string.map(Scope.init(parsing:)),
-            audience: object["aud"]?.array?.compactMap(\.string) ?? object.text("aud").map { [$0] } ?? [],
-            expiresAt: expiry, members: object)
+            audience: object.strings("aud") ?? object.text("aud").map { [$0] } ?? [],
+            expiresAt: expiry, members: object.members)
     }
 }
 

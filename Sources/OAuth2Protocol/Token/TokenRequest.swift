@@ -31,9 +31,7 @@ public struct TokenRequest: Sendable {
         parameters: [String: String] = [:], headers: [String: String] = [:], resources: [String] = [],
         authorizationDetails: [JSONObject] = []
     ) throws(OAuth2Error) {
-        guard let endpoint = server.tokenEndpoint else {
-            throw .configuration(server.unusable["token_endpoint"] ?? "the provider has no token endpoint")
-        }
+        let endpoint = try server.endpoint("token_endpoint", missing: "the provider has no token endpoint")
         if case .clientCredentials = grant, !client.authentication.isConfidential {
             throw .configuration(
                 "the client credentials grant is for confidential clients; this client has neither secret nor key")

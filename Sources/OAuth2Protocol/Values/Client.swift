@@ -93,11 +93,13 @@ public struct Client: Sendable, Equatable {
 extension Client {
     /// Returns a form request to an endpoint that authenticates this client.
     ///
-    /// - Parameter method: GET puts the form into the query.
+    /// - Parameters:
+    ///   - method: GET puts the form into the query.
+    ///   - namesClient: Whether the form contains the client identifier even if a header field authenticates the client.
     /// - Throws: ``OAuth2Error/configuration(_:)`` if a client assertion is not prepared or the endpoint is not a URL.
     func request(
         _ pairs: [FormEncoding.Pair], endpoint: URL, method: HTTPMethod = .post,
-        headers: [String: String] = [:]
+        headers: [String: String] = [:], namesClient: Bool = false
     ) throws(OAuth2Error) -> HTTPRequest {
         var pairs = pairs
         var fields: HTTPFields = ["Accept": "application/json"]
@@ -105,28 +107,25 @@ extension Client {
         func basic(_ name: String, _ secret: String) {
             fields["Authorization"] = "Basic " + Data("\(name):\(secret)".utf8).base64EncodedString()
         }
+        if namesClient || authentication.namesClientInForm { pairs.append(("client_id", id)) }
         switch authentication {
-        case .none, .tlsCertificate: pairs.append(("client_id", id))
+        case .none, .tlsCertificate: break
         case .secretBasic(let secret):
             basic(FormEncoding.encodeWithPlus(id), FormEncoding.encodeWithPlus(secret.value))
         case .secretBasicRaw(let secret): basic(id, secret.value)
-        case .secretPost(let secret): pairs += [("client_id", id), ("client_secret", secret.value)]
+        case .secretPost(let secret): pairs.append(("client_secret", secret.value))
         case .assertion(let assertion):
             pairs += [
-                ("client_id", id), ("client_assertion_type", ClientAuthentication.assertionType),
-                ("client_assertion", assertion.value),
+                ("client_assertion_type", ClientAuthentication.assertionType), ("client_assertion", assertion.value),
             ]
         case .secretJWT, .privateKeyJWT:
             throw .configuration("the client assertion is missing; prepare the client for each request")
         }
-        let form = FormEncoding.encode(pairs)
         guard method == .get else {
             fields["Content-Type"] = "application/x-www-form-urlencoded"
-            return HTTPRequest(method, endpoint, fields: fields, body: Data(form.utf8))
+            return HTTPRequest(method, endpoint, fields: fields, body: Data(FormEncoding.encode(pairs).utf8))
         }
-        let text = endpoint.absoluteString
-        let separator = text.contains("?") ? "&" : "?"
-        guard let url = URL(string: text + separator + form, encodingInvalidCharacters: false) else {
+        guard let url = endpoint.adding(pairs) else {
             throw .configuration("the token endpoint is no valid address")
         }
         return HTTPRequest(.get, url, fields: fields)

@@ -14,6 +14,11 @@ public struct IDTokenError: Error, Sendable, Equatable {
         self.evidence = evidence
     }
 
+    /// Creates an error for a claim or header member with a JSON value.
+    init(_ kind: Kind, _ name: String, expected: String, received: JSONValue?) {
+        self.init(kind, Evidence(name, expected: expected, received: received))
+    }
+
     /// Creates an error for a claim that differs from the expected one.
     package init(_ kind: Kind, claim: String, expected: String, received: String?) {
         self.init(

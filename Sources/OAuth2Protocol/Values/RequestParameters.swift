@@ -2,6 +2,16 @@ import Platform
 import HTTPExchange
 import StrictJSON
 
+extension URL {
+    /// Returns this URL with parameters added to its query.
+    func adding(_ pairs: [FormEncoding.Pair]) -> URL? {
+        let text = absoluteString
+        let query = text.firstIndex(of: "?").map { text[$0...] }
+        let separator = query == nil ? "?" : query == "?" ? "" : "&"
+        return URL(string: text + separator + FormEncoding.encode(pairs), encodingInvalidCharacters: false)
+    }
+}
+
 /// Parameters that several requests have, checked.
 enum RequestParameters {
     /// The parameters that the protocol sets.

@@ -1,4 +1,5 @@
 import JOSE
+import StrictJSON
 
 /// A private key and the algorithm it signs with: for client assertions, signed requests and DPoP proofs.
 public struct SigningKey: Sendable, Equatable {
@@ -34,5 +35,30 @@ public struct SigningKey: Sendable, Equatable {
                     + (announced ?? []).joined(separator: ", "))
         }
         return key
+    }
+}
+
+extension JWT {
+    /// Signs a JWT of the client, with a random identifier and the time of issue.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the JWT in errors.
+    ///   - lifetime: The seconds until it expires; `nil` for no expiry.
+    ///   - now: Seconds since 1970.
+    static func issue(
+        _ name: String, _ claims: JSONObject, lifetime: Int64? = nil, key: JWK, algorithm: JWSAlgorithm,
+        header: JSONObject = [:], now: Double, random: (Int) throws -> [UInt8]
+    ) throws -> String {
+        guard now.isFinite, abs(now) < 1e15 else { throw OAuth2Error.configuration("the time is out of range") }
+        let issuedAt = Int64(now)
+        var claims = claims
+        claims.append("jti", .string(Base64URL.encode(try random(16))))
+        claims.append("iat", .number(JSONNumber(issuedAt)))
+        if let lifetime { claims.append("exp", .number(JSONNumber(issuedAt + lifetime))) }
+        do {
+            return try JWT.sign(claims, with: key, algorithm: algorithm, header: header)
+        } catch {
+            throw OAuth2Error.configuration("\(name) cannot be signed: \(error)")
+        }
     }
 }
