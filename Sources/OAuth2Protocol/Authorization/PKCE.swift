@@ -9,10 +9,10 @@ public struct CodeVerifier: Sendable, Equatable {
     /// The verifier, sent with the code.
     public let secret: Secret
 
-    /// A verifier from 32 random bytes (section 4.1).
+    /// Creates a verifier from 32 random bytes (section 4.1).
     public init(random: [UInt8]) { secret = Secret(Base64URL.encode(random)) }
 
-    /// A given verifier, or nil unless it has 43 to 128 unreserved characters.
+    /// Creates a given verifier; `nil` unless it has 43 to 128 unreserved characters.
     public init?(_ text: String) {
         guard (43...128).contains(text.utf8.count), text.utf8.allSatisfy(PercentEncoding.isUnreserved) else {
             return nil

@@ -8,16 +8,16 @@ import StrictJSON
 public struct PushedAuthorizationRequest: Sendable {
     /// The request to send.
     public let request: HTTPRequest
-    /// What to keep until the browser comes back.
+    /// The values to save until the redirect arrives.
     public let pending: PendingAuthorization
 
-    /// Builds the request.
+    /// Creates the request.
     ///
     /// - Parameters:
     ///   - key: signs the parameters, which then go as one JWT (RFC 9101, RFC 9126 section 3); nil: they go as they are.
-    ///   - now: seconds since 1970, for the signature.
-    ///   - random: gives that many unpredictable bytes.
-    /// - Throws: ``OAuth2Error/configuration(_:)`` when the provider does not take pushed requests, or a parameter may not
+    ///   - now: Seconds since 1970, for the signature.
+    ///   - random: Returns the given number of unpredictable bytes.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if the provider does not take pushed requests, or a parameter may not
     ///   be sent; what `random` throws.
     public init(
         server: AuthorizationServer, client: Client, redirectURI: RedirectURI, scope: Scope,
@@ -49,7 +49,7 @@ public struct PushedAuthorizationResponse: Sendable, Equatable {
     /// How many seconds it can be used.
     public let expiresIn: Int
 
-    /// Reads the answer. The specification says 201; 200 is seen too.
+    /// Reads the response. The specification says 201; some providers send 200.
     ///
     /// - Throws: ``OAuth2Error``
     public static func read(_ response: HTTPResponse) throws(OAuth2Error) -> PushedAuthorizationResponse {

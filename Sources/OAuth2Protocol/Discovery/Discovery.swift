@@ -1,11 +1,11 @@
 import Platform
 import HTTPExchange
 
-/// Finding a provider's endpoints from its issuer or its authority: a request to send, and how to read the answer.
+/// Finding a provider's endpoints from its issuer or its authority: a request to send, and how to read the response.
 ///
 /// OpenID Connect Discovery 1.0 section 4, [RFC 8414 section 3](https://www.rfc-editor.org/rfc/rfc8414#section-3)
 public struct Discovery: Sendable, Equatable {
-    /// Where a metadata document stands, relative to the issuer.
+    /// The location of a metadata document, relative to the issuer.
     public enum Placement: Sendable, Equatable {
         /// `/.well-known/openid-configuration` appended to the issuer.
         case openID
@@ -28,9 +28,9 @@ public struct Discovery: Sendable, Equatable {
     let expectation: Expectation
     let allowsLoopbackHTTP: Bool
 
-    /// The discovery of an issuer.
+    /// Creates the discovery of an issuer.
     ///
-    /// - Throws: ``OAuth2Error/configuration(_:)`` when the issuer is no https address, or has a query or a fragment.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if the issuer is not an https URL, or has a query or a fragment.
     public init(
         issuer: String, placement: Placement = .openID, allowsLoopbackHTTP: Bool = false
     ) throws(OAuth2Error) {
@@ -46,7 +46,7 @@ public struct Discovery: Sendable, Equatable {
         self.allowsLoopbackHTTP = allowsLoopbackHTTP
     }
 
-    /// The discovery of a Microsoft Entra authority, such as `https://login.microsoftonline.com/common`.
+    /// Creates the discovery of a Microsoft Entra authority, such as `https://login.microsoftonline.com/common`.
     ///
     /// Entra's shared tenants name an issuer with a `{tenantid}` in it, B2C and External ID one with the tenant's identifier
     /// in place of its name: the issuer is held to the authority's host and `knownAuthorities` instead of to one string.
@@ -82,9 +82,9 @@ public struct Discovery: Sendable, Equatable {
         HTTPRequest(.get, url, fields: ["Accept": "application/json"])
     }
 
-    /// Reads the answer.
+    /// Reads the response.
     ///
-    /// - Throws: ``OAuth2Error`` when the status is not 200, the body is not a JSON object, or its issuer is another one.
+    /// - Throws: ``OAuth2Error`` if the status is not 200, the body is not a JSON object, or its issuer is another one.
     public func read(_ response: HTTPResponse) throws(OAuth2Error) -> AuthorizationServer {
         try EndpointResponse.checkStatus(response)
         let metadata = try ResponseObject(response, name: "the metadata at \(url)").members

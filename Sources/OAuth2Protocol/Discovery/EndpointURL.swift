@@ -6,7 +6,7 @@ public enum EndpointURL {
     /// Checks an address: absolute, https, with a host, without user, password, fragment and white space. Plain http is for
     /// loopback only, and only when allowed.
     ///
-    /// - Throws: ``OAuth2Error/configuration(_:)`` with the name and what was expected.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` with the name and the expected value.
     public static func check(_ text: String, name: String, allowsLoopbackHTTP: Bool) throws(OAuth2Error) -> URL {
         func rejection(_ expected: String) -> OAuth2Error {
             .configuration("\(name) is \(text.isEmpty ? "empty" : quoted(text)); expected \(expected)")
@@ -33,7 +33,7 @@ public enum EndpointURL {
         return (String(text[..<end]), String(text[end...]))
     }
 
-    /// The address as it stands. In a query, characters that may not stand there are percent-encoded.
+    /// Returns the URL unchanged, except that characters that a query may not contain are percent-encoded.
     private static func url(_ text: String) -> URL? {
         if let url = URL(string: text, encodingInvalidCharacters: false) { return url }
         guard let mark = text.firstIndex(of: "?") else { return nil }

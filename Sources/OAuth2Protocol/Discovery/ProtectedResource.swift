@@ -17,7 +17,7 @@ public struct ProtectedResource: Sendable, Equatable {
 
     /// The address of a resource's metadata: `/.well-known/oauth-protected-resource` between its host and its path (section 3.1).
     ///
-    /// - Throws: ``OAuth2Error/configuration(_:)`` when the resource is no https address.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if the resource is not an https URL.
     public static func url(for resource: String, allowsLoopbackHTTP: Bool = false) throws(OAuth2Error) -> URL {
         _ = try EndpointURL.check(resource, name: "the resource", allowsLoopbackHTTP: allowsLoopbackHTTP)
         let (origin, path) = EndpointURL.split(resource)
@@ -25,7 +25,7 @@ public struct ProtectedResource: Sendable, Equatable {
         return try EndpointURL.check(text, name: "the resource", allowsLoopbackHTTP: allowsLoopbackHTTP)
     }
 
-    /// Reads the answer. Its `resource` must be the one that was asked about (section 3.3).
+    /// Reads the response. Its `resource` must be the one that was asked about (section 3.3).
     ///
     /// - Throws: ``OAuth2Error``
     public static func read(_ response: HTTPResponse, resource: String) throws(OAuth2Error) -> ProtectedResource {

@@ -6,7 +6,7 @@ import JOSE
 ///
 /// OpenID Connect RP-Initiated Logout 1.0 section 2
 public enum EndSessionRequest {
-    /// The address, or nil when the provider offers none. It carries the ID token: personal, so show it to nobody else.
+    /// The address, or `nil` if the provider offers none. It carries the ID token: personal, so show it to nobody else.
     ///
     /// - Parameter returnURI: where the browser comes back to; it must be registered as a post-logout redirect URI.
     public static func url(

@@ -16,7 +16,7 @@ public struct IDTokenValidation: Sendable {
     public var algorithms: Set<String> = ["RS256"]
     /// Audiences beside this client that are trusted.
     public var trustedAudiences: Set<String> = []
-    /// The greatest age of the log-in that was asked for, in seconds.
+    /// The greatest age of the log-in that was requested, in seconds.
     public var maximumAge: Int?
     /// The access token that came with it, for `at_hash`.
     public var accessToken: Secret?
@@ -50,7 +50,7 @@ public struct IDTokenValidation: Sendable {
     ///   - keys: the provider's key set. When the rejection ``IDTokenError/suggestsNewKeys``, fetch it again once.
     ///   - clientSecret: the secret of a confidential client that registered for HS256, HS384 or HS512; nothing else is
     ///     verified with it, and those algorithms with nothing else.
-    ///   - now: seconds since 1970.
+    ///   - now: Seconds since 1970.
     /// - Throws: ``IDTokenError``
     public func validate(
         _ token: Secret, keys: JWKSet, clientSecret: Secret? = nil, now: Double
@@ -59,7 +59,7 @@ public struct IDTokenValidation: Sendable {
         return try check(header: verified.header, claims: verified.claims.members, now: now)
     }
 
-    /// The claims of a signed userinfo answer: signature, issuer and audience (OpenID Connect Core 1.0 section 5.3.2).
+    /// The claims of a signed userinfo response: signature, issuer and audience (OpenID Connect Core 1.0 section 5.3.2).
     func checkSigned(_ token: Secret, keys: JWKSet, clientSecret: Secret?) throws(IDTokenError) -> JSONObject {
         let claims = try verified(token, keys, clientSecret).claims.members
         _ = try checkIssuer(claims)

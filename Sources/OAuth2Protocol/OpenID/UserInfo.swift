@@ -3,11 +3,11 @@ import HTTPExchange
 import JOSE
 import StrictJSON
 
-/// The person's claims from the userinfo endpoint.
+/// The user's claims from the userinfo endpoint.
 ///
 /// OpenID Connect Core 1.0 section 5.3
 public enum UserInfo {
-    /// The request, or nil when the provider has no userinfo endpoint.
+    /// Returns the request, or `nil` if the provider has no userinfo endpoint.
     public static func request(server: AuthorizationServer, accessToken: Secret) -> HTTPRequest? {
         guard let endpoint = server.userinfoEndpoint else { return nil }
         return HTTPRequest(
@@ -15,9 +15,9 @@ public enum UserInfo {
             fields: ["Accept": "application/json", "Authorization": "Bearer " + accessToken.value])
     }
 
-    /// Reads the answer. The claims are only believed when their subject is the ID token's (section 5.3.2).
+    /// Reads the response. The claims are only believed when their subject is the ID token's (section 5.3.2).
     ///
-    /// Optional claims of the wrong type spoil nothing: they are simply not strings, truth values or numbers. Claims that
+    /// Optional claims of the wrong type spoil nothing: they read as missing. Claims that
     /// are kept elsewhere (`_claim_sources`) are not fetched.
     ///
     /// - Parameter subject: the ID token's subject; nil only where there is no ID token, and then whose claims these are
@@ -32,7 +32,7 @@ public enum UserInfo {
         return try check(try ResponseObject(response, name: "the userinfo response").members, subject: subject)
     }
 
-    /// Reads a signed answer, for clients that registered `userinfo_signed_response_alg`; an unsigned one is refused.
+    /// Reads a signed response, for clients that registered `userinfo_signed_response_alg`; an unsigned one is rejected.
     ///
     /// - Parameters:
     ///   - subject: the ID token's subject.
@@ -84,7 +84,7 @@ public enum UserInfo {
 }
 
 extension JSONObject {
-    /// The text of a claim; nil when it is missing, empty or no string.
+    /// Returns the string of a claim; `nil` if it is missing, empty or not a string.
     public func text(_ claim: String) -> String? {
         guard let text = self[claim]?.string, !text.isEmpty else { return nil }
         return text

@@ -9,9 +9,9 @@ public struct DeviceAuthorizationRequest: Sendable {
     /// The request to send.
     public let request: HTTPRequest
 
-    /// Builds the request.
+    /// Creates the request.
     ///
-    /// - Throws: ``OAuth2Error/configuration(_:)`` when the provider does not offer the grant, or a scope token or an extra
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if the provider does not offer the grant, or a scope token or an extra
     ///   parameter may not be sent.
     public init(
         server: AuthorizationServer, client: Client, scope: Scope, parameters: [String: String] = [:],
@@ -28,19 +28,19 @@ public struct DeviceAuthorizationRequest: Sendable {
     }
 }
 
-/// What the person needs to sign in on another device, and what the client needs to ask for the outcome.
+/// What the user needs to sign in on another device, and what the client needs to ask for the outcome.
 ///
 /// [RFC 8628 section 3.2](https://www.rfc-editor.org/rfc/rfc8628#section-3.2)
 public struct DeviceAuthorization: Sendable, Equatable {
     /// The secret with which the client asks for the outcome.
     public let deviceCode: Secret
-    /// The code that the person types. From the provider: make control characters visible before showing it.
+    /// The code that the user types. From the provider: escape control characters before you print it.
     public let userCode: String
-    /// The address that the person visits.
+    /// The address that the user visits.
     public let verificationURI: URL
-    /// The same with the code in it. Show the code beside it all the same, so that the person can compare (section 3.3.1).
+    /// The same with the code in it. Show the code too, so that the user can compare (section 3.3.1).
     public let verificationURIComplete: URL?
-    /// How long the codes are good, in seconds.
+    /// The lifetime of the codes in seconds.
     public let expiresIn: Int
     /// How many seconds to wait between polls, at least one.
     public let interval: Int
@@ -50,7 +50,7 @@ public struct DeviceAuthorization: Sendable, Equatable {
         "interval",
     ]
 
-    /// Reads the answer.
+    /// Reads the response.
     ///
     /// - Parameter tolerance: ``TokenResponse/ResponseQuirks/strict`` refuses Google's `verification_url`.
     /// - Throws: ``OAuth2Error``
@@ -79,7 +79,7 @@ public struct DeviceAuthorization: Sendable, Equatable {
 }
 
 extension DeviceAuthorization: Redacted {
-    /// The address and the person's code; not the device's, which is a secret.
+    /// The address and the user's code; not the device's, which is a secret.
     public var description: String {
         "\(verificationURI.absoluteString) with the code \(quoted(userCode))"
     }

@@ -15,16 +15,16 @@ public struct TokenRequest: Sendable {
         case get = "GET"
     }
 
-    /// The request to send. A 3xx answer is not followed.
+    /// The request to send. A 3xx response is not followed.
     public let request: HTTPRequest
 
-    /// Builds the request.
+    /// Creates the request.
     ///
     /// - Parameters:
-    ///   - parameters: further parameters of the provider; protocol parameters are refused.
-    ///   - headers: further header fields of the provider.
+    ///   - parameters: additional parameters of the provider; protocol parameters are rejected.
+    ///   - headers: additional header fields of the provider.
     ///   - resources: the services that the tokens are for: absolute addresses without fragment (RFC 8707).
-    ///   - authorizationDetails: what is asked for beyond a scope: objects with a `type` (RFC 9396).
+    ///   - authorizationDetails: what is requested in addition to a scope: objects with a `type` (RFC 9396).
     /// - Throws: ``OAuth2Error/configuration(_:)``.
     public init(
         _ grant: Grant, server: AuthorizationServer, client: Client, method: Method = .post,

@@ -8,9 +8,9 @@ extension TokenResponse {
         "access_token", "token_type", "expires_in", "refresh_token", "scope", "id_token",
     ]
 
-    /// Reads an answer of the token endpoint.
+    /// Reads a response of the token endpoint.
     ///
-    /// - Throws: ``OAuth2Error``. An `error` member is an error whatever the status; redirects are never tokens.
+    /// - Throws: ``OAuth2Error``. An `error` member is an error with any status; redirects are never tokens.
     public static func read(
         _ response: HTTPResponse, expecting expectation: Expectation = .init(), tolerance: ResponseQuirks = .providers
     ) throws(OAuth2Error) -> TokenResponse {
@@ -33,7 +33,7 @@ extension TokenResponse {
             reason: "the content type is \(quoted(type ?? "")), expected application/json")
     }
 
-    /// The answer with the names that the specification gives its members.
+    /// Returns the response with the specified names of its members.
     private static func tolerated(_ object: JSONObject, _ tolerance: ResponseQuirks) -> JSONObject {
         var object = object
         func rename(_ other: String, _ name: String) {
@@ -73,7 +73,7 @@ extension TokenResponse {
         additional = JSONObject(members.members.filter { !Self.knownMembers.contains($0.name) })
     }
 
-    /// Whether it is there and has the shape of a JWT: three parts, the first a JSON object.
+    /// Throws if the token is missing or does not have the shape of a JWT: three parts, the first a JSON object.
     private static func checkIDToken(_ token: Secret?) throws(OAuth2Error) {
         guard let token else {
             throw .invalidResponse(

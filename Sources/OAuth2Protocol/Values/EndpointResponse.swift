@@ -38,7 +38,7 @@ enum EndpointResponse {
         return .http(status: response.status, retryAfter: response.retryAfterSeconds)
     }
 
-    /// Returns the OAuth error in a response, or `nil` if there is none.
+    /// Returns the OAuth error in a response, or `nil` without one.
     static func providerError(_ object: JSONObject, _ response: HTTPResponse) -> ProviderError? {
         guard let code = object.text("error") else { return nil }
         var error = ProviderError(

@@ -6,7 +6,7 @@ import StrictJSON
 struct ResponseObject {
     let members: JSONObject
 
-    /// Reads the body, whatever the content type says.
+    /// Creates an object from the body, with any content type.
     ///
     /// - Parameters:
     ///   - name: The name of the response in errors.
@@ -58,7 +58,7 @@ struct ResponseObject {
         guard let value = members[name], !value.isNull else { return nil }
         guard let text = value.string else { throw Self.error(name, "is \(value.kind), expected a string") }
         if text.isEmpty { return nil }
-        // One contiguous buffer, so that the compiler can check many bytes at once.
+        // With one contiguous buffer, the compiler can vectorize the check.
         let isPrintable = text.utf8.withContiguousStorageIfAvailable { $0.allSatisfy { $0 > 0x20 && $0 < 0x7F } }
         guard isPrintable ?? text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             throw Self.error(name, "has characters that no token may have")

@@ -8,9 +8,9 @@ public struct SigningKey: Sendable, Equatable {
     /// The algorithm.
     public let algorithm: JWSAlgorithm
 
-    /// A key for signing.
+    /// Creates a key for signing.
     ///
-    /// - Throws: ``OAuth2Error/configuration(_:)`` when the key cannot sign with the algorithm: it is public, of another type,
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if the key cannot sign with the algorithm: it is public, of another type,
     ///   or symmetric.
     public init(_ key: JWK, algorithm: JWSAlgorithm) throws(OAuth2Error) {
         guard key.isPrivate, !algorithm.isSymmetric, key.canSign(with: algorithm) else {
@@ -20,14 +20,14 @@ public struct SigningKey: Sendable, Equatable {
         self.algorithm = algorithm
     }
 
-    /// The same public key and algorithm.
+    /// Returns whether both have the same public key and algorithm.
     public static func == (left: SigningKey, right: SigningKey) -> Bool {
         left.algorithm == right.algorithm && left.key.publicJSON == right.key.publicJSON
     }
 
-    /// The first of these keys whose algorithm a provider announces; the first of all when it announces none.
+    /// Returns the first key whose algorithm the provider announces, or the first key if it announces no algorithms.
     ///
-    /// - Throws: ``OAuth2Error/configuration(_:)`` when there is none.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if no key has such an algorithm.
     public static func first(of keys: [SigningKey], announced: [String]?) throws(OAuth2Error) -> SigningKey {
         guard let key = keys.first(where: { announced?.contains($0.algorithm.rawValue) ?? true }) else {
             throw .configuration(
