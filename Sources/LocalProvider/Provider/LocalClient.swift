@@ -34,15 +34,9 @@ public struct LocalClient: Sendable, Equatable {
 
     /// Returns a loopback http URI without its port; `nil` for other URIs.
     private static func withoutLoopbackPort(_ uri: String) -> String? {
-        for host in ["http://127.0.0.1", "http://[::1]", "http://localhost"] where uri.hasPrefix(host + ":") {
-            let rest = uri.dropFirst(host.count + 1)
-            let port = rest.prefix { $0 != "/" && $0 != "?" }
-            guard port.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }), let number = UInt16(port), number > 0 else {
-                return nil
-            }
-            return host + rest.dropFirst(port.count)
-        }
-        return nil
+        let loopback = /(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost)):([0-9]+)((?:[\/?].*)?)/
+        guard let match = uri.wholeMatch(of: loopback), let port = UInt16(match.2), port > 0 else { return nil }
+        return String(match.1 + match.3)
     }
 }
 

@@ -149,51 +149,21 @@ struct SignInForm {
     }
 
     static func alert(_ response: HTTPResponse) -> String? {
-        let pieces = String(decoding: response.body, as: UTF8.self).split(separator: "<")
-        guard let piece = pieces.first(where: { $0.contains("role=\"alert\"") }),
-            let open = piece.firstIndex(of: ">")
-        else { return nil }
-        return unescaped(piece[piece.index(after: open)...])
+        let page = String(decoding: response.body, as: UTF8.self)
+        return page.firstMatch(of: /role="alert"[^>]*>([^<]*)/).map { unescaped($0.1) }
     }
 
     private static func tags(_ page: String) -> [(name: String, attributes: [String: String])] {
-        page.split(separator: "<").compactMap { piece in
-            guard let end = piece.firstIndex(of: ">") else { return nil }
-            var rest = piece[..<end]
-            let name = rest.prefix { $0 != " " }
-            rest = rest[name.endIndex...]
-            var attributes: [String: String] = [:]
-            while true {
-                rest = rest.drop { $0 == " " }
-                let attribute = rest.prefix { $0 != "=" && $0 != " " }
-                guard !attribute.isEmpty else { break }
-                rest = rest[attribute.endIndex...]
-                guard rest.hasPrefix("=\"") else {
-                    attributes[attribute.lowercased()] = ""
-                    continue
-                }
-                let value = rest.dropFirst(2).prefix { $0 != "\"" }
-                attributes[attribute.lowercased()] = unescaped(value)
-                rest = rest[value.endIndex...].dropFirst()
-            }
-            return (name.lowercased(), attributes)
+        page.matches(of: /<([a-zA-Z0-9]+)([^>]*)>/).map { tag in
+            let attributes = tag.2.matches(of: /([^\s="]+)(?:="([^"]*)")?/)
+                .map { ($0.1.lowercased(), unescaped($0.2 ?? "")) }
+            return (tag.1.lowercased(), Dictionary(attributes) { $1 })
         }
     }
 
     private static func unescaped(_ text: Substring) -> String {
-        var rest = text
-        var result = ""
-        while let character = rest.first {
-            if character == "&",
-                let (meaning, entity) = ProviderState.entities.first(where: { rest.hasPrefix($0.value) })
-            {
-                result.unicodeScalars.append(meaning)
-                rest = rest.dropFirst(entity.count)
-            } else {
-                result.append(character)
-                rest = rest.dropFirst()
-            }
+        String(text).replacing(/&[^&;]*;/) { entity in
+            ProviderState.entities.first { $0.value == entity.0 }.map { String($0.key) } ?? String(entity.0)
         }
-        return result
     }
 }

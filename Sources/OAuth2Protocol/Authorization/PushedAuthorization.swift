@@ -50,8 +50,6 @@ public struct PushedAuthorizationResponse: Sendable, Equatable {
     public let expiresIn: Int
 
     /// Reads the response. The specification says 201; some providers send 200.
-    ///
-    /// - Throws: ``OAuth2Error``
     public static func read(_ response: HTTPResponse) throws(OAuth2Error) -> PushedAuthorizationResponse {
         guard response.status == 201 || response.status == 200 else { throw EndpointResponse.failure(response) }
         let object = try ResponseObject(response, unique: ["request_uri", "expires_in"])

@@ -68,8 +68,6 @@ public struct ClientManagementRequest: Sendable {
     ///
     /// 401 and 404 mean that the provider does not know the registration or its token any more: see
     /// ``isAlreadyGone(_:)``.
-    ///
-    /// - Throws: ``OAuth2Error``
     public static func readDeletion(_ response: HTTPResponse) throws(OAuth2Error) {
         // The specification says 204; some providers send 200.
         guard response.status != 204, response.status != 200 else { return }
@@ -101,7 +99,6 @@ extension ClientRegistration {
     /// registration access token: the ones in the response count from now on (RFC 7592 section 3).
     ///
     /// - Parameter clientID: the client of the request; the response must be about it.
-    /// - Throws: ``OAuth2Error``
     public static func read(
         _ response: HTTPResponse, of clientID: String, allowsLoopbackHTTP: Bool = false
     ) throws(OAuth2Error) -> ClientRegistration {

@@ -76,8 +76,6 @@ public struct ClientRegistration: Sendable, Equatable {
     }
 
     /// Reads the response. The specification says 201; some providers send 200.
-    ///
-    /// - Throws: ``OAuth2Error``
     public static func read(
         _ response: HTTPResponse, allowsLoopbackHTTP: Bool = false
     ) throws(OAuth2Error) -> ClientRegistration {

@@ -26,8 +26,6 @@ public struct ProtectedResource: Sendable, Equatable {
     }
 
     /// Reads the response. Its `resource` must be the one that was asked about (section 3.3).
-    ///
-    /// - Throws: ``OAuth2Error``
     public static func read(_ response: HTTPResponse, resource: String) throws(OAuth2Error) -> ProtectedResource {
         try EndpointResponse.checkStatus(response)
         let object = try ResponseObject(

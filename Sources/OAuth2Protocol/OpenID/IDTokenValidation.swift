@@ -51,7 +51,6 @@ public struct IDTokenValidation: Sendable {
     ///   - clientSecret: the secret of a confidential client that registered for HS256, HS384 or HS512; nothing else is
     ///     verified with it, and those algorithms with nothing else.
     ///   - now: Seconds since 1970.
-    /// - Throws: ``IDTokenError``
     public func validate(
         _ token: Secret, keys: JWKSet, clientSecret: Secret? = nil, now: Double
     ) throws(IDTokenError) -> IDToken {
@@ -83,7 +82,6 @@ public struct IDTokenValidation: Sendable {
     /// Checks header and claims; the signature is another step.
     ///
     /// - Parameter now: seconds since 1970.
-    /// - Throws: ``IDTokenError``
     public func check(header: JSONObject, claims: JSONObject, now: Double) throws(IDTokenError) -> IDToken {
         try check(header: header)
         let repeated = claims.duplicatedNames

@@ -22,7 +22,6 @@ public enum UserInfo {
     ///
     /// - Parameter subject: the ID token's subject; nil only where there is no ID token, and then whose claims these are
     ///   is the access token's word alone.
-    /// - Throws: ``OAuth2Error``
     public static func read(_ response: HTTPResponse, subject: String?) throws(OAuth2Error) -> JSONObject {
         try checkStatus(response)
         guard EndpointResponse.mediaType(response) != "application/jwt" else {

@@ -53,7 +53,6 @@ public struct DeviceAuthorization: Sendable, Equatable {
     /// Reads the response.
     ///
     /// - Parameter tolerance: ``TokenResponse/ResponseQuirks/strict`` refuses Google's `verification_url`.
-    /// - Throws: ``OAuth2Error``
     public static func read(
         _ response: HTTPResponse, tolerance: TokenResponse.ResponseQuirks = .providers, allowsLoopbackHTTP: Bool = false
     ) throws(OAuth2Error) -> DeviceAuthorization {

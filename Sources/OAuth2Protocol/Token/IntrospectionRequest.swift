@@ -41,7 +41,6 @@ public struct Introspection: Sendable, Equatable {
     /// Reads the response. An inactive token has no other members.
     ///
     /// - Parameter now: seconds since 1970; a token that is past its expiry is always inactive.
-    /// - Throws: ``OAuth2Error``
     public static func read(_ response: HTTPResponse, now: Double) throws(OAuth2Error) -> Introspection {
         guard response.status == 200 else { throw EndpointResponse.failure(response) }
         let object = try ResponseObject(response, unique: ["active", "scope", "aud", "exp", "sub", "iss"])
