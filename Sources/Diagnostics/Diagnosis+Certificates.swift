@@ -2,9 +2,9 @@ import OAuth2AccountStore
 import Platform
 import HTTPExchange
 
-// Who issued the certificate that a provider presents here: between a provider and this machine somebody may read along.
+// The issuer of the certificate that a provider presents: a proxy between provider and machine may decrypt the traffic.
 extension Diagnosis {
-    /// Words in the names of authorities that belong to programs which read along: of companies, schools, virus scanners, testers.
+    /// Words in the names of authorities whose programs decrypt traffic: in companies, schools, virus scanners and tests.
     private static let interceptors = [
         "avast", "barracuda", "bitdefender", "blue coat", "bluecoat", "charles proxy", "check point", "cisco umbrella",
         "contentkeeper", "eset ssl filter", "fiddler", "forcepoint", "fortigate", "fortinet", "iboss", "kaspersky",
@@ -13,9 +13,9 @@ extension Diagnosis {
         "squid", "watchguard", "web gateway", "zscaler",
     ]
 
-    /// The findings of a provider with the certificate's issuer in that of the network.
-    static func namingIssuer(
-        in findings: [Finding], of type: AccountType, _ dependencies: Dependencies
+    /// Adds the certificate's issuer to the finding of the network.
+    static func addingIssuer(
+        to findings: [Finding], of type: AccountType, _ dependencies: Dependencies
     ) async throws -> [Finding] {
         guard let origin = type.origin, origin.scheme == "https",
             let index = findings.firstIndex(where: { $0.check == .network && ($0.state == .ok || $0.concernsTrust) })
@@ -35,16 +35,17 @@ extension Diagnosis {
         if finding.state == .problem {
             finding.detail += " The certificate that came is issued by: \(chain.last?.issuer ?? issuer)."
             finding.remedy =
-                "if that is your organisation's own authority, ask for it and \(AccountRemedy.nameCertificateFile), "
-                + "or as caFile of \(type.name); if nobody knows it, somebody reads along: do not sign in here"
+                "if that is your organization's own authority, ask for it and \(AccountRemedy.nameCertificateFile), "
+                + "or as caFile of \(type.name); if it is unknown, a third party may read the traffic: do not sign in here"
         } else if let interceptor {
             finding.state = .warning
-            finding.detail += ", but through a proxy that reads along: the certificate is issued by \(interceptor)"
+            finding.detail +=
+                ", but through a proxy that decrypts the traffic: the certificate is issued by \(interceptor)"
             finding.remedy =
                 "ask who runs this network; on a network without it the certificate has another issuer"
         } else {
             finding.detail += "; its certificate is issued by \(issuer)"
-            if let file = type.caFile { finding.detail += " (trusted beside the system's: \(file))" }
+            if let file = type.caFile { finding.detail += " (trusted in addition to the system's: \(file))" }
         }
         findings[index] = finding
         return findings
@@ -52,7 +53,7 @@ extension Diagnosis {
 }
 
 extension Diagnosis.Finding {
-    /// Whether the connection failed for what the server presented, which only the transport's words tell.
+    /// Whether the server's certificate made the connection fail, which only the transport's message says.
     fileprivate var concernsTrust: Bool {
         failure?.kind == .network && (detail.contains("certificate") || detail.contains("secure connection"))
     }

@@ -3,22 +3,22 @@ import Platform
 import HTTPExchange
 import OAuth2Protocol
 
-// What is looked at over the network.
+// The checks over the network.
 extension Diagnosis {
-    /// Asks a provider what it says of itself, and what time it is.
-    static func ask(_ type: AccountType, _ dependencies: Dependencies) async throws -> [Finding] {
-        try await namingIssuer(in: try await answers(type, dependencies), of: type, dependencies)
+    /// Checks a provider's metadata, certificate and clock.
+    static func provider(_ type: AccountType, _ dependencies: Dependencies) async throws -> [Finding] {
+        try await addingIssuer(to: try await responses(type, dependencies), of: type, dependencies)
     }
 
-    private static func answers(_ type: AccountType, _ dependencies: Dependencies) async throws -> [Finding] {
-        guard type.provider != .endpoints else { return try await reach(type, dependencies) }
+    private static func responses(_ type: AccountType, _ dependencies: Dependencies) async throws -> [Finding] {
+        guard type.provider != .endpoints else { return try await connection(type, dependencies) }
         let report = try await ProviderReport.check(type, dependencies: dependencies)
         if let failure = report.failure {
             let check: Check = failure.kind == .network ? .network : .discovery
-            return [Finding(check, .problem, of: type.name, failure.reason, remedy: mending(failure), failure: failure)]
+            return [Finding(check, .problem, of: type.name, failure.reason, remedy: remedy(failure), failure: failure)]
         }
         var findings = [Finding(.network, .ok, of: type.name, "the provider answers")]
-        // The clock has a finding of its own: it keeps nobody out.
+        // The clock has a separate finding: a wrong clock does not prevent sign-ins.
         let problems = report.problems.filter { $0.subject != "clock" }
         for problem in problems {
             let reason = problem.detail.isEmpty ? problem.subject : "\(problem.subject): \(problem.detail)"
@@ -28,14 +28,14 @@ extension Diagnosis {
             findings.append(Finding(.discovery, .problem, of: type.name, reason, failure: failure))
         }
         if problems.isEmpty {
-            findings.append(Finding(.discovery, .ok, of: type.name, report.server?.issuer ?? "as it should be"))
+            findings.append(Finding(.discovery, .ok, of: type.name, report.server?.issuer ?? "valid"))
         }
         findings.append(clock(report.clockSkew, of: type))
         return findings
     }
 
-    /// A provider without discovery only has to answer: whatever it says, it tells the time.
-    private static func reach(_ type: AccountType, _ dependencies: Dependencies) async throws -> [Finding] {
+    /// Checks a provider without discovery: any response is enough and contains the time.
+    private static func connection(_ type: AccountType, _ dependencies: Dependencies) async throws -> [Finding] {
         guard let endpoint = type.endpoints["token_endpoint"], let origin = endpoint.origin,
             let url = URL(string: origin + "/")
         else {
@@ -56,22 +56,22 @@ extension Diagnosis {
             throw error
         } catch {
             var finding = Finding(.network, of: type.name, failing: error)
-            finding.remedy = finding.failure.flatMap(mending)
+            finding.remedy = finding.failure.flatMap(remedy)
             return [finding]
         }
     }
 
     private static func clock(_ seconds: Double?, of type: AccountType) -> Finding {
-        guard let seconds else { return Finding(.clock, .ok, of: type.name, "the provider does not tell the time") }
-        // Whole seconds, and the answer took its time.
+        guard let seconds else { return Finding(.clock, .ok, of: type.name, "the provider sends no date") }
+        // The date has whole seconds, and the response took time.
         let skew = ClockSkew(seconds: abs(seconds) < 5 ? 0 : seconds)
         guard skew.isNotable else { return Finding(.clock, .ok, of: type.name, skew.explanation) }
         return Finding(
-            .clock, .warning, of: type.name, skew.explanation + "; sign-ins work all the same",
+            .clock, .warning, of: type.name, skew.explanation + "; sign-ins still work",
             remedy: "set this machine's clock: timedatectl set-ntp true")
     }
 
-    private static func mending(_ failure: AccountStoreError) -> Hint? {
+    private static func remedy(_ failure: AccountStoreError) -> Hint? {
         failure.hint ?? (failure.kind == .network ? "check the network, and the address in the settings" : nil)
     }
 }

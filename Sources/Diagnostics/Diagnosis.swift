@@ -3,55 +3,55 @@ import Platform
 import HTTPExchange
 import OAuth2Protocol
 
-/// What keeps sign-ins from working, and what mends it.
+/// Problems of sign-ins and how to fix them.
 public struct Diagnosis: Sendable {
-    /// What is looked at, in the order of looking.
+    /// The checks, in their order.
     public enum Check: String, Sendable, CaseIterable {
         /// The settings, and the secrets and files that they name.
         case settings
         /// The proxy of the environment.
         case proxy
-        /// Where the records are.
+        /// The storage of the records.
         case store
-        /// Where their key is.
+        /// The key of the records.
         case key
         /// The locks between processes.
         case locks
-        /// The kept sign-ins.
+        /// The accounts.
         case accounts
-        /// The port that the browser comes back to.
+        /// The port to which the browser returns.
         case redirect
-        /// The way to the provider, TLS included.
+        /// The connection to the provider, including TLS.
         case network
-        /// What the provider says of itself.
+        /// The provider's metadata.
         case discovery
-        /// This machine's clock.
+        /// The clock of this machine.
         case clock
     }
 
-    /// How a thing is.
+    /// The result of a check.
     public enum State: String, Sendable, Equatable {
-        /// As it should be.
+        /// No problem.
         case ok
-        /// It works, and somebody should know of it.
+        /// It works, but something needs attention.
         case warning
         /// Something does not work.
         case problem
     }
 
-    /// One thing that was looked at.
+    /// The result of one check.
     public struct Finding: Sendable, Equatable {
-        /// What was looked at.
+        /// The check.
         public var check: Check
-        /// The account type or the account that it is about; nil when it is about all.
+        /// The account type or account; `nil` for all.
         public var subject: String?
-        /// How it is.
+        /// The result.
         public var state: State
-        /// What was found. May hold text of others: make control characters visible before showing it.
+        /// The explanation. It may contain text of a provider: escape control characters before you print it.
         public var detail: String
-        /// The line that mends it; nil when nothing is to be mended, or ``failure`` says it.
+        /// How to fix the problem.
         public var remedy: Hint?
-        /// The failure that a use would end with; there for every problem.
+        /// The error that a use would throw; set for every problem.
         public var failure: AccountStoreError?
 
         init(
@@ -67,7 +67,7 @@ public struct Diagnosis: Sendable {
         }
 
         init(_ check: Check, of subject: String? = nil, failing error: any Error) {
-            let what = "cannot look at the \(check.rawValue)"
+            let what = "cannot check the \(check.rawValue)"
             let failure =
                 AccountStoreError.wrapping(error, what: what) as? AccountStoreError
                 ?? AccountStoreError(.invalidAnswer, what: what, reason: "\(type(of: error))", remedy: .nothing)
@@ -75,73 +75,72 @@ public struct Diagnosis: Sendable {
         }
     }
 
-    /// What was found, by check and then in the order of the settings.
+    /// The findings, by check and then in the order of the settings.
     public internal(set) var findings: [Finding] = []
 
-    /// What does not work.
+    /// The findings that are problems.
     public var problems: [Finding] { findings.filter { $0.state == .problem } }
 
-    /// No findings yet.
+    /// Creates a diagnosis without findings.
     public init() {}
 
-    /// Looks at everything. No account is changed, and nothing secret is sent. A store that does not exist yet is not made.
+    /// Checks settings, store, key, locks, accounts and providers. Changes no account, creates no store and sends no
+    /// secret.
     ///
     /// - Parameters:
-    ///   - settings: the account types.
-    ///   - storage: where the records are.
-    ///   - custody: who keeps the key; nil: the place that the storage remembers, among `keyLocations`.
-    ///   - keyLocations: where the key may be; nil: where the storage remembers.
-    ///   - dependencies: the outside world.
-    ///   - type: the account type to look at; nil: all.
-    ///   - usesNetwork: whether providers are asked.
-    /// - Throws: `CancellationError`; every other failure is a finding.
+    ///   - settings: The account types.
+    ///   - storage: The storage of the records.
+    ///   - custody: The storage of the key; `nil` for the one that the records name, among `keyLocations`.
+    ///   - keyLocations: The possible key locations; `nil` for the one that the records name.
+    ///   - dependencies: Clock, network and other parts of the environment.
+    ///   - type: The account type to check; `nil` for all.
+    ///   - usesNetwork: Whether to send requests to the providers.
+    /// - Throws: `CancellationError`. Every other error becomes a finding.
     public static func examine(
         settings: Settings, storage: any AccountStorage, custody: (any KeyCustody)? = nil,
         keyLocations: KeyLocations? = nil, dependencies: Dependencies, type: String? = nil, usesNetwork: Bool = true
     ) async throws -> Diagnosis {
         var diagnosis = Diagnosis()
         let types = settings.types.filter { type == nil || $0.name == type }
-        diagnosis.look(at: types, settings, dependencies)
-        try await diagnosis.lookAtProxy(dependencies, towards: usesNetwork ? types : [])
-        if diagnosis.isMissing(storage) {
-            diagnosis.addNobody()
-        } else if try await diagnosis.isUsable(storage) {
-            try await diagnosis.look(at: storage, custody, keyLocations, settings, dependencies, type: type)
-        }
-        for type in types { diagnosis.lookAtRedirect(of: type) }
+        diagnosis.checkSettings(settings, types, dependencies)
+        try await diagnosis.checkProxy(dependencies, towards: usesNetwork ? types : [])
+        try await diagnosis.checkStore(storage, custody, keyLocations, settings, dependencies, type: type)
+        for type in types { diagnosis.checkRedirect(of: type) }
         guard usesNetwork else { return diagnosis }
         let reports = try await withThrowingTaskGroup(of: (Int, [Finding]).self) { group in
             for (number, type) in types.enumerated() {
-                group.addTask { (number, try await Self.ask(type, dependencies)) }
+                group.addTask { (number, try await Self.provider(type, dependencies)) }
             }
-            var reports: [(Int, [Finding])] = []
-            for try await report in group { reports.append(report) }
-            return reports
+            return try await group.reduce(into: []) { $0.append($1) }
         }
-        let asked = reports.sorted { $0.0 < $1.0 }.flatMap(\.1)
-        for check in Check.allCases { diagnosis.findings += asked.filter { $0.check == check } }
+        let found = reports.sorted { $0.0 < $1.0 }.flatMap(\.1)
+        for check in Check.allCases { diagnosis.findings += found.filter { $0.check == check } }
         return diagnosis
     }
 
-    /// Looks at what can be looked at without settings, where there are none or they are wrong: the proxy's address, the store, its
-    /// key, the locks and the sign-ins.
+    /// Checks the parts that need no valid settings: proxy, store, key, locks and accounts.
     ///
-    /// - Parameter failure: why there are no settings; it becomes the first finding.
-    /// - Throws: `CancellationError`; every other failure is a finding.
+    /// - Parameter failure: The reason why the settings are missing, which becomes the first finding.
+    /// - Throws: `CancellationError`. Every other error becomes a finding.
     public static func examine(
         without failure: any Error, storage: any AccountStorage, custody: (any KeyCustody)? = nil,
         keyLocations: KeyLocations? = nil, dependencies: Dependencies
     ) async throws -> Diagnosis {
         var diagnosis = Diagnosis()
-        diagnosis.add(Finding(.settings, failing: failure))
-        try await diagnosis.lookAtProxy(dependencies, towards: [])
-        if diagnosis.isMissing(storage) {
-            diagnosis.addNobody()
-        } else if try await diagnosis.isUsable(storage) {
-            try await diagnosis.look(at: storage, custody, keyLocations, nil, dependencies, type: nil)
-        }
+        diagnosis.add(.settings, failing: failure)
+        try await diagnosis.checkProxy(dependencies, towards: [])
+        try await diagnosis.checkStore(storage, custody, keyLocations, nil, dependencies, type: nil)
         return diagnosis
     }
 
-    mutating func add(_ finding: Finding) { findings.append(finding) }
+    mutating func add(
+        _ check: Check, _ state: State, of subject: String? = nil, _ detail: String, remedy: Hint? = nil,
+        failure: AccountStoreError? = nil
+    ) {
+        findings.append(Finding(check, state, of: subject, detail, remedy: remedy, failure: failure))
+    }
+
+    mutating func add(_ check: Check, of subject: String? = nil, failing error: any Error) {
+        findings.append(Finding(check, of: subject, failing: error))
+    }
 }

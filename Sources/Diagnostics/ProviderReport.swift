@@ -3,47 +3,46 @@ import Platform
 import HTTPExchange
 import OAuth2Protocol
 
-/// What a provider can do, as its own metadata and keys say, and how that fits an account type.
+/// The features of a provider according to its metadata and keys, checked for an account type.
 public struct ProviderReport: Sendable {
-    /// One thing that was looked at.
+    /// The result of one check.
     public struct Finding: Sendable, Equatable {
-        /// How it is.
+        /// The result.
         public enum State: String, Sendable, Equatable {
-            /// It is there and can be used.
+            /// It is usable.
             case ok
-            /// The provider does not have it; sign-in works without.
+            /// The provider does not offer it; sign-in works without it.
             case notOffered = "not offered"
-            /// It is missing or wrong, and something will not work.
+            /// It is missing or invalid.
             case problem
         }
 
-        /// What was looked at: `token_endpoint`.
+        /// The subject, such as `token_endpoint`.
         public var subject: String
-        /// How it is.
+        /// The result.
         public var state: State
-        /// What was found, or why it is a problem. May hold the provider's text: make control characters visible before
-        /// showing it.
+        /// The explanation. It may contain the provider's text: escape control characters before you print it.
         public var detail: String
     }
 
-    /// What was found, in a stable order.
+    /// The findings, in a stable order.
     public internal(set) var findings: [Finding] = []
-    /// The provider; nil when it could not be found out about.
+    /// The provider; `nil` if its metadata cannot be loaded.
     public internal(set) var server: AuthorizationServer?
-    /// Why nothing more could be found out: an `AccountStoreError`.
+    /// The error that ended the checks.
     public internal(set) var failure: AccountStoreError?
-    /// How far the provider's clock is ahead of this machine's, in seconds; nil when it does not tell the time.
+    /// The seconds that the provider's clock is ahead of this machine's; `nil` if it sends no date.
     public internal(set) var clockSkew: Double?
 
-    /// What is missing or wrong.
+    /// The findings that are problems.
     public var problems: [Finding] { findings.filter { $0.state == .problem } }
 
-    /// The difference of clocks that is no problem, in seconds: what the validation of ID tokens allows for.
+    /// The accepted difference of clocks, in seconds, as in the validation of ID tokens.
     public static let allowedSkew = 60.0
 
-    /// Asks a provider for its metadata and its keys. Nothing secret is sent, nothing is kept.
+    /// Loads and checks a provider's metadata and keys. Sends no secret and saves nothing.
     ///
-    /// - Throws: `CancellationError`; every other failure is in the report.
+    /// - Throws: `CancellationError`. The report contains every other error.
     public static func check(_ type: AccountType, dependencies: Dependencies) async throws -> ProviderReport {
         var report = ProviderReport()
         let transport = dependencies.transport(type.caFile)
@@ -52,12 +51,12 @@ public struct ProviderReport: Sendable {
             report.server = found.server
             if let url = found.url {
                 report.add("discovery", .ok, url)
-                report.noteClock(found.date, now: dependencies.now())
+                report.checkClock(found.date, now: dependencies.now())
             } else {
                 report.add("discovery", .notOffered, "the settings name the endpoints")
             }
-            report.judge(found.server, for: type)
-            try await report.judgeKeys(found.server, for: type, transport)
+            report.check(found.server, for: type)
+            try await report.checkKeys(found.server, for: type, transport)
         } catch is CancellationError {
             throw CancellationError()
         } catch {
@@ -69,7 +68,7 @@ public struct ProviderReport: Sendable {
         return report
     }
 
-    /// The provider of a type: its metadata with the endpoints that the settings name in front.
+    /// Returns the metadata of a provider, with the endpoints in the settings instead of its own.
     ///
     /// - Throws: ``AccountStoreError``, `CancellationError`
     package static func server(of type: AccountType, dependencies: Dependencies) async throws -> AuthorizationServer {
@@ -101,7 +100,7 @@ public struct ProviderReport: Sendable {
             do {
                 (server, url, date) = try await fetch(Discovery(issuer: issuer, allowsLoopbackHTTP: true))
             } catch OAuth2Error.http(let status, _) where status == 404 {
-                // A provider of plain OAuth 2 has its metadata at the other well-known address (RFC 8414 section 5).
+                // A provider of plain OAuth 2 has its metadata at the other well-known URL (RFC 8414 section 5).
                 (server, url, date) = try await fetch(
                     Discovery(issuer: issuer, placement: .oauth, allowsLoopbackHTTP: true))
             }
@@ -118,9 +117,9 @@ public struct ProviderReport: Sendable {
         findings.append(Finding(subject: subject, state: state, detail: detail))
     }
 
-    /// HTTP tells the time in whole seconds, and the answer took a while: less than two seconds are no difference.
-    private mutating func noteClock(_ date: Date?, now: Date) {
-        guard let date else { return add("clock", .notOffered, "the provider does not tell the time") }
+    /// Adds the difference of clocks. HTTP dates have whole seconds and responses take time: less than two seconds count as none.
+    private mutating func checkClock(_ date: Date?, now: Date) {
+        guard let date else { return add("clock", .notOffered, "the provider sends no date") }
         let skew = date.timeIntervalSince(now)
         clockSkew = skew
         let seconds = Int(min(abs(skew), 1e9))
@@ -131,7 +130,7 @@ public struct ProviderReport: Sendable {
             add(
                 "clock", abs(skew) <= Self.allowedSkew ? .ok : .problem,
                 "this machine's clock is \(seconds) s \(side) the provider's"
-                    + (abs(skew) <= Self.allowedSkew ? "" : "; set it, or ID tokens will be refused"))
+                    + (abs(skew) <= Self.allowedSkew ? "" : "; set it, or ID tokens will be rejected"))
         }
     }
 }

@@ -2,8 +2,8 @@ import Platform
 import HTTPExchange
 import StrictJSON
 
-/// Exchanges with a service, without their secrets: what a ``RecordingTransport`` kept and a ``ReplayingTransport``
-/// responses from.
+/// Exchanges with a service, without their secrets. A ``RecordingTransport`` saves them, and a ``ReplayingTransport``
+/// sends as responses.
 public struct Recording: Sendable, Equatable {
     /// A request and its response, with masked secrets.
     public struct Exchange: Sendable, Equatable {

@@ -86,13 +86,13 @@ enum Redaction {
         guard !body.isEmpty else { return body }
         guard let boundary = parameter("boundary", of: type), !boundary.isEmpty else { return Data(mask.utf8) }
         let line = Data("--\(boundary)".utf8)
-        let places = body.ranges(of: line)
-        guard let first = places.first, first.lowerBound == body.startIndex else { return Data(mask.utf8) }
+        let separators = body.ranges(of: line)
+        guard let first = separators.first, first.lowerBound == body.startIndex else { return Data(mask.utf8) }
         var result = Data()
-        for (index, place) in places.enumerated() {
+        for (index, separator) in separators.enumerated() {
             result += line
-            let end = index + 1 < places.count ? places[index + 1].lowerBound : body.endIndex
-            let part = body[place.upperBound..<end]
+            let end = index + 1 < separators.count ? separators[index + 1].lowerBound : body.endIndex
+            let part = body[separator.upperBound..<end]
             guard let gap = part.firstRange(of: Data("\r\n\r\n".utf8)) else {
                 result += part
                 continue

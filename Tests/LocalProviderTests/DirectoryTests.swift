@@ -6,7 +6,7 @@ import Testing
 @testable import LocalProvider
 
 private let users = UserTable(count: 300, seed: 1)
-private let resources = GraphResources(DirectoryContents(users))
+private let resources = GraphResources(contents: DirectoryContents(users))
 private let everything = DirectoryPrincipal(user: 0, permissions: ["User.Read", "User.Read.All"])
 
 /// Asks the directory without a network. `path` may have a query, percent-encoded.
@@ -251,7 +251,7 @@ func `permissions decide`(permissions: Set<String>, path: String, status: Int?) 
 }
 
 @Test func `basic readers see basic properties when it is set so`() throws {
-    var strict = GraphResources(DirectoryContents(users))
+    var strict = GraphResources(contents: DirectoryContents(users))
     strict.withholdsNonBasicProperties = true
     let basic = DirectoryPrincipal(user: 0, permissions: ["User.ReadBasic.All"])
     let other = try #require(ask("/users/ayse.unal@contoso.example", caller: basic, strict).object)

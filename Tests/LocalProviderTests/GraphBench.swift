@@ -24,7 +24,7 @@ struct GraphBench {
             method: method, path: String(name),
             query: name.endIndex < path.endIndex ? String(path[path.index(after: name.endIndex)...]) : nil,
             consistencyLevel: eventual ? "eventual" : nil, base: Self.base, prefersMinimal: minimal)
-        var resources = GraphResources(contents)
+        var resources = GraphResources(contents: contents)
         resources.withholdsNonBasicProperties = isStrict
         resources.now = now
         resources.generation = generation

@@ -80,23 +80,23 @@ func `a filter finds whom it describes`(filter: String, expected: [String]) thro
     "businessPhones/all(p:p eq 'a')", "businessPhones/any(p p eq 'a')", "surname eq 'a' \u{0}", "李 eq 'a'",
 ])
 func `what is no filter is refused with its position`(filter: String) {
-    let error = #expect(throws: ODataError.self) { try ODataFilter(parsing: filter) }
+    let error = #expect(throws: FilterError.self) { try ODataFilter(parsing: filter) }
     #expect(error?.kind == .syntax)
     #expect(error?.message.hasPrefix("Invalid filter clause: ") == true)
 }
 
 @Test(arguments: ["contains(surname,'a')", "businessPhones eq 'a'"])
 func `what the service cannot do is told`(filter: String) {
-    #expect(throws: ODataError.self) { try ODataFilter(parsing: filter) }
+    #expect(throws: FilterError.self) { try ODataFilter(parsing: filter) }
 }
 
 @Test func `deep and long filters end in an error and not in a crash`() {
     let deep = String(repeating: "(", count: 5_000) + "surname eq 'a'"
-    #expect(throws: ODataError.self) { try ODataFilter(parsing: deep) }
+    #expect(throws: FilterError.self) { try ODataFilter(parsing: deep) }
     let negated = String(repeating: "not ", count: 5_000) + "surname eq 'a'"
-    #expect(throws: ODataError.self) { try ODataFilter(parsing: negated) }
+    #expect(throws: FilterError.self) { try ODataFilter(parsing: negated) }
     let long = Array(repeating: "surname eq 'a'", count: 5_000).joined(separator: " or ")
-    #expect(throws: ODataError.self) { try ODataFilter(parsing: long) }
+    #expect(throws: FilterError.self) { try ODataFilter(parsing: long) }
 }
 
 @Test(arguments: [
@@ -116,7 +116,7 @@ func `what needs an advanced query is known`(filter: String, isDefault: Bool) th
 ])
 func `what no query can do is refused`(filter: String) throws {
     let read = try ODataFilter(parsing: filter)
-    #expect(throws: ODataError.self) { try read.advancedReason() }
+    #expect(throws: FilterError.self) { try read.advancedReason() }
 }
 
 @Test(arguments: [

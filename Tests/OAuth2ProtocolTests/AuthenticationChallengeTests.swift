@@ -41,7 +41,7 @@ struct AuthenticationChallengeTests {
         switch (decision["action"]?.string, answer) {
         case ("refresh_and_retry_once", .refreshAndRetry), ("return_response", .deliver): break
         case ("retry_once_with_nonce", .retryWithNonce(let nonce)): #expect(nonce == decision["nonce"]?.string)
-        case ("fail", .refused(let error)):
+        case ("fail", .rejected(let error)):
             if let code = decision["error"]?.string { #expect(error?.code.rawValue == code) }
         case ("reauthorize", .needsSignIn(let error, let classes, _)):
             #expect(error.code.rawValue == decision["error"]?.string)
@@ -61,7 +61,7 @@ struct AuthenticationChallengeTests {
             let answer = ResourceResponse.decide(
                 HTTPResponse(status: 401, fields: ["WWW-Authenticate": field]), tokenType: type, hasRefreshToken: true,
                 isRetry: false)
-            #expect(answer == .refused(nil))
+            #expect(answer == .rejected(nil))
         }
     }
 

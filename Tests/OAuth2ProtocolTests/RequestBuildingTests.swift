@@ -199,10 +199,10 @@ struct RequestBuildingTests {
     func `a sign-out is built and answered as its case says`(vector: VectorCase) throws {
         let input = vector.input
         if let callback = input["callback"]?.string {
-            let isAnswer = EndSessionRequest.isAnswer(
+            let isResponse = EndSessionRequest.isResponse(
                 callback, returnURI: try RedirectURI("http://127.0.0.1:51004/out"),
                 state: try #require(input["expected_state"]?.string))
-            #expect(isAnswer == (vector.outcome == "logged_out"))
+            #expect(isResponse == (vector.outcome == "logged_out"))
             return
         }
         let metadata: JSONObject = ["end_session_endpoint": input["end_session_endpoint"] ?? .null]

@@ -36,10 +36,10 @@ struct TokenResponseTests {
         expectToken(response, vector.expect)
         let asked = Scope(parsing: vector.input["requested_scope"]?.string ?? "")
         if let granted = vector.expect.texts("granted_scope") {
-            #expect(response.grantedScope(asked: asked).tokens == granted)
+            #expect(response.grantedScope(requested: asked).tokens == granted)
         }
         if let changed = vector.expect["scope_changed"]?.bool {
-            #expect((Set(response.grantedScope(asked: asked).tokens) != Set(asked.tokens)) == changed)
+            #expect((Set(response.grantedScope(requested: asked).tokens) != Set(asked.tokens)) == changed)
         }
     }
 }

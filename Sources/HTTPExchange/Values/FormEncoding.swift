@@ -19,38 +19,18 @@ public enum FormEncoding {
     /// One name or value as RFC 6749 section 2.3.1 wants it in HTTP Basic: the space as `+`.
     package static func encodeWithPlus(_ text: String) -> String { encode(text).replacing("%20", with: "+") }
 
-    /// The pairs of a form, or nil when a percent sign stands without its two digits or the bytes are not UTF-8.
+    /// The pairs of a form, or `nil` if an escape is malformed or the bytes are not UTF-8.
     ///
     /// A name without `=` has the empty value; empty parts are skipped.
     public static func decode(_ form: some StringProtocol) -> [Pair]? {
         var pairs: [Pair] = []
         for part in form.utf8.split(separator: UInt8(ascii: "&")) {
-            let sides = part.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-            guard let name = decodePart(sides[0]) else { return nil }
-            guard sides.count > 1 else {
-                pairs.append((name, ""))
-                continue
-            }
-            guard let value = decodePart(sides[1]) else { return nil }
-            pairs.append((name, value))
+            let name = part.prefix { $0 != UInt8(ascii: "=") }
+            guard let decodedName = PercentEncoding.decode(name, plusIsSpace: true),
+                let decodedValue = PercentEncoding.decode(part.dropFirst(name.count + 1), plusIsSpace: true)
+            else { return nil }
+            pairs.append((decodedName, decodedValue))
         }
         return pairs
-    }
-
-    private static func decodePart(_ part: some Sequence<UInt8>) -> String? {
-        var output: [UInt8] = []
-        var bytes = part.makeIterator()
-        while let byte = bytes.next() {
-            switch byte {
-            case UInt8(ascii: "+"): output.append(0x20)
-            case UInt8(ascii: "%"):
-                guard let high = bytes.next().flatMap(PercentEncoding.hexadecimalValue),
-                    let low = bytes.next().flatMap(PercentEncoding.hexadecimalValue)
-                else { return nil }
-                output.append(high << 4 | low)
-            default: output.append(byte)
-            }
-        }
-        return String(validating: output, as: UTF8.self)
     }
 }

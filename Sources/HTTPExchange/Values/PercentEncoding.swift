@@ -39,4 +39,32 @@ package enum PercentEncoding {
         default: false
         }
     }
+
+    /// Returns the decoded text, or `nil` if an escape is malformed or the bytes are not UTF-8.
+    ///
+    /// - Parameter plusIsSpace: Whether a plus sign is a space, as in a form.
+    package static func decode(_ bytes: some Sequence<UInt8>, plusIsSpace: Bool = false) -> String? {
+        var decoded: [UInt8] = []
+        var iterator = bytes.makeIterator()
+        while let byte = iterator.next() {
+            if byte == UInt8(ascii: "%") {
+                guard let high = iterator.next().flatMap(digit), let low = iterator.next().flatMap(digit) else {
+                    return nil
+                }
+                decoded.append(high << 4 | low)
+            } else {
+                decoded.append(plusIsSpace && byte == UInt8(ascii: "+") ? 0x20 : byte)
+            }
+        }
+        return String(validating: decoded, as: UTF8.self)
+    }
+
+    private static func digit(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case 0x30...0x39: byte - 0x30
+        case 0x41...0x46: byte - 0x41 + 10
+        case 0x61...0x66: byte - 0x61 + 10
+        default: nil
+        }
+    }
 }

@@ -12,11 +12,9 @@ struct DirectoryContents: Sendable {
     private(set) var removals: [Int: Removal] = [:]
     private(set) var changes = ChangeLog()
 
-    /// The deletion of a user.
     struct Removal: Sendable, Equatable {
         /// Seconds since 1970.
         var date: Int
-        /// Whether restoring the user is impossible.
         var isPermanent: Bool
     }
 
@@ -32,10 +30,8 @@ struct DirectoryContents: Sendable {
     /// The number of positions, including the positions of deleted users.
     var positions: Int { pairs.count }
 
-    /// The number of users.
     var count: Int { pairs.count - removals.count }
 
-    /// The user at this position, deleted or not.
     subscript(index: Int) -> StoredUser { altered[index] ?? sample[index] }
 
     func isPresent(_ index: Int) -> Bool { removals[index] == nil }
@@ -55,7 +51,7 @@ struct DirectoryContents: Sendable {
         return altered.first { $0.value.mail?.lowercased() == folded && isPresent($0.key) }?.key
     }
 
-    /// Returns the position of the manager; `nil` if there is none.
+    /// Returns the position of the manager; `nil` without one.
     func manager(of index: Int) -> Int? {
         let manager = altered[index].map(\.manager) ?? sample.manager(of: index)
         return manager.flatMap { isPresent($0) ? $0 : nil }
@@ -133,7 +129,6 @@ struct DirectoryContents: Sendable {
         return true
     }
 
-    /// Invalidates all delta tokens.
     mutating func forgetChanges() { changes.forget() }
 
     func isRestorable(_ index: Int, now: Int) -> Bool {
@@ -164,10 +159,8 @@ struct ChangeLog: Sendable {
 
     static let limit = 100_000
     private var entries: [Change] = []
-    /// The number of deleted entries.
     private(set) var forgotten = 0
 
-    /// The number of the last change.
     var last: Int { forgotten + entries.count }
 
     mutating func add(_ index: Int, properties: Set<UserProperty>?) {

@@ -4,11 +4,8 @@ import StrictJSON
 protocol UserValues {
     /// Returns the value of a string property; `nil` if it is not set or not a string.
     func text(_ property: UserProperty) -> String?
-    /// Returns the elements of a list of strings.
     func texts(_ property: UserProperty) -> [String]
-    /// Whether the account may sign in.
     var accountEnabled: Bool { get }
-    /// Whether the user belongs to another organization.
     var isGuest: Bool { get }
 }
 

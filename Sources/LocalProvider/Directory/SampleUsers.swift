@@ -1,4 +1,3 @@
-/// The names, titles and numbers of the sample users.
 enum SampleUsers {
     struct Special {
         var display: String?
@@ -81,7 +80,6 @@ enum SampleUsers {
 struct SplitMix64: Sendable {
     let seed: UInt64
 
-    /// The number at this position of the sequence.
     subscript(position: Int) -> UInt64 {
         var mixed = seed &+ UInt64(truncatingIfNeeded: position &+ 1) &* 0x9E37_79B9_7F4A_7C15
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9

@@ -42,7 +42,6 @@ public struct StoredUser: Sendable, Equatable, Identifiable {
     public var createdDateTime: String
     /// The position of the manager in the directory.
     var manager: Int?
-    /// The deletion time of the account.
     var deletedDateTime: String?
 }
 
@@ -98,7 +97,6 @@ extension StoredUser: UserValues {
 // MARK: Derived values
 
 extension UserValues {
-    /// Returns a property that follows from others.
     func derivedText(_ property: UserProperty) -> String? {
         switch property {
         case .userType: isGuest ? "Guest" : "Member"
@@ -162,7 +160,6 @@ extension UserValues {
         }
     }
 
-    /// Returns the elements of a list of objects.
     func objects(_ property: UserProperty) -> [JSONObject] {
         switch property {
         case .identities:

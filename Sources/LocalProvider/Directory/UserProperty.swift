@@ -1,4 +1,3 @@
-/// A property of a user that the directory knows.
 enum UserProperty: String, CaseIterable, Sendable {
     // The default properties without `$select`, in Graph's order.
     case businessPhones, displayName, givenName, jobTitle, mail, mobilePhone, officeLocation, preferredLanguage, surname
@@ -16,10 +15,7 @@ enum UserProperty: String, CaseIterable, Sendable {
     case schools, skills
 
     /// The default properties without `$select`, in Graph's order.
-    static let defaults: [UserProperty] = [
-        .businessPhones, .displayName, .givenName, .jobTitle, .mail, .mobilePhone, .officeLocation, .preferredLanguage,
-        .surname, .userPrincipalName, .id,
-    ]
+    static let defaults = Array(allCases.prefix { $0 != .accountEnabled })
 
     /// The properties that the permission User.ReadBasic.All allows.
     static let basic: Set<UserProperty> = [.displayName, .givenName, .surname, .mail, .userPrincipalName, .id]
@@ -42,7 +38,6 @@ enum UserProperty: String, CaseIterable, Sendable {
         self = property
     }
 
-    /// The kind of a property's values.
     enum Kind: Sendable { case text, date, texts, flag, objects, object }
 
     var kind: Kind {
@@ -67,7 +62,6 @@ enum UserProperty: String, CaseIterable, Sendable {
 // MARK: Supported filters
 
 extension UserProperty {
-    /// Whether the service supports an operator for a property.
     enum Support: Sendable {
         case always
         case advanced
@@ -87,7 +81,6 @@ extension UserProperty {
         }
     }
 
-    /// `startsWith`.
     var startsWith: Support {
         switch self {
         case .city, .country, .department, .displayName, .givenName, .imAddresses, .jobTitle, .mail, .mailNickname,
@@ -101,7 +94,6 @@ extension UserProperty {
         }
     }
 
-    /// `endsWith`.
     var endsWith: Support {
         switch self {
         case .mail, .otherMails, .proxyAddresses, .userPrincipalName: .advanced

@@ -5,11 +5,9 @@ import Synchronization
 /// Only the few special users are stored. All others are computed from a position in the sequence of random numbers, so
 /// that a million users need a few megabytes: the pair of names of each.
 final class UserTable: Sendable {
-    /// The number of users.
     let count: Int
     /// The position of each user's names in ``names``; ``irregular`` for the special users.
     let pairs: [UInt16]
-    /// Every pair of a given name and a surname.
     let names: [NamePair]
     private let numbers: SplitMix64
     private let specials: [StoredUser]
@@ -24,7 +22,6 @@ final class UserTable: Sendable {
     /// The value in ``pairs`` of users without a pair of names.
     static let irregular = UInt16.max
 
-    /// A given name with a surname.
     struct NamePair: Sendable {
         let givenName: String
         let surname: String
@@ -116,7 +113,6 @@ final class UserTable: Sendable {
             manager: manager(of: index))
     }
 
-    /// Returns the number of the user's sequence at this position.
     func number(_ index: Int, _ position: Int) -> UInt64 { numbers[Self.start(index) + position] }
 
     /// Returns the name before the `@` of a generated user.
@@ -178,7 +174,6 @@ final class UserTable: Sendable {
     private static func high(_ number: UInt64) -> UInt64 { number & 0xFFFF_FFFF_FFFF_0FFF | 0x4000 }
     private static func low(_ number: UInt64) -> UInt64 { number & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000 }
 
-    /// Returns a UUID of these two numbers.
     static func identifier(_ first: UInt64, _ second: UInt64) -> String {
         let digits = Array("0123456789abcdef".utf8)
         let (high, low) = (high(first), low(second))

@@ -8,7 +8,6 @@ struct GoogleEndpoint {
     let provider: ProviderState
     static let path = "/admin/directory/v1"
 
-    /// An error in the API's shape.
     private struct GoogleFailure: Error {
         var status: Int
         var reason: String
@@ -25,7 +24,7 @@ struct GoogleEndpoint {
             error: { Self.error(GoogleFailure(status: $0, reason: Self.reason($0), message: $1)) },
             respond: {
                 do throws(GoogleFailure) {
-                    return .json(.object(try users(request)))
+                    return .json(try users(request))
                 } catch {
                     return Self.error(error)
                 }
@@ -46,7 +45,7 @@ struct GoogleEndpoint {
         .json(
             [
                 "error": [
-                    "code": .number(JSONNumber(Int64(failure.status))), "message": .string(failure.message),
+                    "code": .integer(failure.status), "message": .string(failure.message),
                     "errors": [
                         [
                             "message": .string(failure.message), "domain": "global", "reason": .string(failure.reason),
@@ -84,7 +83,7 @@ struct GoogleEndpoint {
             throw .invalid("Invalid value '\(fields["maxResults"] ?? "")'. Values must be within the range: [1, 500]")
         }
         let descending = fields["sortOrder"]?.uppercased() == "DESCENDING"
-        var order: [(property: UserProperty, descending: Bool)] = []
+        var order: [UserSelection.Order] = []
         if let name = fields["orderBy"] {
             let properties: [String: UserProperty] = [
                 "email": .userPrincipalName, "givenName": .givenName, "familyName": .surname,
@@ -130,9 +129,9 @@ struct GoogleEndpoint {
 
     private static func user(_ user: StoredUser, _ index: Int) -> JSONObject {
         var name = JSONObject()
-        if let text = user.givenName { name.append("givenName", .string(text)) }
-        if let text = user.surname { name.append("familyName", .string(text)) }
-        if let text = user.displayName { name.append("fullName", .string(text)) }
+        name.append("givenName", text: user.givenName)
+        name.append("familyName", text: user.surname)
+        name.append("fullName", text: user.displayName)
         var object: JSONObject = [
             "kind": "admin#directory#user",
             "id": .string(keyPrefix + SampleUsers.padded(UInt64(index), to: 16)),
@@ -151,9 +150,9 @@ struct GoogleEndpoint {
         if let mobile = user.mobilePhone { phones.append(["value": .string(mobile), "type": "mobile"]) }
         if !phones.isEmpty { object.append("phones", .array(phones)) }
         var organization: JSONObject = ["primary": true]
-        if let text = user.companyName { organization.append("name", .string(text)) }
-        if let text = user.jobTitle { organization.append("title", .string(text)) }
-        if let text = user.department { organization.append("department", .string(text)) }
+        organization.append("name", text: user.companyName)
+        organization.append("title", text: user.jobTitle)
+        organization.append("department", text: user.department)
         object.append("organizations", [.object(organization)])
         return object
     }

@@ -20,87 +20,66 @@ enum GoogleQuery {
         let after = rest[name.endIndex...]
         guard !name.isEmpty, let sign = after.first, sign == ":" || sign == "=" else {
             // Without a field, search names and addresses.
-            guard let (value, isPrefix) = value(&rest) else { return nil }
-            let fields: [UserProperty] = [.givenName, .surname, .mail, .userPrincipalName]
-            return fields.dropFirst().reduce(holds(.givenName, value, isPrefix: isPrefix, isWord: true)) {
-                .or($0, holds($1, value, isPrefix: isPrefix, isWord: true))
-            }
+            guard let value = value(&rest) else { return nil }
+            return condition([.givenName, .surname, .mail, .userPrincipalName], value, isWord: true)
         }
         rest = after.dropFirst()
-        guard let (value, isPrefix) = value(&rest) else { return nil }
+        guard let value = value(&rest) else { return nil }
         switch name.lowercased() {
-        case "issuspended":
-            guard value == "true" || value == "false" else { return nil }
-            return .compare(.init(property: .accountEnabled), .eq, .bool(value == "false"))
+        case "issuspended": return Bool(value.text).map { .compare(.init(property: .accountEnabled), .eq, .bool(!$0)) }
         case "isadmin", "isdelegatedadmin", "isenrolledin2sv":
-            guard value == "true" || value == "false" else { return nil }
             let never = ODataFilter.compare(.init(property: .id), .eq, .null)
-            return value == "true" ? never : .not(never)
-        case "name":
-            return .or(
-                holds(.displayName, value, isPrefix: isPrefix, isWord: sign == ":"),
-                holds(.surname, value, isPrefix: isPrefix, isWord: sign == ":"))
-        case "email":
-            return .or(
-                holds(.userPrincipalName, value, isPrefix: isPrefix, isWord: false),
-                holds(.mail, value, isPrefix: isPrefix, isWord: false))
+            return Bool(value.text).map { $0 ? never : .not(never) }
         case "phone":
             let operand = ODataFilter.Operand(property: .businessPhones, isAnyElement: true)
             return .any(
-                .businessPhones, isPrefix ? .startsWith(operand, value) : .compare(operand, .eq, .string(value)))
+                .businessPhones,
+                value.isPrefix ? .startsWith(operand, value.text) : .compare(operand, .eq, .string(value.text)))
         case let field:
-            guard let property = fields[field] else { return nil }
-            return holds(property, value, isPrefix: isPrefix, isWord: sign == ":")
+            return fields[field].flatMap { condition($0, value, isWord: sign == ":" && field != "email") }
         }
     }
 
-    private static let fields: [String: UserProperty] = [
-        "givenname": .givenName, "familyname": .surname, "orgtitle": .jobTitle, "orgdepartment": .department,
-        "orgname": .companyName, "externalid": .employeeId, "addresslocality": .city, "addresscountry": .usageLocation,
+    private static let fields: [String: [UserProperty]] = [
+        "name": [.displayName, .surname], "email": [.userPrincipalName, .mail], "givenname": [.givenName],
+        "familyname": [.surname], "orgtitle": [.jobTitle], "orgdepartment": [.department], "orgname": [.companyName],
+        "externalid": [.employeeId], "addresslocality": [.city], "addresscountry": [.usageLocation],
     ]
 
-    private static func holds(_ property: UserProperty, _ value: String, isPrefix: Bool, isWord: Bool) -> ODataFilter {
-        let operand = ODataFilter.Operand(property: property)
-        if isPrefix { return .startsWith(operand, value) }
-        let isEqual = ODataFilter.compare(operand, .eq, .string(value))
-        guard isWord else { return isEqual }
-        // A word, or several consecutive words.
-        return .or(
-            isEqual,
-            .or(
-                .startsWith(operand, value + " "),
-                .or(.endsWith(operand, " " + value), .contains(operand, " \(value) "))
-            ))
+    /// Returns a condition that one of the properties meets.
+    private static func condition(_ properties: [UserProperty], _ value: Value, isWord: Bool) -> ODataFilter? {
+        let conditions = properties.map { property -> ODataFilter in
+            let operand = ODataFilter.Operand(property: property)
+            let text = value.text
+            if value.isPrefix { return .startsWith(operand, text) }
+            let isEqual = ODataFilter.compare(operand, .eq, .string(text))
+            guard isWord else { return isEqual }
+            // A word, or several consecutive words.
+            let isInside = ODataFilter.or(.endsWith(operand, " " + text), .contains(operand, " \(text) "))
+            return .or(isEqual, .or(.startsWith(operand, text + " "), isInside))
+        }
+        return conditions.dropFirst().reduce(conditions.first) { all, next in all.map { .or($0, next) } }
     }
 
-    /// Returns a value, with or without quotes, and whether an asterisk follows it.
-    private static func value(_ rest: inout Substring) -> (String, isPrefix: Bool)? {
-        var value = ""
+    private struct Value {
+        var text: String
+        var isPrefix: Bool
+    }
+
+    /// Reads a value with or without quotes.
+    private static func value(_ rest: inout Substring) -> Value? {
+        let text: String
         if let quote = rest.first, quote == "'" || quote == "\"" {
-            rest = rest.dropFirst()
-            var isClosed = false
-            while let character = rest.first {
-                rest = rest.dropFirst()
-                if character == quote {
-                    isClosed = true
-                    break
-                }
-                if character == "\\", let escaped = rest.first {
-                    rest = rest.dropFirst()
-                    value.append(escaped)
-                } else {
-                    value.append(character)
-                }
-            }
-            guard isClosed else { return nil }
+            guard let content = rest.removeQuotedString(quote) else { return nil }
+            text = content
         } else {
             let word = rest.prefix { $0 != " " && $0 != "*" }
             rest = rest[word.endIndex...]
-            value = String(word)
+            text = String(word)
         }
         let isPrefix = rest.first == "*"
         if isPrefix { rest = rest.dropFirst() }
-        guard rest.isEmpty || rest.first == " ", !value.isEmpty else { return nil }
-        return (value, isPrefix)
+        guard rest.isEmpty || rest.first == " ", !text.isEmpty else { return nil }
+        return Value(text: text, isPrefix: isPrefix)
     }
 }

@@ -6,14 +6,15 @@ struct GraphRequest: Sendable {
     var method: String
     /// The path after the version, percent-encoded, such as `/users/ada%40contoso.example`.
     var path: String
-    /// The raw query.
     var query: String?
-    /// The value of `ConsistencyLevel`.
     var consistencyLevel: String?
     /// The URL that precedes the path: `http://127.0.0.1:1/v1.0`.
     var base: String
     /// Whether `Prefer: return=minimal` was sent.
     var prefersMinimal = false
+
+    /// Returns the beginning of a response with this context.
+    func context(_ fragment: String) -> JSONObject { ["@odata.context": .string("\(base)/$metadata#\(fragment)")] }
 
     /// The query options; `nil` if they are not percent-encoded UTF-8.
     var options: FormFields? { FormFields(parsing: query ?? "") }
@@ -33,7 +34,6 @@ struct GraphRequest: Sendable {
     }
 }
 
-/// A response of the directory.
 enum GraphResponse: Sendable {
     case json(JSONObject)
     /// A list, whose `value` and `@odata.nextLink` an injected error may change.
@@ -48,7 +48,6 @@ enum GraphResponse: Sendable {
     case failure(GraphFailure)
 }
 
-/// An error in Graph's shape.
 struct GraphFailure: Error, Sendable, Equatable {
     var status: Int
     var code: String
@@ -109,7 +108,6 @@ struct GraphFailure: Error, Sendable, Equatable {
         GraphFailure(status: 401, code: "InvalidAuthenticationToken", message: message)
     }
 
-    /// Returns the error's JSON.
     func json(requestID: String, clientRequestID: String, date: String) -> JSONObject {
         var inner: JSONObject = [
             "date": .string(date), "request-id": .string(requestID), "client-request-id": .string(clientRequestID),

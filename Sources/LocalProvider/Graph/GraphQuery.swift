@@ -13,7 +13,6 @@ struct GraphQuery: Sendable {
     /// The beginning of the page.
     var position = UserSelection.Position()
     var expand: Expansion?
-    /// The value of `$deltatoken`.
     var deltaToken: String?
 
     /// `manager($select=…)`, `manager($levels=max;$select=…)` or `directReports($select=…)`.
@@ -105,7 +104,7 @@ struct GraphQuery: Sendable {
 
     private mutating func readSearching(_ options: [String: String]) throws(GraphFailure) {
         if let text = options["$filter"] {
-            do throws(ODataError) {
+            do throws(FilterError) {
                 filter = try ODataFilter(parsing: text)
             } catch {
                 throw error.kind == .syntax ? .malformed(error.message) : .unsupported(error.message)
@@ -143,8 +142,8 @@ struct GraphQuery: Sendable {
             || request.options?.option("count")?.lowercased() == "true"
         let isAdvanced = request.isEventual && counts
         if let filter {
-            do throws(ODataError) {
-                if let reason = try filter.advancedReason(), !isAdvanced { throw ODataError.unsupported(reason) }
+            do throws(FilterError) {
+                if let reason = try filter.advancedReason(), !isAdvanced { throw FilterError.unsupported(reason) }
             } catch {
                 throw .unsupported(error.message)
             }

@@ -50,7 +50,6 @@ struct GraphWire {
         failure.json(requestID: requestID, clientRequestID: clientRequestID, date: date)
     }
 
-    /// Adds the fields of a used-up quota.
     func throttle(_ response: inout LoopbackResponse, wait: String) {
         response.fields["Retry-After"] = wait
         response.fields["x-ms-throttle-scope"] =
@@ -126,7 +125,6 @@ struct GraphWire {
         return list
     }
 
-    /// Returns one response of a batch.
     func batchItem(id: String, _ response: GraphResponse, _ charge: QuotaCharge?) -> JSONObject {
         var headers: JSONObject = ["Cache-Control": "no-cache", "OData-Version": "4.0"]
         if let charge { headers.append("x-ms-resource-unit", .string(String(charge.units))) }
@@ -151,7 +149,7 @@ struct GraphWire {
         case .purge: status = 204
         }
         var item: JSONObject = [
-            "id": .string(id), "status": .number(JSONNumber(Int64(status))), "headers": .object(headers),
+            "id": .string(id), "status": .integer(status), "headers": .object(headers),
         ]
         if let body { item.append("body", body) }
         return item

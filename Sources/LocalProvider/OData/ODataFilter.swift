@@ -22,7 +22,6 @@ indirect enum ODataFilter: Equatable, Sendable {
         var property: UserProperty
         /// Whether it is the element of `any`.
         var isAnyElement = false
-        /// A member of the property or of the element.
         var member: String?
         /// Whether it is the number of the list's elements.
         var isCount = false
@@ -33,7 +32,6 @@ indirect enum ODataFilter: Equatable, Sendable {
     }
 }
 
-/// A constant in a filter.
 enum ODataLiteral: Equatable, Sendable {
     case string(String)
     case bool(Bool)
@@ -42,27 +40,13 @@ enum ODataLiteral: Equatable, Sendable {
     case bare(String)
 }
 
-/// The reason for rejecting a filter.
-struct ODataError: Error, Equatable {
-    enum Kind: Equatable {
-        /// The text is not a filter.
-        case syntax
-        /// The service does not support the filter.
-        case unsupported
-    }
-    var kind: Kind
-    var message: String
-
-    static func unsupported(_ message: String) -> ODataError { ODataError(kind: .unsupported, message: message) }
-}
-
 // MARK: Support by the service
 
 extension ODataFilter {
     /// Returns Graph's message about the first part that needs an advanced query; `nil` if no part does.
     ///
-    /// - Throws: ``ODataError`` if advanced queries do not support the filter either.
-    func advancedReason() throws(ODataError) -> String? {
+    /// - Throws: ``FilterError`` if advanced queries do not support the filter either.
+    func advancedReason() throws(FilterError) -> String? {
         switch self {
         case .and(let left, let right), .or(let left, let right):
             let reason = try left.advancedReason()
@@ -108,7 +92,6 @@ extension ODataFilter {
         }
     }
 
-    /// The number of comparisons.
     var clauseCount: Int {
         switch self {
         case .and(let left, let right), .or(let left, let right): left.clauseCount + right.clauseCount
@@ -121,7 +104,7 @@ extension ODataFilter {
 
     private static func check(
         _ operand: Operand, _ support: UserProperty.Support, _ name: String
-    ) throws(ODataError) -> String? {
+    ) throws(FilterError) -> String? {
         switch support {
         case .always: return nil
         case .advanced: return reason(name)

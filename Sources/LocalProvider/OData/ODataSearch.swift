@@ -3,7 +3,6 @@ struct ODataSearch: Sendable, Equatable {
     struct Clause: Sendable, Equatable {
         let property: UserProperty
         let text: String
-        /// The words of the text.
         private let prefixes: [String]
 
         init(property: UserProperty, text: String) {
@@ -53,27 +52,11 @@ struct ODataSearch: Sendable, Equatable {
     }
 
     private static func clause(_ rest: inout Substring) -> Clause? {
-        guard rest.first == "\"" else { return nil }
-        rest = rest.dropFirst()
-        var content = ""
-        while let character = rest.first {
-            rest = rest.dropFirst()
-            if character == "\"" {
-                guard let colon = content.firstIndex(of: ":"), let property = UserProperty(name: content[..<colon]),
-                    property.startsWith != .never
-                else { return nil }
-                let text = String(content[content.index(after: colon)...])
-                return text.isEmpty ? nil : Clause(property: property, text: text)
-            }
-            if character == "\\" {
-                guard let escaped = rest.first else { return nil }
-                rest = rest.dropFirst()
-                content.append(escaped)
-            } else {
-                content.append(character)
-            }
-        }
-        return nil
+        guard let content = rest.removeQuotedString("\""), let colon = content.firstIndex(of: ":"),
+            let property = UserProperty(name: content[..<colon]), property.startsWith != .never
+        else { return nil }
+        let text = String(content[content.index(after: colon)...])
+        return text.isEmpty ? nil : Clause(property: property, text: text)
     }
 
     func matches(_ user: some UserValues) -> Bool {

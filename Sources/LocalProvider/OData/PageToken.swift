@@ -5,7 +5,6 @@ import JOSE
 /// The token is scrambled and has a check value over itself and its query, so that the directory accepts only its own
 /// tokens, each for its own query. This is not a security measure: a forged token returns a page of the same list.
 struct PageToken: Equatable, Sendable {
-    /// The kind of the list.
     var kind: Kind
     /// Numbers whose meaning depends on the list.
     var numbers: [Int] = []
@@ -15,7 +14,9 @@ struct PageToken: Equatable, Sendable {
     enum Kind: String, Sendable { case page, delta, deltaPage }
 
     private static let prefix = "RFNwdAoAAQ"
+}
 
+extension PageToken {
     /// Returns the token's text for the given query.
     func encoded(for identity: String) -> String {
         let text = ([kind.rawValue] + [numbers.map(String.init).joined(separator: ",")] + names).joined(separator: "|")
@@ -39,13 +40,6 @@ struct PageToken: Equatable, Sendable {
         self.init(kind: kind, numbers: numbers, names: Array(parts.dropFirst(2)))
     }
 
-    init(kind: Kind, numbers: [Int], names: [String] = []) {
-        self.kind = kind
-        self.numbers = numbers
-        self.names = names
-    }
-
-    /// Returns the FNV-1a hash.
     private static func check(_ text: String, _ identity: String) -> UInt64 {
         (text + "\n" + identity).utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
     }

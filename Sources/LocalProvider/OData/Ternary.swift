@@ -1,29 +1,17 @@
 /// The result of a condition for all users with the same names: one evaluation for thousands of users.
-enum Ternary: Sendable {
+enum Ternary: Int, Comparable {
     case no
     /// It depends on the user.
     case maybe
     case yes
 
-    static func and(_ left: Ternary, _ right: Ternary) -> Ternary {
-        if left == .no || right == .no { return .no }
-        return left == .yes && right == .yes ? .yes : .maybe
-    }
-
-    static func or(_ left: Ternary, _ right: Ternary) -> Ternary {
-        if left == .yes || right == .yes { return .yes }
-        return left == .no && right == .no ? .no : .maybe
-    }
-
-    static func not(_ verdict: Ternary) -> Ternary {
-        switch verdict {
-        case .no: .yes
-        case .maybe: .maybe
-        case .yes: .no
-        }
-    }
-
     init(_ isTrue: Bool) { self = isTrue ? .yes : .no }
+
+    // In the order no, maybe, yes, "and" is the minimum and "or" the maximum (Kleene's three-valued logic).
+    static func < (left: Ternary, right: Ternary) -> Bool { left.rawValue < right.rawValue }
+    static func and(_ left: Ternary, _ right: Ternary) -> Ternary { min(left, right) }
+    static func or(_ left: Ternary, _ right: Ternary) -> Ternary { max(left, right) }
+    static func not(_ result: Ternary) -> Ternary { Ternary(rawValue: 2 - result.rawValue) ?? .maybe }
 }
 
 extension UserTable.NamePair {
@@ -54,17 +42,17 @@ extension UserTable.NamePair {
 
 extension ODataFilter {
     /// Returns the result for all users with these names.
-    func verdict(_ pair: UserTable.NamePair) -> Ternary {
+    func result(for pair: UserTable.NamePair) -> Ternary {
         switch self {
-        case .and(let left, let right): return .and(left.verdict(pair), right.verdict(pair))
-        case .or(let left, let right): return .or(left.verdict(pair), right.verdict(pair))
-        case .not(let inner): return .not(inner.verdict(pair))
+        case .and(let left, let right): return .and(left.result(for: pair), right.result(for: pair))
+        case .or(let left, let right): return .or(left.result(for: pair), right.result(for: pair))
+        case .not(let inner): return .not(inner.result(for: pair))
         case .any, .endsWith, .contains: return .maybe
         case .startsWith(let operand, let prefix):
             if let text = pair.text(operand.property) { return Ternary(Folding.starts(text, with: prefix)) }
             return operand.isAnyElement ? .maybe : pair.addressBegins(prefix, operand.property)
         case .oneOf(let operand, let literals):
-            return literals.reduce(.no) { .or($0, Self.equals(operand, $1, pair)) }
+            return literals.map { Self.equals(operand, $0, pair) }.max() ?? .no
         case .compare(let operand, let comparison, let literal):
             switch comparison {
             case .eq: return Self.equals(operand, literal, pair)
@@ -88,16 +76,13 @@ extension ODataFilter {
 
 extension ODataSearch {
     /// Returns the result for all users with these names.
-    func verdict(_ pair: UserTable.NamePair) -> Ternary {
-        alternatives.reduce(.no) { found, clauses in
-            .or(
-                found,
-                clauses.reduce(.yes) { all, clause in
-                    let one =
-                        pair.text(clause.property).map { Ternary(clause.matches($0)) }
-                        ?? pair.addressBegins(clause.text, clause.property)
-                    return .and(all, one)
-                })
+    func result(for pair: UserTable.NamePair) -> Ternary {
+        let results = alternatives.map { clauses in
+            clauses.map { clause in
+                pair.text(clause.property).map { Ternary(clause.matches($0)) }
+                    ?? pair.addressBegins(clause.text, clause.property)
+            }.min() ?? .yes
         }
+        return results.max() ?? .no
     }
 }

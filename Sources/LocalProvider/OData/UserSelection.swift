@@ -1,6 +1,5 @@
 /// The users that match a filter and a search, in an order, page by page.
 struct UserSelection: Sendable {
-    /// The beginning of a page.
     struct Position: Equatable, Sendable {
         /// The position in the order of the generated users; without an order, of all users.
         var sample = 0
@@ -8,11 +7,13 @@ struct UserSelection: Sendable {
         var irregular = 0
     }
 
+    typealias Order = (property: UserProperty, descending: Bool)
+
     let contents: DirectoryContents
     private let filter: ODataFilter?
     private let search: ODataSearch?
     /// The result of the conditions for each pair of names; `nil` for small directories.
-    private let verdicts: [Ternary]?
+    private let results: [Ternary]?
 
     /// The number of users up to which each user is tested separately.
     static let linearSearchLimit = 4_000
@@ -25,11 +26,11 @@ struct UserSelection: Sendable {
         self.filter = filter
         self.search = search
         guard filter != nil || search != nil, contents.positions > linearSearchLimit else {
-            verdicts = nil
+            results = nil
             return
         }
-        verdicts = contents.sample.names.map { pair in
-            .and(filter?.verdict(pair) ?? .yes, search?.verdict(pair) ?? .yes)
+        results = contents.sample.names.map { pair in
+            .and(filter?.result(for: pair) ?? .yes, search?.result(for: pair) ?? .yes)
         }
     }
 
@@ -44,44 +45,36 @@ struct UserSelection: Sendable {
         let pair = contents.pairs[index]
         guard pair != UserTable.irregular else { return contents.isPresent(index) && holds(contents[index]) }
         if isUnconditional { return true }
-        switch verdicts?[Int(pair)] ?? .maybe {
+        switch results?[Int(pair)] ?? .maybe {
         case .no: return false
         case .yes: return true
         case .maybe: return holds(SampleRow(table: contents.sample, index: index))
         }
     }
 
-    /// Returns the number of matches.
     func count() -> Int {
         if isUnconditional { return contents.count }
         return (0..<contents.positions).count { matches($0) }
     }
 
     /// Returns the given number of matches after the skipped ones, in the order.
-    func found(
-        skipping skipped: Int, count: Int, order: [(property: UserProperty, descending: Bool)]
-    ) -> [Int] {
+    func found(skipping skipped: Int, count: Int, order: [Order]) -> [Int] {
         guard count > 0, skipped < contents.positions else { return [] }
         let end = min(contents.positions, skipped + min(count, contents.positions))
         return Array(page(from: .init(), count: end, order: order).found.dropFirst(skipped))
     }
 
     /// Returns the next page in the order and the beginning of the page after it; `nil` at the end.
-    func page(
-        from start: Position, count: Int, order: [(property: UserProperty, descending: Bool)]
-    ) -> (found: [Int], next: Position?) {
+    func page(from start: Position, count: Int, order: [Order]) -> (found: [Int], next: Position?) {
         guard let first = order.first else { return plain(from: start, count: count) }
         if order.count == 1, let positions = contents.sample.order(by: first.property) {
-            return merged(from: start, count: count, positions, first.property, first.descending)
+            return merged(from: start, count: count, positions, first)
         }
         // Rare: several properties, or a property without a precomputed order.
         let found = Self.sorted((0..<contents.positions).filter { matches($0) }, by: order, key: key)
         let begin = min(max(0, start.sample), found.count)
         let end = min(found.count, begin + count)
-        return (
-            Array(found[begin..<end]),
-            end < found.count ? Position(sample: end) : nil
-        )
+        return (Array(found[begin..<end]), end < found.count ? Position(sample: end) : nil)
     }
 
     private func plain(from start: Position, count: Int) -> (found: [Int], next: Position?) {
@@ -99,9 +92,10 @@ struct UserSelection: Sendable {
 
     /// Returns a page of the sorted generated users and the sorted others, merged.
     private func merged(
-        from start: Position, count: Int, _ positions: [Int32], _ property: UserProperty, _ descending: Bool
+        from start: Position, count: Int, _ positions: [Int32], _ order: Order
     ) -> (found: [Int], next: Position?) {
-        let others = Self.sorted(contents.irregular, by: [(property, descending)], key: key)
+        let others = Self.sorted(contents.irregular, by: [order], key: key)
+        let (property, descending) = order
         var position = Position(sample: max(0, start.sample), irregular: max(0, start.irregular))
         var found: [Int] = []
         func sample() -> Int? {
@@ -150,7 +144,7 @@ struct UserSelection: Sendable {
 
     /// Returns the items in the order; equal items, and items without an order, stay in their order.
     static func sorted<Item>(
-        _ items: [Item], by order: [(property: UserProperty, descending: Bool)], key: (Item, UserProperty) -> String
+        _ items: [Item], by order: [Order], key: (Item, UserProperty) -> String
     ) -> [Item] {
         guard !order.isEmpty else { return items }
         var keyed = items.map { item in (item, order.map { key(item, $0.property) }) }

@@ -4,20 +4,11 @@ import LoopbackHTTP
 
 // The authorization endpoint. RFC 6749 section 4.1, RFC 7636, RFC 9207, OpenID Connect Core section 3.1.2.
 extension ProviderState {
-    func authorize(query: String) -> LoopbackResponse {
-        guard let parameters = FormFields(parsing: query) else {
-            return errorPage("The request is not percent-encoded UTF-8.")
-        }
-        return authorize(parameters)
-    }
-
     /// Handles a posted authorization request, or the user's decision.
     func authorize(post request: LoopbackRequest) -> LoopbackResponse {
-        do throws(OAuthFailure) {
+        page { () throws(OAuthFailure) in
             let form = try decision(request)
-            return form["client_id"] == nil ? decide(form) : authorize(form)
-        } catch {
-            return errorPage(error.description, status: error.status)
+            return form["client_id"] == nil ? try decide(form) : authorize(form)
         }
     }
 
@@ -30,9 +21,11 @@ extension ProviderState {
         return try form(request)
     }
 
-    private func authorize(_ parameters: FormFields) -> LoopbackResponse {
+    /// Handles an authorization request; `nil` stands for a malformed query.
+    func authorize(_ parameters: FormFields?) -> LoopbackResponse {
+        guard let parameters else { return errorPage("The request is not percent-encoded UTF-8.") }
         // Without a valid client and redirect URI, do not redirect (RFC 6749 section 4.1.2.1).
-        guard let id = parameters["client_id"], let client = configuration.clients.first(where: { $0.id == id }) else {
+        guard let client = client(id: parameters["client_id"]) else {
             return errorPage("The application is unknown: client_id is missing or wrong.")
         }
         guard let redirectURI = parameters["redirect_uri"], client.accepts(redirectURI: redirectURI) else {
@@ -85,11 +78,10 @@ extension ProviderState {
             loginHint: parameters["login_hint"], expiresAt: now + Grants.pendingLifetime)
     }
 
-    /// Handles the user's decision on the page.
-    private func decide(_ form: FormFields) -> LoopbackResponse {
+    private func decide(_ form: FormFields) throws(OAuthFailure) -> LoopbackResponse {
         let now = now
         guard let handle = form["request"], let pending = state.withLock({ $0.grants.pending[handle] }),
-            pending.expiresAt > now, let client = configuration.clients.first(where: { $0.id == pending.clientID })
+            pending.expiresAt > now, let client = client(id: pending.clientID)
         else {
             return errorPage("This page was used before or is too old. Go back to the application and sign in again.")
         }
@@ -101,14 +93,9 @@ extension ProviderState {
         }
         guard let user = contents.index(signingInAs: form.userName) else {
             return consentPage(
-                pending, client, handle: handle, problem: "No user has this name. Choose a user, or type another name.")
+                pending, client, handle: handle, problem: Self.unknownUser)
         }
-        let code: String
-        do throws(OAuthFailure) {
-            code = try newToken()
-        } catch {
-            return errorPage(error.description, status: 500)
-        }
+        let code = try newToken()
         let authorization = Authorization(
             clientID: client.id, user: user, scopes: pending.scopes, nonce: pending.nonce, authenticatedAt: now)
         let taken = state.withLock { state in

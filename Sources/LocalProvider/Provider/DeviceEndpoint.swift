@@ -43,8 +43,8 @@ extension ProviderState {
                 "device_code": .string(deviceCode), "user_code": .string(userCode),
                 "verification_uri": .string(issuer + "/device"),
                 "verification_uri_complete": .string(issuer + "/device?user_code=\(userCode)"),
-                "expires_in": .number(JSONNumber(Int64(Grants.pendingLifetime))),
-                "interval": .number(JSONNumber(Int64(interval))),
+                "expires_in": .integer(Grants.pendingLifetime),
+                "interval": .integer(interval),
             ])
         } catch {
             return failure(error)
@@ -72,18 +72,11 @@ extension ProviderState {
 
     // MARK: The user
 
-    /// Returns the page on which the user types the code and decides.
-    func devicePage(_ parameters: FormFields?, problem: String? = nil) -> LoopbackResponse {
-        devicePage(userCode: parameters?["user_code"], problem: problem)
+    func decideDevice(_ request: LoopbackRequest) -> LoopbackResponse {
+        page { () throws(OAuthFailure) in try decideDevice(try decision(request)) }
     }
 
-    func decideDevice(_ request: LoopbackRequest) -> LoopbackResponse {
-        let form: FormFields
-        do throws(OAuthFailure) {
-            form = try decision(request)
-        } catch {
-            return errorPage(error.description, status: error.status)
-        }
+    private func decideDevice(_ form: FormFields) throws(OAuthFailure) -> LoopbackResponse {
         // Accept any case and separator.
         let typed = (form["user_code"] ?? "").uppercased().filter { $0.isLetter }
         let now = now
@@ -100,15 +93,9 @@ extension ProviderState {
             return messagePage("Denied", "The device receives the decision. You can close this page.")
         }
         guard let user = contents.index(signingInAs: form.userName) else {
-            return devicePage(
-                userCode: form["user_code"], problem: "No user has this name. Choose a user, or type another name.")
+            return devicePage(userCode: form["user_code"], problem: Self.unknownUser)
         }
-        let grant: String
-        do throws(OAuthFailure) {
-            grant = try newToken()
-        } catch {
-            return errorPage(error.description, status: 500)
-        }
+        let grant = try newToken()
         let authorization = Authorization(
             clientID: device.clientID, user: user, scopes: device.scopes, nonce: nil, authenticatedAt: now)
         state.withLock { state in
@@ -124,34 +111,30 @@ extension ProviderState {
     func redeemDeviceCode(_ form: FormFields, _ client: LocalClient) throws(OAuthFailure) -> String {
         guard let code = form["device_code"] else { throw .invalidRequest("device_code is missing.") }
         let now = now
-        let result: Result<String, OAuthFailure> = state.withLock { state in
+        return try state.withLock { state throws(OAuthFailure) in
             guard var device = state.grants.devices[code], device.clientID == client.id else {
-                return .failure(.invalidGrant("The device code is unknown or was used before."))
-            }
-            func fail(_ error: String, _ description: String) -> Result<String, OAuthFailure> {
-                .failure(OAuthFailure(code: error, description: description))
+                throw OAuthFailure.invalidGrant("The device code is unknown or was used before.")
             }
             guard device.expiresAt > now else {
                 state.grants.devices[code] = nil
-                return fail("expired_token", "The device code has expired.")
+                throw OAuthFailure(code: "expired_token", description: "The device code has expired.")
             }
             switch device.decision {
             case .approved(let grant):
                 state.grants.devices[code] = nil
-                return .success(grant)
+                return grant
             case .denied:
                 state.grants.devices[code] = nil
-                return fail("access_denied", "The user denied the request.")
+                throw OAuthFailure(code: "access_denied", description: "The user denied the request.")
             case .waiting:
                 let isTooFast = now < device.nextPollAt
                 if isTooFast { device.interval += 5 }
                 device.nextPollAt = now + device.interval
                 state.grants.devices[code] = device
-                return isTooFast
-                    ? fail("slow_down", "Ask five seconds later each time from now on.")
-                    : fail("authorization_pending", "The user has not decided yet.")
+                throw isTooFast
+                    ? OAuthFailure(code: "slow_down", description: "Ask five seconds later each time from now on.")
+                    : OAuthFailure(code: "authorization_pending", description: "The user has not decided yet.")
             }
         }
-        return try result.get()
     }
 }

@@ -12,7 +12,6 @@ struct DirectoryPrincipal: Sendable {
 
     var readsAllUsers: Bool { has("User.ReadBasic.All") || !readsBasicOnly }
 
-    /// Whether the lists of SCIM and Google are readable.
     var readsOtherLists: Bool { readsAllUsers || has("admin.directory.user.readonly") }
 
     /// Whether all properties of groups are readable, and not only their identifiers.
@@ -118,4 +117,7 @@ extension LoopbackRequest {
 
     /// The query; `nil` if it is not percent-encoded UTF-8.
     var options: FormFields? { FormFields(parsing: query ?? "") }
+
+    /// The form in the body; `nil` if it is not percent-encoded UTF-8.
+    var form: FormFields? { String(validating: body, as: UTF8.self).flatMap { FormFields(parsing: $0) } }
 }

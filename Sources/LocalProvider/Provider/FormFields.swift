@@ -1,6 +1,5 @@
 import HTTPExchange
 
-/// The names and values of a query or form, in order.
 struct FormFields: Sendable {
     private(set) var fields: [FormEncoding.Pair] = []
 

@@ -35,7 +35,6 @@ struct Grants: Sendable {
 
     struct Grant: Sendable {
         var authorization: Authorization
-        /// The current refresh token.
         var refreshToken: String?
     }
 
@@ -51,13 +50,11 @@ struct Grants: Sendable {
     var pending = Bounded<ConsentRequest>(limit: 1_000)
     var codes = Bounded<Code>(limit: 1_000)
     var devices = Bounded<DeviceRequest>(limit: 1_000)
-    /// Grants by identifier.
     var grants = Bounded<Grant>(limit: 10_000)
     /// All issued refresh tokens with their grants, to recognize the reuse of an old one.
     var refreshTokens = Bounded<String>(limit: 50_000)
     var accessTokens = Bounded<AccessToken>(limit: 50_000)
 
-    /// Ends a grant and its tokens.
     mutating func end(_ grant: String) {
         grants[grant] = nil
         accessTokens.removeAll { $0.grant == grant }

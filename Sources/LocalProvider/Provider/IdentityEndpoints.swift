@@ -37,7 +37,7 @@ extension ProviderState {
 
     func jwks() async -> LoopbackResponse {
         do {
-            return .json(.object(JWKSet([try await signingKey()]).json))
+            return .json(JWKSet([try await signingKey()]).json)
         } catch {
             return failure(.server)
         }
@@ -57,11 +57,8 @@ extension ProviderState {
             guard authorization.scopes.contains("openid"), let index = authorization.user else {
                 return challenge(403, ", error=\"insufficient_scope\", scope=\"openid\"")
             }
-            var object: JSONObject = ["sub": .string(contents[index].id)]
-            for member in userClaims(contents[index], authorization.scopes).members {
-                object.append(member.name, member.value)
-            }
-            return .json(.object(object))
+            return .json(
+                ["sub": .string(contents[index].id)] + userClaims(contents[index], authorization.scopes))
         } catch {
             return error == .missing
                 ? challenge(401, "")
@@ -108,8 +105,9 @@ extension ProviderState {
         guard let uri = parameters["post_logout_redirect_uri"] else {
             return messagePage("Signed out", "You can close this page.")
         }
-        guard let client = configuration.clients.first(where: { $0.id == clientID }), client.accepts(redirectURI: uri)
-        else { return errorPage("post_logout_redirect_uri is not registered for the application.") }
+        guard let client = client(id: clientID), client.accepts(redirectURI: uri) else {
+            return errorPage("post_logout_redirect_uri is not registered for the application.")
+        }
         var location = uri
         if let state = parameters["state"] {
             location += (uri.contains("?") ? "&" : "?") + "state=\(FormEncoding.encode(state))"

@@ -87,69 +87,65 @@ extension InjectedErrors.Name {
     public static let directoryBatchMissing = Self(rawValue: "directory-batch-missing")
 
     /// All injected errors, in the order of the help.
-    public static let all: [Self] = summaries.map(\.name)
+    public static let all: [Self] = summaries.map(\.key)
 
     /// A short description of the error and its value; `nil` for an unknown name.
-    public var summary: String? { Self.summaries.first { $0.name == self }?.summary }
+    public var summary: String? { Self.summaries.first { $0.key == self }?.value }
 
     /// Whether a value may follow the name.
-    public var takesValue: Bool { Self.summaries.first { $0.name == self }?.takesValue ?? false }
+    public var takesValue: Bool { Self.namesWithValue.contains(self) }
 
-    private static let summaries: [(name: Self, takesValue: Bool, summary: String)] = [
-        (.tokenHTML, false, "the token endpoint responds with a web page and status 200, as a captive portal does"),
-        (.tokenHalfJSON, false, "the token endpoint responds with half of a JSON text"),
-        (.tokenHuge, false, "the token endpoint responds with 10 GB"),
-        (.tokenNothing, false, "the token endpoint closes the connection without a response"),
-        (.tokenStall, false, "the token endpoint never responds"),
-        (.token500, false, "the token endpoint responds with 500"),
-        (.token503, false, "the token endpoint responds with 503"),
-        (.token429, true, "the token endpoint responds with 429 and Retry-After; =SECONDS, =date, =none or any string"),
-        (.tokenInvalidGrant, false, "the token endpoint responds with invalid_grant"),
-        (.tokenInvalidClient, false, "the token endpoint responds with invalid_client"),
-        (.tokenTemporarilyUnavailable, false, "the token endpoint responds with temporarily_unavailable"),
-        (.directory400, true, "the directory responds with 400; =CODE instead of Request_BadRequest"),
-        (.directory401, false, "the directory responds with 401"),
-        (.directoryClaims, true, "the directory responds with 401 and requires claims; =JSON for others"),
-        (.directory403, true, "the directory responds with 403; =CODE instead of Authorization_RequestDenied"),
-        (.directoryPremium, false, "the directory responds with 403 because the tenant has no premium license"),
-        (.directory404, true, "the directory responds with 404; =CODE instead of Request_ResourceNotFound"),
-        (.directoryMailbox, false, "the directory responds with 404 ErrorNonExistentMailbox, without identifiers"),
-        (
-            .directory410, true,
-            "a delta request with a token gets the response 410; =resyncRequired instead of syncStateNotFound"
-        ),
-        (.directory429, true, "the directory responds with 429 and Retry-After; =SECONDS, =date, =none or any string"),
-        (
-            .directoryThrottled, true,
-            "the directory responds with 429 and the fields of a used-up quota; =SECONDS for Retry-After"
-        ),
-        (.directory500, false, "the directory responds with 500"),
-        (.directoryNested, false, "the directory responds with 500 and errors within errors"),
-        (.directory501, false, "the directory responds with 501"),
-        (.directoryEmptyResponse, false, "the directory responds with 502 without content"),
-        (.directory503, true, "the directory responds with 503 and Retry-After; =SECONDS, =date, =none or any string"),
-        (.directory504, false, "the directory responds with 504 in the shape of an error, without Retry-After"),
-        (.directoryHTML, false, "the directory responds with 504 and a gateway's web page"),
-        (
-            .directoryOddError, false,
-            "the directory responds with 400 and an empty code, \"innererror\" and \"requestId\""
-        ),
-        (.directoryHalfJSON, false, "the directory responds with half of a JSON text"),
-        (.directoryHuge, false, "the directory responds with 10 GB"),
-        (.directoryNothing, false, "the directory closes the connection without a response"),
-        (.directoryStall, false, "the directory never responds"),
-        (.directoryCut, false, "the directory's response breaks off"),
-        (.directorySlow, true, "the directory's response arrives slowly, in small pieces; =SECONDS for the whole"),
-        (.directoryForeignNextLink, true, "a list's next page is at another host; =URL for which"),
-        (.directoryNextLinkLoop, false, "a list's next page is the same page again"),
-        (.directoryEmptyPage, false, "a list's page is empty and has a next page"),
-        (.directoryExpiredPageToken, false, "a request with a page token gets the response Directory_ExpiredPageToken"),
-        (
-            .directoryPageTokenNotFound, false,
-            "a request with a page token gets the response DirectoryPageTokenNotFoundException"
-        ),
-        (.directoryBatchOrder, false, "a batch's responses arrive in another order"),
-        (.directoryBatch429, true, "a batch's first item gets the response 429; =SECONDS, =date, =none or any string"),
-        (.directoryBatchMissing, false, "a batch's last response is missing"),
+    private static let namesWithValue: Set<Self> = [
+        .token429, .directory400, .directoryClaims, .directory403, .directory404, .directory410, .directory429,
+        .directoryThrottled, .directory503, .directorySlow, .directoryForeignNextLink, .directoryBatch429,
+    ]
+
+    private static let summaries: KeyValuePairs<Self, String> = [
+        .tokenHTML: "the token endpoint responds with a web page and status 200, as a captive portal does",
+        .tokenHalfJSON: "the token endpoint responds with half of a JSON text",
+        .tokenHuge: "the token endpoint responds with 10 GB",
+        .tokenNothing: "the token endpoint closes the connection without a response",
+        .tokenStall: "the token endpoint never responds",
+        .token500: "the token endpoint responds with 500",
+        .token503: "the token endpoint responds with 503",
+        .token429: "the token endpoint responds with 429 and Retry-After; =SECONDS, =date, =none or any string",
+        .tokenInvalidGrant: "the token endpoint responds with invalid_grant",
+        .tokenInvalidClient: "the token endpoint responds with invalid_client",
+        .tokenTemporarilyUnavailable: "the token endpoint responds with temporarily_unavailable",
+        .directory400: "the directory responds with 400; =CODE instead of Request_BadRequest",
+        .directory401: "the directory responds with 401",
+        .directoryClaims: "the directory responds with 401 and requires claims; =JSON for others",
+        .directory403: "the directory responds with 403; =CODE instead of Authorization_RequestDenied",
+        .directoryPremium: "the directory responds with 403 because the tenant has no premium license",
+        .directory404: "the directory responds with 404; =CODE instead of Request_ResourceNotFound",
+        .directoryMailbox: "the directory responds with 404 ErrorNonExistentMailbox, without identifiers",
+        .directory410:
+            "a delta request with a token gets the response 410; =resyncRequired instead of syncStateNotFound",
+        .directory429: "the directory responds with 429 and Retry-After; =SECONDS, =date, =none or any string",
+        .directoryThrottled:
+            "the directory responds with 429 and the fields of a used-up quota; =SECONDS for Retry-After",
+        .directory500: "the directory responds with 500",
+        .directoryNested: "the directory responds with 500 and errors within errors",
+        .directory501: "the directory responds with 501",
+        .directoryEmptyResponse: "the directory responds with 502 without content",
+        .directory503: "the directory responds with 503 and Retry-After; =SECONDS, =date, =none or any string",
+        .directory504: "the directory responds with 504 in the shape of an error, without Retry-After",
+        .directoryHTML: "the directory responds with 504 and a gateway's web page",
+        .directoryOddError: "the directory responds with 400 and an empty code, \"innererror\" and \"requestId\"",
+        .directoryHalfJSON: "the directory responds with half of a JSON text",
+        .directoryHuge: "the directory responds with 10 GB",
+        .directoryNothing: "the directory closes the connection without a response",
+        .directoryStall: "the directory never responds",
+        .directoryCut: "the directory's response breaks off",
+        .directorySlow: "the directory's response arrives slowly, in small pieces; =SECONDS for the whole",
+        .directoryForeignNextLink: "a list's next page is at another host; =URL for which",
+        .directoryNextLinkLoop: "a list's next page is the same page again",
+        .directoryEmptyPage: "a list's page is empty and has a next page",
+        .directoryExpiredPageToken: "a request with a page token gets the response Directory_ExpiredPageToken",
+        .directoryPageTokenNotFound:
+            "a request with a page token gets the response DirectoryPageTokenNotFoundException",
+        .directoryBatchOrder: "a batch's responses arrive in another order",
+        .directoryBatch429: "a batch's first item gets the response 429; =SECONDS, =date, =none or any string",
+        .directoryBatchMissing: "a batch's last response is missing",
     ]
 }

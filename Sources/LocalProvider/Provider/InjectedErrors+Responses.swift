@@ -15,19 +15,19 @@ extension InjectedErrors.Entry {
         }
     }
 
-    /// The response of a directory that fails before it reads the request; `nil` for the other errors.
+    /// The response of an endpoint that fails before it reads the request; `nil` for the other errors.
     var gatewayResponse: LoopbackResponse? {
         switch name {
         case .directoryHTML:
             .html("<html><head><title>504 Gateway Time-out</title></head><body>504</body></html>\n", status: 504)
         case .directoryEmptyResponse: LoopbackResponse(status: 502)
-        case .directoryNothing: LoopbackResponse(status: 200, injectedError: .closeWithoutResponse)
-        case .directoryStall: LoopbackResponse(status: 200, injectedError: .stall)
+        case .directoryNothing, .tokenNothing: LoopbackResponse(status: 200, injectedError: .closeWithoutResponse)
+        case .directoryStall, .tokenStall: LoopbackResponse(status: 200, injectedError: .stall)
         default: nil
         }
     }
 
-    /// Changes the bytes of a directory's response.
+    /// Changes the bytes of a response.
     func change(_ response: inout LoopbackResponse) {
         switch name {
         case .directoryCut: response.injectedError = .cut(bodyBytes: response.body.count / 2)
@@ -36,8 +36,8 @@ extension InjectedErrors.Entry {
             response.injectedError = .drip(
                 bytes: max(1, (response.body.count + 19) / 20),
                 every: .milliseconds(Int(min(max(seconds, 0), 3_600) * 50)))
-        case .directoryHalfJSON: response.body = Data(response.body.prefix(response.body.count / 2))
-        case .directoryHuge: response.injectedError = .endless(bytes: 10_000_000_000)
+        case .directoryHalfJSON, .tokenHalfJSON: response.body = Data(response.body.prefix(response.body.count / 2))
+        case .directoryHuge, .tokenHuge: response.injectedError = .endless(bytes: 10_000_000_000)
         default: break
         }
     }

@@ -71,7 +71,7 @@ public struct InjectedErrors: Sendable, Equatable {
     ///   value.
     public mutating func add(parsing text: String) throws(ParsingError) {
         let name = Name(rawValue: String(text.prefix { $0 != "=" && $0 != ":" }))
-        guard name.summary != nil else { throw ParsingError(reason: "there is no fault named \"\(name)\"") }
+        guard name.summary != nil else { throw ParsingError(reason: "there is no injected error named \"\(name)\"") }
         var rest = text.dropFirst(name.rawValue.count)
         var count: Int?
         if let colon = rest.lastIndex(of: ":") {
@@ -91,10 +91,10 @@ public struct InjectedErrors: Sendable, Equatable {
     }
 
     /// Uses the next injected error that has the prefix and matches the condition.
-    mutating func take(_ prefix: String, where canPlay: (Name) -> Bool = { _ in true }) -> Entry? {
+    mutating func take(_ prefix: String, where applies: (Name) -> Bool = { _ in true }) -> Entry? {
         guard
             let index = entries.firstIndex(where: {
-                $0.name.rawValue.hasPrefix(prefix) && $0.name.summary != nil && $0.remaining != 0 && canPlay($0.name)
+                $0.name.rawValue.hasPrefix(prefix) && $0.name.summary != nil && $0.remaining != 0 && applies($0.name)
             })
         else { return nil }
         entries[index].remaining = entries[index].remaining.map { $0 - 1 }

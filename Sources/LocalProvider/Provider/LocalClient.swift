@@ -27,7 +27,6 @@ public struct LocalClient: Sendable, Equatable {
         ["", "/", "/callback"].map { "http://\(host)\($0)" }
     }
 
-    /// Returns whether the redirect URI is registered.
     func accepts(redirectURI: String) -> Bool {
         guard redirectURI.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), !redirectURI.contains("#") else { return false }
         return redirectURIs.contains { $0 == redirectURI || Self.withoutLoopbackPort(redirectURI) == $0 }
@@ -35,15 +34,9 @@ public struct LocalClient: Sendable, Equatable {
 
     /// Returns a loopback http URI without its port; `nil` for other URIs.
     private static func withoutLoopbackPort(_ uri: String) -> String? {
-        for host in ["http://127.0.0.1", "http://[::1]", "http://localhost"] where uri.hasPrefix(host + ":") {
-            let rest = uri.dropFirst(host.count + 1)
-            let port = rest.prefix { $0 != "/" && $0 != "?" }
-            guard port.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }), let number = UInt16(port), number > 0 else {
-                return nil
-            }
-            return host + rest.dropFirst(port.count)
-        }
-        return nil
+        let loopback = /(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost)):([0-9]+)((?:[\/?].*)?)/
+        guard let match = uri.wholeMatch(of: loopback), let port = UInt16(match.2), port > 0 else { return nil }
+        return String(match.1 + match.3)
     }
 }
 
@@ -98,7 +91,7 @@ extension ProviderState {
         let failure = OAuthFailure(
             status: 401, code: "invalid_client", description: "The client is unknown or its secret is wrong.",
             challengesBasic: isBasic)
-        guard let client = configuration.clients.first(where: { $0.id == id }) else { throw failure }
+        guard let client = self.client(id: id) else { throw failure }
         guard let expected = client.secret else {
             guard secret == nil || isBasic && secret == "" else { throw failure }
             return client

@@ -4,21 +4,16 @@ import LoopbackHTTP
 
 // The pages that users see: plain HTML without scripts, readable at 320 pixels, light and dark.
 extension ProviderState {
+    static let entities: [Unicode.Scalar: String] = [
+        "&": "&amp;", "<": "&lt;", ">": "&gt;", "\"": "&quot;", "'": "&#39;",
+    ]
+
     /// Returns text escaped for an element or a quoted attribute.
     static func escaped(_ text: String) -> String {
-        var escaped = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": escaped += "&amp;"
-            case "<": escaped += "&lt;"
-            case ">": escaped += "&gt;"
-            case "\"": escaped += "&quot;"
-            case "'": escaped += "&#39;"
-            default: escaped.unicodeScalars.append(scalar)
-            }
-        }
-        return escaped
+        text.unicodeScalars.map { entities[$0] ?? String($0) }.joined()
     }
+
+    static let unknownUser = "No user has this name. Choose a user, or type another name."
 
     private static let style = """
         :root { color-scheme: light dark }
@@ -73,6 +68,15 @@ extension ProviderState {
             status: status)
     }
 
+    /// Responds with an error page if the function throws.
+    func page(_ respond: () throws(OAuthFailure) -> LoopbackResponse) -> LoopbackResponse {
+        do throws(OAuthFailure) {
+            return try respond()
+        } catch {
+            return errorPage(error.description, status: error.status)
+        }
+    }
+
     func messagePage(_ title: String, _ message: String) -> LoopbackResponse {
         .html(Self.page(title, "<h1>\(Self.escaped(title))</h1>\n<p role=\"status\">\(Self.escaped(message))</p>"))
     }
@@ -88,7 +92,6 @@ extension ProviderState {
                     + " people, on this machine only.</p>\n<ul>\n\(items.joined(separator: "\n"))\n</ul>"))
     }
 
-    /// Returns the page with the user, the application and the scopes.
     func consentPage(
         _ pending: ConsentRequest, _ client: LocalClient, handle: String, problem: String? = nil
     ) -> LoopbackResponse {
@@ -101,7 +104,7 @@ extension ProviderState {
     }
 
     /// Returns the page with the code and the user, and the scopes if the code is known.
-    func devicePage(userCode: String?, problem: String?) -> LoopbackResponse {
+    func devicePage(userCode: String?, problem: String? = nil) -> LoopbackResponse {
         let title = "Sign in on a device"
         var content = Self.heading(title, problem)
         content += """
@@ -113,7 +116,7 @@ extension ProviderState {
             """
         content += userFields(hint: nil)
         let known = state.withLock { $0.grants.devices.first { $1.userCode == userCode } }?.1
-        if let known, let client = configuration.clients.first(where: { $0.id == known.clientID }) {
+        if let known, let client = client(id: known.clientID) {
             content += Self.scopeList(client, known.scopes)
         }
         return Self.formPage(Self.page(title, content + Self.buttons))
@@ -128,10 +131,8 @@ extension ProviderState {
     /// Returns a choice of a few users, first the login hint, and a field for any other user.
     private func userFields(hint: String?) -> String {
         let hinted = hint.flatMap { contents.index(signingInAs: $0) }
-        var offered = [hinted].compactMap { $0 }
-        for index in [0, 1, 2, 3, 7] where index < contents.count && !offered.contains(index) {
-            offered.append(index)
-        }
+        let samples = [0, 1, 2, 3, 7].filter { $0 < contents.count && $0 != hinted }
+        let offered = [hinted].compactMap(\.self) + samples
         var fields = "<fieldset>\n<legend>Who are you?</legend>\n"
         for (number, index) in offered.enumerated() {
             let user = contents[index]

@@ -5,7 +5,6 @@ import LoopbackHTTP
 import StrictJSON
 import Synchronization
 
-/// The state that the endpoints share.
 final class ProviderState: Sendable {
     struct State {
         var port: UInt16 = 0
@@ -31,8 +30,9 @@ final class ProviderState: Sendable {
                 directory: DirectoryContents(UserTable(count: configuration.userCount, seed: configuration.seed))))
     }
 
-    /// The current directory.
     var contents: DirectoryContents { state.withLock { $0.directory } }
+
+    func client(id: String?) -> LocalClient? { configuration.clients.first { $0.id == id } }
 
     func setPort(_ port: UInt16) { state.withLock { $0.port = port } }
 
@@ -86,18 +86,21 @@ struct RequestNote {
 }
 
 extension LoopbackResponse {
-    static func json(_ value: JSONValue, status: Int = 200) -> LoopbackResponse {
-        LoopbackResponse(
-            status: status, fields: ["Content-Type": "application/json; charset=utf-8"], body: Data(value.serialized()))
+    private init(_ status: Int, _ type: String, _ body: some Sequence<UInt8>) {
+        self.init(status: status, fields: ["Content-Type": "\(type); charset=utf-8"], body: Data(body))
+    }
+
+    static func json(
+        _ object: JSONObject, status: Int = 200, type: String = "application/json"
+    ) -> LoopbackResponse {
+        LoopbackResponse(status, type, JSONValue.object(object).serialized())
     }
 
     static func text(_ status: Int, _ text: String) -> LoopbackResponse {
-        LoopbackResponse(
-            status: status, fields: ["Content-Type": "text/plain; charset=utf-8"], body: Data(text.utf8))
+        LoopbackResponse(status, "text/plain", text.utf8)
     }
 
     static func html(_ page: String, status: Int = 200) -> LoopbackResponse {
-        LoopbackResponse(
-            status: status, fields: ["Content-Type": "text/html; charset=utf-8"], body: Data(page.utf8))
+        LoopbackResponse(status, "text/html", page.utf8)
     }
 }

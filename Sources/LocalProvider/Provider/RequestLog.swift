@@ -22,7 +22,6 @@ public struct LoggedRequest: Sendable, Equatable {
         return "\(method) \(path)"
     }
 
-    private static let methods: Set<String> = ["GET", "HEAD", "POST", "PATCH", "PUT", "DELETE"]
     private static let words: Set<String> = [
         "me", "users", "$count", "delta", "manager", "directreports", "memberof", "transitivememberof", "photo",
         "photos", "$value", "directory", "deleteditems", "restore", "$batch", "microsoft.graph.group",

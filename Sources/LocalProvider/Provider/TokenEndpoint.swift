@@ -10,8 +10,7 @@ extension ProviderState {
     static let grantTypes = ["authorization_code", "refresh_token", "client_credentials", deviceGrantType]
 
     func token(_ request: LoopbackRequest, _ note: inout RequestNote) async -> LoopbackResponse {
-        note.grantType = FormFields(parsing: String(decoding: request.body, as: UTF8.self))?["grant_type"]
-            .flatMap { Self.grantTypes.contains($0) ? $0 : nil }
+        note.grantType = request.form?["grant_type"].flatMap { Self.grantTypes.contains($0) ? $0 : nil }
         if let entry = state.withLock({ $0.injectedErrors.take("token-") }) {
             note.injectedError = entry.name
             return Self.response(to: entry, now: now)
@@ -41,9 +40,7 @@ extension ProviderState {
         guard type == "application/x-www-form-urlencoded" else {
             throw .invalidRequest("Content-Type application/x-www-form-urlencoded is expected.")
         }
-        guard let text = String(validating: request.body, as: UTF8.self), let form = FormFields(parsing: text) else {
-            throw .invalidRequest("The content is not form-encoded UTF-8.")
-        }
+        guard let form = request.form else { throw .invalidRequest("The content is not form-encoded UTF-8.") }
         guard !form.hasDuplicates else { throw .invalidRequest("A parameter appears twice.") }
         return form
     }
@@ -65,44 +62,35 @@ extension ProviderState {
         guard let verifier = form["code_verifier"] else { throw .invalidGrant("code_verifier is missing.") }
         let now = now
         let identifier = try newToken()
-        let result: Result<String, OAuthFailure> = state.withLock { state in
+        return try state.withLock { state throws(OAuthFailure) in
             guard var code = state.grants.codes[text], code.authorization.clientID == client.id else {
-                return .failure(.invalidGrant("The code is unknown."))
+                throw OAuthFailure.invalidGrant("The code is unknown.")
             }
             if code.isUsed {
                 // RFC 6749 section 4.1.2: revoke the grant of a replayed code.
                 if let grant = code.grant { state.grants.end(grant) }
-                return .failure(.invalidGrant("The code was used before."))
+                throw OAuthFailure.invalidGrant("The code was used before.")
             }
             // A failed attempt uses the code, too.
             code.isUsed = true
             state.grants.codes[text] = code
-            guard code.expiresAt > now else { return .failure(.invalidGrant("The code has expired.")) }
+            guard code.expiresAt > now else { throw OAuthFailure.invalidGrant("The code has expired.") }
             guard code.redirectURI == redirectURI else {
-                return .failure(.invalidGrant("redirect_uri is not the redirect_uri of the authorization request."))
+                throw OAuthFailure.invalidGrant("redirect_uri is not the redirect_uri of the authorization request.")
             }
             guard Self.isVerifier(verifier),
                 equalInConstantTime(Array(Self.challenge(of: verifier).utf8), Array(code.challenge.utf8))
-            else { return .failure(.invalidGrant("code_verifier does not match code_challenge.")) }
+            else { throw OAuthFailure.invalidGrant("code_verifier does not match code_challenge.") }
             code.grant = identifier
             state.grants.codes[text] = code
             state.grants.grants[identifier] = Grants.Grant(authorization: code.authorization)
-            return .success(identifier)
+            return identifier
         }
-        return try result.get()
     }
 
     /// Returns whether the text is a code verifier. See RFC 7636 section 4.1.
     private static func isVerifier(_ text: String) -> Bool {
-        (43...128).contains(text.utf8.count)
-            && text.utf8.allSatisfy { byte in
-                switch byte {
-                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                    UInt8(ascii: "~"):
-                    true
-                default: false
-                }
-            }
+        (43...128).contains(text.utf8.count) && text.utf8.allSatisfy(PercentEncoding.isUnreserved)
     }
 
     static func challenge(of verifier: String) -> String {
@@ -111,13 +99,12 @@ extension ProviderState {
 
     private func refresh(_ form: FormFields, _ client: LocalClient) async throws(OAuthFailure) -> LoopbackResponse {
         guard let token = form["refresh_token"] else { throw .invalidRequest("refresh_token is missing.") }
-        let found: Result<(String, [String]), OAuthFailure> = state.withLock { state in
+        let (identifier, granted) = try state.withLock { state throws(OAuthFailure) in
             guard let identifier = state.grants.refreshTokens[token], let grant = state.grants.grants[identifier],
                 grant.authorization.clientID == client.id
-            else { return .failure(.invalidGrant("The refresh token is unknown, expired or revoked.")) }
-            return .success((identifier, grant.authorization.scopes))
+            else { throw OAuthFailure.invalidGrant("The refresh token is unknown, expired or revoked.") }
+            return (identifier, grant.authorization.scopes)
         }
-        let (identifier, granted) = try found.get()
         var scopes = granted
         if let text = form["scope"] {
             scopes = text.split(separator: " ").map { String($0) }
@@ -150,7 +137,7 @@ extension ProviderState {
         let access = Grants.AccessToken(grant: token, authorization: authorization, expiresAt: now + lifetime)
         state.withLock { $0.grants.accessTokens[token] = access }
         return Self.tokens([
-            "access_token": .string(token), "token_type": "Bearer", "expires_in": .number(JSONNumber(Int64(lifetime))),
+            "access_token": .string(token), "token_type": "Bearer", "expires_in": .integer(lifetime),
             "scope": .string(scopes.joined(separator: " ")),
         ])
     }
@@ -160,7 +147,7 @@ extension ProviderState {
     private var lifetime: Int { Int(clamping: max(1, configuration.accessTokenLifetime.components.seconds)) }
 
     private static func tokens(_ object: JSONObject) -> LoopbackResponse {
-        var response = LoopbackResponse.json(.object(object))
+        var response = LoopbackResponse.json(object)
         response.fields["Pragma"] = "no-cache"
         return response
     }
@@ -172,14 +159,14 @@ extension ProviderState {
         let (accessToken, newRefreshToken) = (try newToken(), try newToken())
         let lifetime = presented == nil ? lifetime : configuration.refreshedLifetime ?? lifetime
         let (now, rotates) = (now, configuration.rotatesRefreshTokens)
-        let issued: Result<(Authorization, String?), OAuthFailure> = state.withLock { state in
+        let (authorization, refreshToken) = try state.withLock { state throws(OAuthFailure) in
             guard var grant = state.grants.grants[identifier] else {
-                return .failure(.invalidGrant("The grant is revoked."))
+                throw OAuthFailure.invalidGrant("The grant is revoked.")
             }
             // Check and replace the token under one lock: the second of two concurrent refreshes presents an old token.
             guard presented == nil || grant.refreshToken == presented else {
                 state.grants.end(identifier)
-                return .failure(Self.reused)
+                throw Self.reused
             }
             var authorization = grant.authorization
             if let narrowed { authorization.scopes = narrowed }
@@ -192,14 +179,13 @@ extension ProviderState {
             }
             state.grants.accessTokens[accessToken] = Grants.AccessToken(
                 grant: identifier, authorization: authorization, expiresAt: now + lifetime)
-            return .success((authorization, refreshToken))
+            return (authorization, refreshToken)
         }
-        let (authorization, refreshToken) = try issued.get()
         var response: JSONObject = [
             "token_type": "Bearer", "scope": .string(authorization.scopes.joined(separator: " ")),
-            "expires_in": .number(JSONNumber(Int64(lifetime))), "access_token": .string(accessToken),
+            "expires_in": .integer(lifetime), "access_token": .string(accessToken),
         ]
-        if let refreshToken { response.append("refresh_token", .string(refreshToken)) }
+        response.append("refresh_token", text: refreshToken)
         if authorization.scopes.contains("openid"), let user = authorization.user {
             response.append(
                 "id_token",
@@ -215,12 +201,12 @@ extension ProviderState {
         let now = now
         var claims: JSONObject = [
             "iss": .string(issuer), "sub": .string(user.id), "aud": .string(authorization.clientID),
-            "exp": .number(JSONNumber(Int64(now + 3600))), "iat": .number(JSONNumber(Int64(now))),
-            "auth_time": .number(JSONNumber(Int64(authorization.authenticatedAt))),
+            "exp": .integer(now + 3600), "iat": .integer(now),
+            "auth_time": .integer(authorization.authenticatedAt),
             "at_hash": .string(Base64URL.encode(SHA2.sha256.digest(Array(accessToken.utf8)).prefix(16))),
         ]
-        if let nonce = authorization.nonce, !isRefresh { claims.append("nonce", .string(nonce)) }
-        for member in userClaims(user, authorization.scopes).members { claims.append(member.name, member.value) }
+        if !isRefresh { claims.append("nonce", text: authorization.nonce) }
+        claims = claims + userClaims(user, authorization.scopes)
         do {
             return try JWT.sign(claims, with: try await signingKey(), algorithm: .rs256)
         } catch {
@@ -231,19 +217,16 @@ extension ProviderState {
     /// Returns the claims of the scopes `profile` and `email`. OpenID Connect Core section 5.4.
     func userClaims(_ user: StoredUser, _ scopes: [String]) -> JSONObject {
         var claims = JSONObject()
-        func add(_ name: String, _ text: String?) {
-            if let text { claims.append(name, .string(text)) }
-        }
         if scopes.contains("profile") {
-            add("name", user.displayName)
-            add("given_name", user.givenName)
-            add("family_name", user.surname)
-            add("preferred_username", user.userPrincipalName)
-            add("locale", user.preferredLanguage)
-            add("oid", user.id)
+            claims.append("name", text: user.displayName)
+            claims.append("given_name", text: user.givenName)
+            claims.append("family_name", text: user.surname)
+            claims.append("preferred_username", text: user.userPrincipalName)
+            claims.append("locale", text: user.preferredLanguage)
+            claims.append("oid", text: user.id)
         }
         if scopes.contains("email"), let mail = user.mail {
-            add("email", mail)
+            claims.append("email", text: mail)
             claims.append("email_verified", true)
         }
         return claims
@@ -253,20 +236,14 @@ extension ProviderState {
         func error(_ code: String, status: Int = 400) -> LoopbackResponse {
             .json(["error": .string(code), "error_description": "This is an injected error."], status: status)
         }
-        let token: JSONValue = ["access_token": "eyJ", "token_type": "Bearer", "expires_in": 3600]
+        if let response = entry.gatewayResponse { return response }
         switch entry.name {
         case .tokenHTML:
             return .html("<!DOCTYPE html><html><title>Welcome</title><p>Log in to use this network.</html>\n")
-        case .tokenHalfJSON:
-            var half = LoopbackResponse.json(token)
-            half.body = half.body.prefix(half.body.count / 2)
-            return half
-        case .tokenHuge:
-            var huge = LoopbackResponse.json(token)
-            huge.injectedError = .endless(bytes: 10_000_000_000)
-            return huge
-        case .tokenNothing: return LoopbackResponse(status: 200, injectedError: .closeWithoutResponse)
-        case .tokenStall: return LoopbackResponse(status: 200, injectedError: .stall)
+        case .tokenHalfJSON, .tokenHuge:
+            var response = LoopbackResponse.json(["access_token": "eyJ", "token_type": "Bearer", "expires_in": 3600])
+            entry.change(&response)
+            return response
         case .token500: return error("server_error", status: 500)
         case .token503: return .html("<html><title>503 Service Unavailable</title></html>\n", status: 503)
         case .token429:
@@ -280,7 +257,6 @@ extension ProviderState {
     }
 }
 
-/// The scopes that the provider offers.
 enum Scopes {
     static let identity = ["openid", "profile", "email", "offline_access"]
     static let directory = [

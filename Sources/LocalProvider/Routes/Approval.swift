@@ -54,11 +54,7 @@ public struct Approval: Sendable {
 
     private func decideDevice(_ decision: String, _ url: URL, _ transport: any HTTPTransport) async throws {
         let (_, response) = try await submit(decision, url, transport)
-        let alert = SignInForm.alert(String(decoding: response.body, as: UTF8.self))
-        guard response.status == 200, alert == nil else {
-            throw ApprovalError(
-                reason: "the provider responded with \(response.status)" + (alert.map { ": \($0)" } ?? ""))
-        }
+        guard response.status == 200, SignInForm.alert(response) == nil else { throw ApprovalError(response) }
     }
 
     private func decide(
@@ -84,9 +80,7 @@ public struct Approval: Sendable {
         guard page.status == 200, let form = SignInForm(page: String(decoding: page.body, as: UTF8.self)),
             let action = URL(string: form.action, relativeTo: authorizationURL)?.absoluteURL, action.isLoopback
         else {
-            throw ApprovalError(
-                reason: "the provider responded with \(page.status) without a sign-in form"
-                    + (SignInForm.alert(String(decoding: page.body, as: UTF8.self)).map { ": \($0)" } ?? ""))
+            throw ApprovalError(page, " without a sign-in form")
         }
         var fields = form.fields
         if let userPrincipalName { fields.set("upn", userPrincipalName) }
@@ -102,9 +96,7 @@ public struct Approval: Sendable {
     ) async throws -> URL {
         let (action, response) = try await submit(decision, authorizationURL, transport)
         guard let location = Self.location(response, from: action) else {
-            throw ApprovalError(
-                reason: "the provider responded with \(response.status) instead of a redirect"
-                    + (SignInForm.alert(String(decoding: response.body, as: UTF8.self)).map { ": \($0)" } ?? ""))
+            throw ApprovalError(response, " instead of a redirect")
         }
         return location
     }
@@ -122,6 +114,14 @@ public struct ApprovalError: Error, Sendable, Equatable, CustomStringConvertible
 
     /// The reason.
     public var description: String { "no sign-in at the local provider: \(reason)" }
+}
+
+extension ApprovalError {
+    /// Creates an error for an unexpected response, with the page's alert.
+    fileprivate init(_ response: HTTPResponse, _ circumstance: String = "") {
+        let alert = SignInForm.alert(response).map { ": \($0)" } ?? ""
+        reason = "the provider responded with \(response.status)\(circumstance)\(alert)"
+    }
 }
 
 /// The form on the sign-in page, with the fields that a browser sends for the unchanged form.
@@ -148,52 +148,22 @@ struct SignInForm {
         guard isInForm else { return nil }
     }
 
-    /// Returns the text of the page's alert.
-    static func alert(_ page: String) -> String? {
-        let pieces = page.split(separator: "<")
-        guard let piece = pieces.first(where: { $0.contains("role=\"alert\"") }),
-            let open = piece.firstIndex(of: ">")
-        else { return nil }
-        return unescaped(piece[piece.index(after: open)...])
+    static func alert(_ response: HTTPResponse) -> String? {
+        let page = String(decoding: response.body, as: UTF8.self)
+        return page.firstMatch(of: /role="alert"[^>]*>([^<]*)/).map { unescaped($0.1) }
     }
 
     private static func tags(_ page: String) -> [(name: String, attributes: [String: String])] {
-        page.split(separator: "<").compactMap { piece in
-            guard let end = piece.firstIndex(of: ">") else { return nil }
-            var rest = piece[..<end]
-            let name = rest.prefix { $0 != " " }
-            rest = rest[name.endIndex...]
-            var attributes: [String: String] = [:]
-            while true {
-                rest = rest.drop { $0 == " " }
-                let attribute = rest.prefix { $0 != "=" && $0 != " " }
-                guard !attribute.isEmpty else { break }
-                rest = rest[attribute.endIndex...]
-                guard rest.hasPrefix("=\"") else {
-                    attributes[attribute.lowercased()] = ""
-                    continue
-                }
-                let value = rest.dropFirst(2).prefix { $0 != "\"" }
-                attributes[attribute.lowercased()] = unescaped(value)
-                rest = rest[value.endIndex...].dropFirst()
-            }
-            return (name.lowercased(), attributes)
+        page.matches(of: /<([a-zA-Z0-9]+)([^>]*)>/).map { tag in
+            let attributes = tag.2.matches(of: /([^\s="]+)(?:="([^"]*)")?/)
+                .map { ($0.1.lowercased(), unescaped($0.2 ?? "")) }
+            return (tag.1.lowercased(), Dictionary(attributes) { $1 })
         }
     }
 
     private static func unescaped(_ text: Substring) -> String {
-        var rest = text
-        var result = ""
-        let entities = ["&lt;": "<", "&gt;": ">", "&quot;": "\"", "&#39;": "'", "&amp;": "&"]
-        while let character = rest.first {
-            if character == "&", let (entity, meaning) = entities.first(where: { rest.hasPrefix($0.key) }) {
-                result += meaning
-                rest = rest.dropFirst(entity.count)
-            } else {
-                result.append(character)
-                rest = rest.dropFirst()
-            }
+        String(text).replacing(/&[^&;]*;/) { entity in
+            ProviderState.entities.first { $0.value == entity.0 }.map { String($0.key) } ?? String(entity.0)
         }
-        return result
     }
 }

@@ -18,11 +18,9 @@ extension LoopbackProvider {
     /// - Returns: Whether there is such a user and the new user principal name is free.
     @discardableResult
     public func updateUser(_ key: String, _ change: (inout StoredUser) -> Void) -> Bool {
-        core.state.withLock { state in
-            guard let index = state.directory.index(of: key) else { return false }
-            var user = state.directory[index]
+        updateUser(key) { user, _, _ in
             change(&user)
-            return state.directory.change(index, to: user)
+            return true
         }
     }
 
@@ -31,16 +29,20 @@ extension LoopbackProvider {
     /// - Returns: Whether both were found.
     @discardableResult
     public func setManager(_ manager: String?, of key: String) -> Bool {
+        updateUser(key) { user, index, directory in
+            user.manager = manager.flatMap { directory.index(of: $0) }
+            return manager == nil || user.manager != nil && user.manager != index
+        }
+    }
+
+    /// Changes a user if the function returns `true`.
+    private func updateUser(
+        _ key: String, _ change: (inout StoredUser, _ index: Int, DirectoryContents) -> Bool
+    ) -> Bool {
         core.state.withLock { state in
             guard let index = state.directory.index(of: key) else { return false }
             var user = state.directory[index]
-            if let manager {
-                guard let position = state.directory.index(of: manager), position != index else { return false }
-                user.manager = position
-            } else {
-                user.manager = nil
-            }
-            return state.directory.change(index, to: user)
+            return change(&user, index, state.directory) && state.directory.change(index, to: user)
         }
     }
 

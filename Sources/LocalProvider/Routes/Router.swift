@@ -5,15 +5,56 @@ import LoopbackHTTP
 struct Router: Sendable {
     let provider: ProviderState
 
+    private typealias Directory =
+        @Sendable (ProviderState, LoopbackRequest, inout RequestNote) -> LoopbackResponse
+    private typealias Endpoint =
+        @Sendable (ProviderState, LoopbackRequest, inout RequestNote) async -> LoopbackResponse
+
+    private static let directories: [(prefix: String, respond: Directory)] = [
+        ("/v1.0/", { GraphEndpoint(provider: $0).response(to: $1, &$2) }),
+        ("/beta/", { GraphEndpoint(provider: $0).response(to: $1, &$2) }),
+        (SCIMEndpoint.path + "/", { SCIMEndpoint(provider: $0).response(to: $1, &$2) }),
+        (GoogleEndpoint.path + "/", { GoogleEndpoint(provider: $0).response(to: $1, &$2) }),
+    ]
+
+    private static let metadata: [HTTPMethod: Endpoint] = [.get: { provider, _, _ in .json(provider.metadata()) }]
+    private static let userInfo: Endpoint = { provider, request, _ in provider.userInfo(request) }
+
+    private static let routes: [String: [HTTPMethod: Endpoint]] = [
+        "/": [.get: { provider, _, _ in provider.welcomePage() }],
+        "/.well-known/openid-configuration": metadata,
+        "/.well-known/oauth-authorization-server": metadata,
+        "/jwks": [.get: { provider, _, _ in await provider.jwks() }],
+        "/authorize": [
+            .get: { provider, request, _ in provider.authorize(request.options) },
+            .post: { provider, request, _ in provider.authorize(post: request) },
+        ],
+        "/token": [.post: { provider, request, note in await provider.token(request, &note) }],
+        "/device_authorization": [.post: { provider, request, _ in provider.deviceAuthorization(request) }],
+        "/device": [
+            .get: { provider, request, _ in provider.devicePage(userCode: request.options?["user_code"]) },
+            .post: { provider, request, _ in provider.decideDevice(request) },
+        ],
+        "/userinfo": [.get: userInfo, .post: userInfo],
+        "/revoke": [.post: { provider, request, _ in provider.revoke(request) }],
+        "/logout": [
+            .get: { provider, request, _ in await provider.logout(request.options) },
+            .post: { provider, request, _ in await provider.logout(request.form) },
+        ],
+    ]
+
     func response(to request: LoopbackRequest) async -> LoopbackResponse {
         var note = RequestNote()
-        let response = await route(request, &note)
-        let isDirectory = ["/v1.0/", "/beta/", "/scim/v2/", "/admin/directory/v1/"].contains {
-            request.path.hasPrefix($0)
-        }
+        let directory = Self.directories.first { request.path.hasPrefix($0.prefix) }
+        let response =
+            if let directory {
+                directory.respond(provider, request, &note)
+            } else {
+                await route(request, &note)
+            }
         let isSilent = response.injectedError == .closeWithoutResponse || response.injectedError == .stall
         let entry = LoggedRequest(
-            method: request.method.rawValue, path: request.path, query: isDirectory ? request.query : nil,
+            method: request.method.rawValue, path: request.path, query: directory == nil ? nil : request.query,
             grantType: note.grantType, status: isSilent ? nil : response.status, injectedError: note.injectedError)
         provider.state.withLock { $0.log.add(entry) }
         provider.configuration.onRequest?(entry)
@@ -21,46 +62,15 @@ struct Router: Sendable {
     }
 
     private func route(_ request: LoopbackRequest, _ note: inout RequestNote) async -> LoopbackResponse {
-        if request.path.hasPrefix("/v1.0/") || request.path.hasPrefix("/beta/") {
-            return GraphEndpoint(provider: provider).response(to: request, &note)
-        }
-        if request.path.hasPrefix(SCIMEndpoint.path + "/") {
-            return SCIMEndpoint(provider: provider).response(to: request, &note)
-        }
-        if request.path.hasPrefix(GoogleEndpoint.path + "/") {
-            return GoogleEndpoint(provider: provider).response(to: request, &note)
-        }
-        let method = request.method == .head ? .get : request.method
-        switch (request.path, method) {
-        case ("/", .get): return provider.welcomePage()
-        case ("/.well-known/openid-configuration", .get), ("/.well-known/oauth-authorization-server", .get):
-            return .json(.object(provider.metadata()))
-        case ("/jwks", .get): return await provider.jwks()
-        case ("/authorize", .get): return provider.authorize(query: request.query ?? "")
-        case ("/authorize", .post): return provider.authorize(post: request)
-        case ("/token", .post): return await provider.token(request, &note)
-        case ("/device_authorization", .post): return provider.deviceAuthorization(request)
-        case ("/device", .get): return provider.devicePage(request.options)
-        case ("/device", .post): return provider.decideDevice(request)
-        case ("/userinfo", .get), ("/userinfo", .post): return provider.userInfo(request)
-        case ("/revoke", .post): return provider.revoke(request)
-        case ("/logout", .get): return await provider.logout(request.options)
-        case ("/logout", .post):
-            return await provider.logout(FormFields(parsing: String(decoding: request.body, as: UTF8.self)))
-        default: break
-        }
-        guard let methods = Self.methods[request.path] else {
+        guard let endpoints = Self.routes[request.path] else {
             return .text(404, "There is no endpoint here. See /.well-known/openid-configuration\n")
         }
-        var response = LoopbackResponse.text(405, "This takes \(methods)\n")
-        response.fields["Allow"] = methods
-        return response
+        guard let endpoint = endpoints[request.method == .head ? .get : request.method] else {
+            let methods = endpoints.keys.map(\.rawValue).sorted().joined(separator: ", ")
+            var response = LoopbackResponse.text(405, "This takes \(methods)\n")
+            response.fields["Allow"] = methods
+            return response
+        }
+        return await endpoint(provider, request, &note)
     }
-
-    private static let methods = [
-        "/": "GET", "/.well-known/openid-configuration": "GET", "/.well-known/oauth-authorization-server": "GET",
-        "/jwks": "GET", "/authorize": "GET, POST", "/token": "POST", "/userinfo": "GET, POST", "/revoke": "POST",
-        "/device_authorization": "POST", "/device": "GET, POST",
-        "/logout": "GET, POST",
-    ]
 }

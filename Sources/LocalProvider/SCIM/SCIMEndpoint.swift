@@ -30,14 +30,12 @@ struct SCIMEndpoint {
     }
 
     private static func json(_ object: JSONObject, status: Int = 200) -> LoopbackResponse {
-        LoopbackResponse(
-            status: status, fields: ["Content-Type": "application/scim+json; charset=utf-8"],
-            body: Data(JSONValue.object(object).serialized()))
+        .json(object, status: status, type: "application/scim+json")
     }
 
     private static func error(_ failure: SCIMFailure) -> LoopbackResponse {
         var object: JSONObject = ["schemas": [.string(errorSchema)]]
-        if let type = failure.type { object.append("scimType", .string(type)) }
+        object.append("scimType", text: failure.type)
         object.append("detail", .string(failure.detail))
         object.append("status", .string(String(failure.status)))
         return json(object, status: failure.status)
@@ -97,8 +95,8 @@ struct SCIMEndpoint {
     private func list(_ options: [String: String]) throws(SCIMFailure) -> JSONObject {
         let filter: ODataFilter? =
             if let text = options["filter"] { try SCIMFilterReader.filter(text) } else { nil }
-        func number(_ name: String, _ usual: Int) throws(SCIMFailure) -> Int {
-            guard let text = options[name] else { return usual }
+        func number(_ name: String, _ defaultValue: Int) throws(SCIMFailure) -> Int {
+            guard let text = options[name] else { return defaultValue }
             guard let number = Int(text) else {
                 throw SCIMFailure(type: "invalidValue", detail: "\(name) is a whole number.")
             }
@@ -107,7 +105,7 @@ struct SCIMEndpoint {
         // RFC 7644 section 3.4.2.4: less than 1 is 1, and a negative count is 0.
         let start = max(1, try number("startindex", 1))
         let count = min(max(0, try number("count", 100)), Self.pageLimit)
-        var order: [(property: UserProperty, descending: Bool)] = []
+        var order: [UserSelection.Order] = []
         if let name = options["sortby"], !name.isEmpty {
             guard let property = SCIMAttribute.property(name) else {
                 throw SCIMFailure(type: "invalidPath", detail: "There is no attribute '\(name)' to sort by.")
@@ -126,8 +124,8 @@ struct SCIMEndpoint {
 
     private static func list(_ items: [JSONValue], total: Int, start: Int) -> JSONObject {
         [
-            "schemas": [.string(listSchema)], "totalResults": .number(JSONNumber(Int64(total))),
-            "startIndex": .number(JSONNumber(Int64(start))), "itemsPerPage": .number(JSONNumber(Int64(items.count))),
+            "schemas": [.string(listSchema)], "totalResults": .integer(total),
+            "startIndex": .integer(start), "itemsPerPage": .integer(items.count),
             "Resources": .array(items),
         ]
     }
@@ -147,7 +145,7 @@ struct SCIMEndpoint {
                 "schemas": ["urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"],
                 "patch": ["supported": false],
                 "bulk": ["supported": false, "maxOperations": 0, "maxPayloadSize": 0],
-                "filter": ["supported": true, "maxResults": .number(JSONNumber(Int64(Self.pageLimit)))],
+                "filter": ["supported": true, "maxResults": .integer(Self.pageLimit)],
                 "changePassword": ["supported": false], "sort": ["supported": true], "etag": ["supported": false],
                 "authenticationSchemes": [
                     [

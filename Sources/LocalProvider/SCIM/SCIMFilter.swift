@@ -6,8 +6,6 @@ struct SCIMFailure: Error, Equatable {
     /// Such as `invalidFilter`.
     var type: String?
     var detail: String
-
-    static func filter(_ detail: String) -> SCIMFailure { SCIMFailure(type: "invalidFilter", detail: detail) }
 }
 
 /// The filterable attributes of a user and their properties. See RFC 7643 section 4.1.
@@ -40,183 +38,111 @@ enum SCIMAttribute {
     ]
 }
 
-/// A reader of SCIM filters. `not` has the highest precedence, then `and`, then `or`. See RFC 7644 section 3.4.2.2.
-struct SCIMFilterReader {
-    private enum Token: Equatable {
-        case word(String)
-        case text(String)
-        case open, close, openBracket, closeBracket
-        case end
-    }
+/// A reader of SCIM filters. See RFC 7644 section 3.4.2.2.
+struct SCIMFilterReader: FilterReader {
+    static let symbols: Set<Unicode.Scalar> = ["(", ")", "[", "]"]
+    static let quote: Unicode.Scalar = "\""
+    static let maximumConditions = 200
+    static let negatesOnlyParentheses = true
 
-    private var rest: Substring
-    private var token = Token.end
-    private var depth = 0
-    private var clauses = 0
+    var input: FilterInput
+    /// The list whose elements the conditions in brackets are about.
+    private var list: String?
 
-    /// Reads a filter.
     static func filter(_ text: String) throws(SCIMFailure) -> ODataFilter {
-        var reader = SCIMFilterReader(rest: Substring(text))
-        try reader.advance()
-        let filter = try reader.disjunction(within: nil)
-        guard reader.token == .end else { throw .filter("The filter should end here.") }
-        return filter
+        var reader = SCIMFilterReader(input: FilterInput(text))
+        do throws(FilterError) {
+            return try reader.filter()
+        } catch {
+            throw SCIMFailure(type: "invalidFilter", detail: error.message)
+        }
     }
 
-    private init(rest: Substring) { self.rest = rest }
+    private init(input: FilterInput) { self.input = input }
 
-    private mutating func advance() throws(SCIMFailure) {
-        rest = rest.drop { $0 == " " }
-        guard let first = rest.first else {
-            token = .end
-            return
-        }
-        switch first {
-        case "(": token = .open
-        case ")": token = .close
-        case "[": token = .openBracket
-        case "]": token = .closeBracket
-        case "\"":
-            token = .text(try text())
-            return
-        default:
-            let word = rest.prefix { !" ()[]\"".contains($0) }
-            token = .word(String(word))
-            rest = rest[word.endIndex...]
-            return
-        }
-        rest = rest.dropFirst()
+    static func isPartOfWord(_ scalar: Unicode.Scalar, after last: Unicode.Scalar?) -> Bool {
+        !" \t()[]\"".unicodeScalars.contains(scalar)
     }
 
-    /// Returns a JSON string.
-    private mutating func text() throws(SCIMFailure) -> String {
-        var end = rest.index(after: rest.startIndex)
-        while end < rest.endIndex, rest[end] != "\"" {
-            if rest[end] == "\\" { end = rest.index(after: end) }
-            guard end < rest.endIndex else { break }
-            end = rest.index(after: end)
+    mutating func string() throws(FilterError) -> String {
+        let start = input.position
+        repeat { input.position += input.next == "\\" ? 2 : 1 } while input.next.map { $0 != "\"" } ?? false
+        guard input.next == "\"" else { throw syntaxError("the string has no end") }
+        input.position += 1
+        var json = String.UnicodeScalarView()
+        json.append(contentsOf: input.scalars[start..<input.position])
+        guard let text = (try? JSONValue(parsing: Array(String(json).utf8)))?.string else {
+            throw syntaxError("the string has a wrong escape")
         }
-        guard end < rest.endIndex, let read = (try? JSONValue(parsing: Array(rest[...end].utf8)))?.string else {
-            throw .filter("A string has no end or a wrong escape.")
-        }
-        rest = rest[rest.index(after: end)...]
-        return read
+        return text
     }
 
-    private func isWord(_ word: String) -> Bool {
-        if case .word(let found) = token { return found.lowercased() == word }
-        return false
-    }
-
-    private mutating func disjunction(within list: String?) throws(SCIMFailure) -> ODataFilter {
-        var left = try conjunction(within: list)
-        while isWord("or") {
-            try advance()
-            left = .or(left, try conjunction(within: list))
-        }
-        return left
-    }
-
-    private mutating func conjunction(within list: String?) throws(SCIMFailure) -> ODataFilter {
-        var left = try term(within: list)
-        while isWord("and") {
-            try advance()
-            left = .and(left, try term(within: list))
-        }
-        return left
-    }
-
-    private mutating func term(within list: String?) throws(SCIMFailure) -> ODataFilter {
-        depth += 1
-        clauses += 1
-        defer { depth -= 1 }
-        guard depth <= 32, clauses <= 200 else { throw .filter("The filter is too long or nested too deeply.") }
-        if isWord("not") {
-            try advance()
-            guard token == .open else { throw .filter("A parenthesis is expected after 'not'.") }
-            return .not(try term(within: list))
-        }
-        if token == .open {
-            try advance()
-            let inner = try disjunction(within: list)
-            guard token == .close else { throw .filter("A closing parenthesis is expected.") }
-            try advance()
+    mutating func condition() throws(FilterError) -> ODataFilter {
+        let name = try expectWord("an attribute")
+        if list == nil, try skip(symbol: "[") {
+            list = name
+            defer { list = nil }
+            let inner = try disjunction()
+            try expect("]", "a closing bracket")
             return inner
         }
-        return try clause(within: list)
-    }
-
-    private mutating func clause(within list: String?) throws(SCIMFailure) -> ODataFilter {
-        guard case .word(let name) = token else { throw .filter("An attribute is expected.") }
-        try advance()
-        if token == .openBracket, list == nil {
-            try advance()
-            let inner = try disjunction(within: name)
-            guard token == .closeBracket else { throw .filter("A closing bracket is expected.") }
-            try advance()
-            return inner
-        }
-        let path = list.map { "\($0).\(name)" } ?? name
-        guard case .word(let word) = token else { throw .filter("An operator is expected after '\(path)'.") }
-        try advance()
-        let comparison = word.lowercased()
-        // All addresses and numbers have the type `work`.
-        if ["emails.type", "phonenumbers.type", "addresses.type"].contains(path.lowercased()) {
-            let value = comparison == "pr" ? .text("work") : token
-            if comparison != "pr" { try advance() }
-            let property: UserProperty = path.lowercased().hasPrefix("emails") ? .mail : .userPrincipalName
-            let holds = ODataFilter.compare(.init(property: property), .ne, .null)
-            switch (comparison, value) {
-            case ("eq", .text(let type)), ("pr", .text(let type)):
-                return type.lowercased() == "work" ? holds : .not(.or(holds, .not(holds)))
-            default: throw .filter("The type is compared with eq.")
-            }
-        }
-        if path.lowercased() == "emails.primary" {
+        let path = (list.map { "\($0).\(name)" } ?? name).lowercased()
+        let comparison = try expectWord("an operator").lowercased()
+        switch path {
+        case "emails.type", "phonenumbers.type", "addresses.type": return try typeCondition(path, comparison)
+        case "emails.primary":
             try advance()
             return .compare(.init(property: .mail), .ne, .null)
+        default: break
         }
         guard let property = SCIMAttribute.property(path) else {
-            throw .filter("There is no attribute '\(path)' to filter by.")
+            throw syntaxError("there is no attribute '\(path)' to filter by")
         }
-        guard property.kind == .texts else { return try condition(.init(property: property), comparison, path) }
+        guard property.kind == .texts else { return try condition(.init(property: property), comparison) }
         if comparison == "pr" { return .any(property, nil) }
-        return .any(property, try condition(.init(property: property, isAnyElement: true), comparison, path))
+        return .any(property, try condition(.init(property: property, isAnyElement: true), comparison))
+    }
+
+    /// Reads a condition on the type of an address or a number, which is always `work`.
+    private mutating func typeCondition(_ path: String, _ comparison: String) throws(FilterError) -> ODataFilter {
+        let holds = ODataFilter.compare(
+            .init(property: path.hasPrefix("emails") ? .mail : .userPrincipalName), .ne, .null)
+        if comparison == "pr" { return holds }
+        guard comparison == "eq", case .string(let type) = token else {
+            throw syntaxError("the type is compared with eq")
+        }
+        try advance()
+        return type.lowercased() == "work" ? holds : .not(.or(holds, .not(holds)))
     }
 
     private mutating func condition(
-        _ operand: ODataFilter.Operand, _ comparison: String, _ path: String
-    ) throws(SCIMFailure) -> ODataFilter {
+        _ operand: ODataFilter.Operand, _ comparison: String
+    ) throws(FilterError) -> ODataFilter {
         if comparison == "pr" { return .compare(operand, .ne, .null) }
-        let value = token
-        try advance()
-        switch value {
-        case .text(let text):
+        let order = ODataFilter.Operator(rawValue: comparison)
+        let literal: ODataLiteral
+        switch (token, order) {
+        case (.string(let text), .eq?), (.string(let text), .ne?): literal = .string(text)
+        case (.string(let text), _?) where operand.property.kind == .date: literal = .bare(text)
+        case (.string, _?): throw syntaxError("'\(operand.property.rawValue)' has no order")
+        case (.string(let text), nil):
+            try advance()
             switch comparison {
-            case "eq": return .compare(operand, .eq, .string(text))
-            case "ne": return .compare(operand, .ne, .string(text))
             case "sw": return .startsWith(operand, text)
             case "ew": return .endsWith(operand, text)
             case "co": return .contains(operand, text)
-            case "gt", "ge", "lt", "le":
-                guard operand.property.kind == .date, let order = ODataFilter.Operator(rawValue: comparison) else {
-                    throw .filter("'\(path)' has no order.")
-                }
-                return .compare(operand, order, .bare(text))
-            default: throw .filter("'\(comparison)' is not an operator.")
+            default: throw syntaxError("'\(comparison)' is not an operator")
             }
-        case .word(let word):
-            guard comparison == "eq" || comparison == "ne" else {
-                throw .filter("'\(word)' is compared with eq or ne.")
+        case (.word(let word), .eq?), (.word(let word), .ne?):
+            let constants: [String: ODataLiteral] = ["true": .bool(true), "false": .bool(false), "null": .null]
+            guard let constant = constants[word.lowercased()] else {
+                throw syntaxError("a value expected; strings have double quotes")
             }
-            let order: ODataFilter.Operator = comparison == "eq" ? .eq : .ne
-            switch word.lowercased() {
-            case "true": return .compare(operand, order, .bool(true))
-            case "false": return .compare(operand, order, .bool(false))
-            case "null": return .compare(operand, order, .null)
-            default: throw .filter("A value is expected; strings have double quotes.")
-            }
-        default: throw .filter("A value is expected after '\(comparison)'.")
+            literal = constant
+        default: throw syntaxError("a value expected after '\(comparison)'")
         }
+        guard let order else { throw syntaxError("'\(comparison)' is not an operator") }
+        try advance()
+        return .compare(operand, order, literal)
     }
 }

@@ -9,20 +9,17 @@ enum SCIMUser {
         var object: JSONObject = [
             "schemas": [.string(schema), .string(enterpriseSchema)], "id": .string(user.id),
         ]
-        func add(_ name: String, _ value: String?) {
-            if let value { object.append(name, .string(value)) }
-        }
-        add("externalId", user.employeeID)
-        add("userName", user.userPrincipalName)
+        object.append("externalId", text: user.employeeID)
+        object.append("userName", text: user.userPrincipalName)
         var name = JSONObject()
-        if let text = user.displayName { name.append("formatted", .string(text)) }
-        if let text = user.surname { name.append("familyName", .string(text)) }
-        if let text = user.givenName { name.append("givenName", .string(text)) }
+        name.append("formatted", text: user.displayName)
+        name.append("familyName", text: user.surname)
+        name.append("givenName", text: user.givenName)
         if !name.members.isEmpty { object.append("name", .object(name)) }
-        add("displayName", user.displayName)
-        add("title", user.jobTitle)
-        add("userType", user.isGuest ? "Guest" : "Member")
-        add("preferredLanguage", user.preferredLanguage)
+        object.append("displayName", text: user.displayName)
+        object.append("title", text: user.jobTitle)
+        object.append("userType", text: user.isGuest ? "Guest" : "Member")
+        object.append("preferredLanguage", text: user.preferredLanguage)
         object.append("active", .bool(user.accountEnabled))
         if let mail = user.mail {
             object.append("emails", [["value": .string(mail), "type": "work", "primary": true]])
@@ -32,14 +29,14 @@ enum SCIMUser {
         if !phones.isEmpty { object.append("phoneNumbers", .array(phones)) }
         if let city = user.city {
             var address: JSONObject = ["type": "work", "locality": .string(city)]
-            if let code = user.text(.postalCode) { address.append("postalCode", .string(code)) }
-            if let country = user.text(.usageLocation) { address.append("country", .string(country)) }
+            address.append("postalCode", text: user.text(.postalCode))
+            address.append("country", text: user.text(.usageLocation))
             object.append("addresses", [.object(address)])
         }
         var extra = JSONObject()
-        if let text = user.employeeID { extra.append("employeeNumber", .string(text)) }
-        if let text = user.companyName { extra.append("organization", .string(text)) }
-        if let text = user.department { extra.append("department", .string(text)) }
+        extra.append("employeeNumber", text: user.employeeID)
+        extra.append("organization", text: user.companyName)
+        extra.append("department", text: user.department)
         if !extra.members.isEmpty { object.append(enterpriseSchema, .object(extra)) }
         object.append(
             "meta",

@@ -21,7 +21,7 @@ public struct ExchangedToken: Sendable, Equatable {
         issuedType = response.additional["issued_token_type"]?.string
         tokenType = response.tokenType
         expiry = response.expiresIn.map { received.addingTimeInterval(Double($0)) }
-        scope = response.grantedScope(asked: requested)
+        scope = response.grantedScope(requested: requested)
         refreshToken = response.refreshToken
     }
 }

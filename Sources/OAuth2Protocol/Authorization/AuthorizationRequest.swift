@@ -4,48 +4,48 @@ import JOSE
 import StrictJSON
 
 /// The request that begins the authorization code grant, as an address for the browser. Always with PKCE S256 and a state,
-/// and with a nonce when `openid` is asked for.
+/// and with a nonce when `openid` is requested.
 ///
 /// [RFC 6749 section 4.1.1](https://www.rfc-editor.org/rfc/rfc6749#section-4.1.1),
 /// [RFC 7636 section 4.3](https://www.rfc-editor.org/rfc/rfc7636#section-4.3), OpenID Connect Core 1.0 section 3.1.2.1
 public struct AuthorizationRequest: Sendable {
-    /// The parameters that a person or a program may add to the request.
+    /// The parameters that a user or a program may add to the request.
     public struct Options: Sendable, Equatable {
         /// Words of OpenID Connect's `prompt`: `none`, `login`, `consent`, `select_account`, `create`.
         public var prompt: [String] = []
-        /// Who is expected to sign in.
+        /// The expected user.
         public var loginHint: String?
-        /// The greatest age of the person's log-in, in seconds.
+        /// The greatest age of the user's log-in, in seconds.
         public var maximumAge: Int?
         /// The `claims` parameter, a JSON object (OpenID Connect Core 1.0 section 5.5).
         public var claims: String?
-        /// The authentication context classes that are wanted, the best first: `acr_values`.
+        /// The required authentication context classes, the preferred one first: `acr_values`.
         public var contextClasses: [String] = []
         /// The resources that the tokens are for: absolute addresses without fragment (RFC 8707).
         public var resources: [String] = []
-        /// What is asked for beyond a scope: objects with a `type` (RFC 9396).
+        /// The requested authorization details: objects with a `type` (RFC 9396).
         public var authorizationDetails: [JSONObject] = []
         /// The thumbprint of the key that the tokens will be bound to: `dpop_jkt` (RFC 9449 section 10).
         public var dpopKeyThumbprint: String?
-        /// Further parameters of the provider; protocol parameters are refused.
+        /// Additional parameters of the provider; protocol parameters are rejected.
         public var parameters: [String: String] = [:]
 
-        /// No options.
+        /// Creates no options.
         public init() {}
     }
 
-    /// Where to send the browser.
+    /// The URL for the browser.
     public let url: URL
-    /// What to keep until it comes back.
+    /// The values to save until the redirect arrives.
     public let pending: PendingAuthorization
 
     /// The parameters of the protocol, which settings and callers cannot set.
     public static let protocolParameters = RequestParameters.reserved
 
-    /// Builds the request.
+    /// Creates the request.
     ///
-    /// - Parameter random: gives that many unpredictable bytes.
-    /// - Throws: ``OAuth2Error/configuration(_:)`` when the provider has no authorization endpoint, or a scope, an extra
+    /// - Parameter random: Returns the given number of unpredictable bytes.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if the provider has no authorization endpoint, or a scope, an extra
     ///   parameter or the redirect URI may not be sent; what `random` throws.
     public init(
         server: AuthorizationServer, client: Client, redirectURI: RedirectURI, scope: Scope, options: Options = .init(),
@@ -56,7 +56,7 @@ public struct AuthorizationRequest: Sendable {
         try self.init(server: server, client: client, pending: pending, options: options)
     }
 
-    /// Builds the request for what is kept already.
+    /// Creates the request for a saved authorization.
     ///
     /// - Throws: ``OAuth2Error/configuration(_:)`` as the other initializer does.
     public init(
@@ -68,10 +68,9 @@ public struct AuthorizationRequest: Sendable {
         try self.init(pairs, server: server, pending: pending)
     }
 
-    /// The request for parameters that were pushed to the provider before. It can be used once
-    /// (RFC 9126 section 4).
+    /// Creates the request for pushed parameters. It is valid once (RFC 9126 section 4).
     ///
-    /// - Throws: ``OAuth2Error/configuration(_:)`` when the provider has no authorization endpoint.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if the provider has no authorization endpoint.
     public init(
         pushed: PushedAuthorizationResponse, server: AuthorizationServer, client: Client, pending: PendingAuthorization
     ) throws(OAuth2Error) {
@@ -82,32 +81,26 @@ public struct AuthorizationRequest: Sendable {
     init(
         _ pairs: [FormEncoding.Pair], server: AuthorizationServer, pending: PendingAuthorization
     ) throws(OAuth2Error) {
-        url = try Self.adding(pairs, to: Self.endpoint(server))
+        let endpoint = try server.endpoint(
+            "authorization_endpoint", missing: "the provider has no authorization endpoint")
+        url = try Self.adding(pairs, to: endpoint)
         self.pending = pending
     }
 
-    /// Where parameters must be pushed, an address with parameters in it is refused (RFC 9126 section 5).
+    /// Throws if the provider accepts only pushed parameters (RFC 9126 section 5).
     static func checkPushing(_ server: AuthorizationServer) throws(OAuth2Error) {
         guard !server.requiresPushedAuthorizationRequests else {
             throw .configuration("the provider requires pushed authorization requests; push this one first")
         }
     }
 
-    private static func endpoint(_ server: AuthorizationServer) throws(OAuth2Error) -> URL {
-        guard let endpoint = server.authorizationEndpoint else {
-            throw .configuration(
-                server.unusable["authorization_endpoint"] ?? "the provider has no authorization endpoint")
-        }
-        return endpoint
-    }
-
-    /// The parameters beside the client's: the same in an address and in a pushed request.
+    /// Returns the parameters except the client's, for a URL or a pushed request.
     static func pairs(
         server: AuthorizationServer, pending: PendingAuthorization, options: Options
     ) throws(OAuth2Error) -> [FormEncoding.Pair] {
         try pending.scope.check()
         if options.prompt.contains("none"), options.prompt.count > 1 {
-            throw .configuration("prompt=none goes with no other prompt")
+            throw .configuration("prompt=none cannot be combined with another prompt")
         }
         // Falling back to "plain" would give up what PKCE is for (RFC 7636 section 7.2).
         if let methods = server.codeChallengeMethods, !methods.contains("S256") {
@@ -142,10 +135,8 @@ public struct AuthorizationRequest: Sendable {
         if let twice = existing.first(where: { names.contains($0.name) }) {
             throw .configuration("the authorization endpoint's own query has the protocol parameter \(twice.name)")
         }
-        let separator = text.contains("?") ? (own.isEmpty ? "" : "&") : "?"
-        guard let url = URL(string: text + separator + FormEncoding.encode(pairs), encodingInvalidCharacters: false)
-        else {
-            throw .configuration("the authorization request is no valid address")
+        guard let url = endpoint.adding(pairs) else {
+            throw .configuration("the authorization request is not a valid URL")
         }
         return url
     }

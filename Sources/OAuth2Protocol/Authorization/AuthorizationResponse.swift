@@ -3,7 +3,7 @@ import HTTPExchange
 import JOSE
 import StrictJSON
 
-/// The redirect that ends the person's part of a sign-in.
+/// The redirect that ends the user's part of a sign-in.
 ///
 /// [RFC 6749 section 4.1.2](https://www.rfc-editor.org/rfc/rfc6749#section-4.1.2),
 /// [RFC 9207](https://www.rfc-editor.org/rfc/rfc9207)
@@ -14,9 +14,9 @@ public struct AuthorizationResponse: Sendable {
     private let address: String
     private let parameters: [FormEncoding.Pair]
 
-    /// Reads a redirect as it was received. Only the query counts: codes do not come in fragments.
+    /// Creates a response from a received redirect. Only the query counts: fragments contain no codes.
     ///
-    /// - Throws: ``OAuth2Error/redirect(_:)`` when it is too large or its percent-encoding is broken.
+    /// - Throws: ``OAuth2Error/redirect(_:)`` if it is too large or its percent-encoding is broken.
     public init(redirect address: String) throws(OAuth2Error) {
         guard address.utf8.count <= Self.maximumSize else {
             throw Self.rejected(.tooLarge, "size", "at most \(Self.maximumSize) bytes", "\(address.utf8.count) bytes")
@@ -28,7 +28,7 @@ public struct AuthorizationResponse: Sendable {
         self.parameters = parameters
     }
 
-    /// The state, which finds the sign-in; nil when it is missing, empty or there twice.
+    /// The state, which finds the sign-in; `nil` if it is missing, empty or there twice.
     public var state: String? {
         let values = parameters.filter { $0.name == "state" }
         return values.count == 1 ? nonEmpty(values[0].value) : nil
@@ -38,10 +38,10 @@ public struct AuthorizationResponse: Sendable {
 
     private func value(_ name: String) -> String? { nonEmpty(parameters.first { $0.name == name }?.value) }
 
-    /// The code, if this is the answer to that sign-in.
+    /// Returns the code, if this is the response to the sign-in.
     ///
-    /// - Throws: ``OAuth2Error/redirect(_:)`` when it is not, in which case the sign-in keeps waiting;
-    ///   ``OAuth2Error/provider(_:)`` when the provider refused, which ends the sign-in.
+    /// - Throws: ``OAuth2Error/redirect(_:)`` if it is not, in which case the sign-in keeps waiting;
+    ///   ``OAuth2Error/provider(_:)`` if the provider denied the request, which ends the sign-in.
     public func code(for pending: PendingAuthorization) throws(OAuth2Error) -> Secret {
         guard pending.redirectURI.matches(address) else {
             throw Self.rejected(
@@ -79,11 +79,11 @@ public struct AuthorizationResponse: Sendable {
         .redirect(RedirectError(kind, Evidence(name, expected: expected, received: received)))
     }
 
-    /// Whether an issuer is the one expected, byte by byte.
+    /// Returns whether an issuer is the expected one, byte by byte.
     ///
     /// Entra's shared tenants announce an issuer with a `{tenantid}` in it and send the tenant's own.
     public static func isIssuer(_ issuer: String, of expected: String) -> Bool {
-        guard let hole = expected.firstRange(of: "{tenantid}") else { return issuer.utf8.elementsEqual(expected.utf8) }
+        guard let hole = expected.firstRange(of: "{tenantid}") else { return bytesEqual(issuer, expected) }
         let head = expected[..<hole.lowerBound], tail = expected[hole.upperBound...]
         guard issuer.hasPrefix(head), issuer.hasSuffix(tail), issuer.utf8.count > head.utf8.count + tail.utf8.count
         else {

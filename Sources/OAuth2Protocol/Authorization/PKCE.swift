@@ -1,3 +1,4 @@
+import HTTPExchange
 import Platform
 import JOSE
 
@@ -8,18 +9,14 @@ public struct CodeVerifier: Sendable, Equatable {
     /// The verifier, sent with the code.
     public let secret: Secret
 
-    /// A verifier from 32 random bytes (section 4.1).
+    /// Creates a verifier from 32 random bytes (section 4.1).
     public init(random: [UInt8]) { secret = Secret(Base64URL.encode(random)) }
 
-    /// A given verifier, or nil unless it has 43 to 128 unreserved characters.
+    /// Creates a given verifier; `nil` unless it has 43 to 128 unreserved characters.
     public init?(_ text: String) {
-        let isUnreserved = text.utf8.allSatisfy { byte in
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: true
-            default: false
-            }
+        guard (43...128).contains(text.utf8.count), text.utf8.allSatisfy(PercentEncoding.isUnreserved) else {
+            return nil
         }
-        guard isUnreserved, (43...128).contains(text.utf8.count) else { return nil }
         secret = Secret(text)
     }
 

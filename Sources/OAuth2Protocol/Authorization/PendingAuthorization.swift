@@ -1,26 +1,26 @@
 import JOSE
 public import Platform
 
-/// What a client keeps while the person signs in. One-shot: when its redirect has been taken, it is gone.
+/// What a client keeps while the user signs in. It is valid for one redirect.
 public struct PendingAuthorization: Sendable, Equatable {
-    /// The value that comes back with the redirect and finds this.
+    /// The value that the redirect repeats.
     public let state: String
-    /// The value that comes back in the ID token, when `openid` was asked for.
+    /// The value that the ID token repeats, if `openid` was requested.
     public let nonce: String?
-    /// Proves at the token endpoint that the code is used by the one who asked for it.
+    /// The proof at the token endpoint that this client requested the code.
     public let verifier: CodeVerifier
-    /// Where the redirect must arrive.
+    /// The redirect URI.
     public let redirectURI: RedirectURI
-    /// The issuer that was asked.
+    /// The issuer of the request.
     public let issuer: String?
     /// Whether the redirect must name the issuer.
     public let expectsIssuer: Bool
-    /// The scope that was asked for.
+    /// The scope that was requested.
     public let scope: Scope
-    /// The age of the person's log-in that was asked for, in seconds.
+    /// The age of the user's log-in that was requested, in seconds.
     public let maximumAge: Int?
 
-    /// What is kept for one sign-in.
+    /// Creates the values of one sign-in.
     public init(
         state: String, nonce: String?, verifier: CodeVerifier, redirectURI: RedirectURI, issuer: String?,
         expectsIssuer: Bool, scope: Scope, maximumAge: Int? = nil
@@ -35,7 +35,7 @@ public struct PendingAuthorization: Sendable, Equatable {
         self.maximumAge = maximumAge
     }
 
-    /// What is kept for a new sign-in: fresh state and verifier, and a nonce when `openid` is asked for.
+    /// Creates a random state and verifier, and a nonce if `openid` is requested.
     init(
         server: AuthorizationServer, redirectURI: RedirectURI, scope: Scope, maximumAge: Int?,
         random: (Int) throws -> [UInt8]

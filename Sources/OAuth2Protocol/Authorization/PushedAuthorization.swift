@@ -8,27 +8,25 @@ import StrictJSON
 public struct PushedAuthorizationRequest: Sendable {
     /// The request to send.
     public let request: HTTPRequest
-    /// What to keep until the browser comes back.
+    /// The values to save until the redirect arrives.
     public let pending: PendingAuthorization
 
-    /// Builds the request.
+    /// Creates the request.
     ///
     /// - Parameters:
     ///   - key: signs the parameters, which then go as one JWT (RFC 9101, RFC 9126 section 3); nil: they go as they are.
-    ///   - now: seconds since 1970, for the signature.
-    ///   - random: gives that many unpredictable bytes.
-    /// - Throws: ``OAuth2Error/configuration(_:)`` when the provider does not take pushed requests, or a parameter may not
+    ///   - now: Seconds since 1970, for the signature.
+    ///   - random: Returns the given number of unpredictable bytes.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if the provider does not take pushed requests, or a parameter may not
     ///   be sent; what `random` throws.
     public init(
         server: AuthorizationServer, client: Client, redirectURI: RedirectURI, scope: Scope,
         options: AuthorizationRequest.Options = .init(), signedWith key: SigningKey? = nil, now: Double = 0,
         random: (Int) throws -> [UInt8] = SecureRandom.bytes
     ) throws {
-        guard let endpoint = server.pushedAuthorizationRequestEndpoint else {
-            throw OAuth2Error.configuration(
-                server.unusable["pushed_authorization_request_endpoint"]
-                    ?? "the provider does not take pushed authorization requests")
-        }
+        let endpoint = try server.endpoint(
+            "pushed_authorization_request_endpoint", missing: "the provider does not take pushed authorization requests"
+        )
         pending = try PendingAuthorization(
             server: server, redirectURI: redirectURI, scope: scope, maximumAge: options.maximumAge, random: random)
         var pairs = try AuthorizationRequest.pairs(server: server, pending: pending, options: options)
@@ -37,12 +35,8 @@ public struct PushedAuthorizationRequest: Sendable {
                 pairs, signedWith: key, server: server, client: client, now: now, random: random)
             pairs = [("request", object)]
         }
-        var request = try client.request(pairs, endpoint: endpoint)
         // The request must name the client in its form even when a header authenticates it (section 2.1).
-        if !client.authentication.namesClientInForm {
-            request.body?.append(contentsOf: ("&" + FormEncoding.encode([("client_id", client.id)])).utf8)
-        }
-        self.request = request
+        request = try client.request(pairs, endpoint: endpoint, namesClient: true)
     }
 }
 
@@ -55,21 +49,11 @@ public struct PushedAuthorizationResponse: Sendable, Equatable {
     /// How many seconds it can be used.
     public let expiresIn: Int
 
-    /// Reads the answer. The specification says 201; 200 is seen too.
-    ///
-    /// - Throws: ``OAuth2Error``
+    /// Reads the response. The specification says 201; some providers send 200.
     public static func read(_ response: HTTPResponse) throws(OAuth2Error) -> PushedAuthorizationResponse {
         guard response.status == 201 || response.status == 200 else { throw EndpointResponse.failure(response) }
-        let object = try JSONBody.object(response, what: "the answer")
-        try JSONBody.refuseDuplicates(object, of: ["request_uri", "expires_in"], what: "the answer")
-        guard let uri = try JSONBody.token("request_uri", object) else {
-            throw .invalidResponse(member: "request_uri", reason: "the answer has no request_uri")
-        }
-        guard let seconds = object["expires_in"]?.number?.double, seconds > 0 else {
-            throw .invalidResponse(
-                member: "expires_in", reason: "the answer's expires_in is not a positive number of seconds")
-        }
+        let object = try ResponseObject(response, unique: ["request_uri", "expires_in"])
         return PushedAuthorizationResponse(
-            requestURI: uri.value, expiresIn: Int(min(seconds, Double(EndpointResponse.maximumLifetime))))
+            requestURI: try object.requiredToken("request_uri").value, expiresIn: try object.lifetime())
     }
 }

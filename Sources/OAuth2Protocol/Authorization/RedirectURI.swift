@@ -1,11 +1,11 @@
 import Platform
 
-/// Where the provider sends the browser back to, compared component by component.
+/// The URI to which the provider redirects the browser, compared component by component.
 public struct RedirectURI: Sendable, Equatable {
-    /// The value for programs that cannot receive a redirect: the provider shows the code, the person copies it. Legacy.
+    /// The value for programs that cannot receive a redirect: the provider shows the code, the user copies it. Legacy.
     public static let outOfBand = "urn:ietf:wg:oauth:2.0:oob"
 
-    /// The address as it is registered and sent.
+    /// The registered URI.
     public let text: String
     let components: Components
 
@@ -42,27 +42,27 @@ public struct RedirectURI: Sendable, Equatable {
         }
     }
 
-    /// Checks a redirect URI.
+    /// Creates a checked redirect URI.
     ///
-    /// - Throws: ``OAuth2Error/configuration(_:)`` when it has a fragment, is plain http off this machine, or has a private-use
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if it has a fragment, is plain http off this machine, or has a private-use
     ///   scheme without a dot (RFC 8252 section 7.1).
     public init(_ text: String) throws(OAuth2Error) {
-        func refused(_ expected: String) -> OAuth2Error {
+        func rejection(_ expected: String) -> OAuth2Error {
             .configuration("the redirect URI is \(quoted(text)); expected \(expected)")
         }
         self.text = text
-        guard let components = Components(text) else { throw refused("an absolute address") }
+        guard let components = Components(text) else { throw rejection("an absolute address") }
         self.components = components
-        guard !components.hasFragment else { throw refused("no fragment") }
+        guard !components.hasFragment else { throw rejection("no fragment") }
         if text == Self.outOfBand { return }
         switch components.scheme {
         case "http":
-            guard isLoopback else { throw refused("plain http only on 127.0.0.1, [::1] or localhost") }
+            guard isLoopback else { throw rejection("plain http only on 127.0.0.1, [::1] or localhost") }
         case "https":
-            guard components.authority?.isEmpty == false else { throw refused("a host") }
+            guard components.authority?.isEmpty == false else { throw rejection("a host") }
         default:
             guard components.scheme.contains(".") || components.scheme.hasPrefix("msal") else {
-                throw refused("a scheme with a dot, such as com.example.app:/callback")
+                throw rejection("a scheme with a dot, such as com.example.app:/callback")
             }
         }
     }
@@ -72,12 +72,12 @@ public struct RedirectURI: Sendable, Equatable {
         if text == Self.outOfBand {
             return "the out-of-band redirect URI is switched off at most providers; use the device grant instead"
         }
-        // Another program may answer for the name, or it may lead to an address that nobody listens on.
+        // Another program may respond under this name, or the name may resolve to an address without a listener.
         if isLoopback, host == "localhost" { return "localhost depends on name resolution; 127.0.0.1 does not" }
         return nil
     }
 
-    /// Whether the browser comes back to this machine over http.
+    /// Whether the browser returns to this machine over http.
     public var isLoopback: Bool {
         components.scheme == "http" && ["127.0.0.1", "[::1]", "localhost"].contains(host)
     }
@@ -98,13 +98,13 @@ public struct RedirectURI: Sendable, Equatable {
     /// The path.
     public var path: String { components.path }
 
-    /// The same address with this port (RFC 8252 section 7.3).
+    /// Returns the same URI with this port (RFC 8252 section 7.3).
     public func replacingPort(_ port: UInt16) throws(OAuth2Error) -> RedirectURI {
         let query = components.query.map { "?" + $0 } ?? ""
         return try RedirectURI("\(components.scheme)://\(host):\(port)\(components.path)\(query)")
     }
 
-    /// Whether a received address is this one with parameters added: scheme and host without case, port, path and this
+    /// Returns whether a received URL is this URI with additional parameters: scheme and host without case, port, path and this
     /// address's own query exactly.
     public func matches(_ received: String) -> Bool {
         guard let other = Components(received) else { return false }

@@ -7,14 +7,14 @@ extension AuthorizationRequest {
     /// How long a signed request can be used, in seconds.
     static let signedRequestLifetime: Int64 = 300
 
-    /// The request with its parameters in a JWT that the client signs, so that nobody on the way can change them.
+    /// Creates a request with its parameters in a JWT that the client signs, so that the browser cannot change them.
     ///
     /// [RFC 9101](https://www.rfc-editor.org/rfc/rfc9101)
     ///
     /// - Parameters:
-    ///   - now: seconds since 1970.
-    ///   - random: gives that many unpredictable bytes.
-    /// - Throws: ``OAuth2Error/configuration(_:)`` when the provider has no issuer or authorization endpoint, a parameter may not
+    ///   - now: Seconds since 1970.
+    ///   - random: Returns the given number of unpredictable bytes.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if the provider has no issuer or authorization endpoint, a parameter may not
     ///   be sent, or the key does not sign; what `random` throws.
     public init(
         signedWith key: SigningKey, server: AuthorizationServer, client: Client, pending: PendingAuthorization,
@@ -28,7 +28,7 @@ extension AuthorizationRequest {
             [("client_id", client.id), ("request", object)], server: server, pending: pending)
     }
 
-    /// The parameters of a request as a JWT.
+    /// Returns the parameters of a request as a JWT.
     static func requestObject(
         _ pairs: [FormEncoding.Pair], signedWith key: SigningKey, server: AuthorizationServer, client: Client,
         now: Double, random: (Int) throws -> [UInt8]
@@ -36,26 +36,19 @@ extension AuthorizationRequest {
         guard let issuer = server.issuer else {
             throw OAuth2Error.configuration("the provider has no issuer to address the signed request to")
         }
-        guard now.isFinite, abs(now) < 1e15 else { throw OAuth2Error.configuration("the time is out of range") }
-        let issuedAt = Int64(now)
         // The issuer is the client, and there is no subject: with one, it could pass for a client assertion (section 10.8).
         var claims: JSONObject = [
             "iss": .string(client.id), "aud": .string(issuer), "client_id": .string(client.id),
-            "iat": .number(JSONNumber(issuedAt)), "exp": .number(JSONNumber(issuedAt + Self.signedRequestLifetime)),
-            "jti": .string(Base64URL.encode(try random(16))),
         ]
         for (name, value) in pairs {
             claims[name] = Self.claim(name, value, besides: claims[name])
         }
-        do {
-            return try JWT.sign(
-                claims, with: key.key, algorithm: key.algorithm, header: ["typ": "oauth-authz-req+jwt"])
-        } catch {
-            throw OAuth2Error.configuration("the authorization request cannot be signed: \(error)")
-        }
+        return try JWT.issue(
+            "the authorization request", claims, lifetime: signedRequestLifetime, key: key.key,
+            algorithm: key.algorithm, header: ["typ": "oauth-authz-req+jwt"], now: now, random: random)
     }
 
-    /// A parameter as a claim: numbers and JSON as such, a repeated parameter as an array.
+    /// Returns a parameter as a claim: numbers and JSON as such, a repeated parameter as an array.
     private static func claim(_ name: String, _ value: String, besides existing: JSONValue?) -> JSONValue {
         let own: JSONValue =
             switch name {

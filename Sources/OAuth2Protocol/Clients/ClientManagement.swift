@@ -2,7 +2,7 @@ import Platform
 import HTTPExchange
 import StrictJSON
 
-/// Reads, changes or deletes a client that was registered dynamically. Good at the provider that registered it only.
+/// Reads, changes or deletes a client that was registered dynamically. Valid only at the provider that registered it.
 ///
 /// [RFC 7592 section 2](https://www.rfc-editor.org/rfc/rfc7592#section-2)
 public struct ClientManagementRequest: Sendable {
@@ -23,16 +23,16 @@ public struct ClientManagementRequest: Sendable {
             method, access.url, fields: fields, body: body.map { Data(JSONValue.object($0).serialized()) })
     }
 
-    /// Where a registration is managed and the token for that, as the provider gave them (section 3).
+    /// The URL and the token that manage a registration (section 3).
     public struct Access: Sendable, Equatable {
         /// The address: `registration_client_uri`.
         public let url: URL
         /// The token: `registration_access_token`. A secret.
         public let token: Secret
 
-        /// The access to one registration.
+        /// Creates the access to one registration.
         ///
-        /// - Throws: ``OAuth2Error/configuration(_:)`` when the address is not https.
+        /// - Throws: ``OAuth2Error/configuration(_:)`` if the address is not https.
         public init(url: String, token: Secret, allowsLoopbackHTTP: Bool = false) throws(OAuth2Error) {
             self.url = try EndpointURL.check(
                 url, name: "registration_client_uri", allowsLoopbackHTTP: allowsLoopbackHTTP)
@@ -45,10 +45,10 @@ public struct ClientManagementRequest: Sendable {
         }
     }
 
-    /// Asks for the registration as it is (section 2.1). The answer is read by ``ClientRegistration/read(_:of:allowsLoopbackHTTP:)``.
+    /// Returns the request for the current registration (section 2.1). The response is read by ``ClientRegistration/read(_:of:allowsLoopbackHTTP:)``.
     public static func read(_ access: Access) -> ClientManagementRequest { ClientManagementRequest(.get, access) }
 
-    /// Replaces the registration (section 2.2): members that are left out are reset by the provider.
+    /// Returns the request that replaces the registration (section 2.2). The provider resets omitted members.
     ///
     /// - Parameter metadata: everything that shall hold afterwards. `client_id` is added; members that are the provider's to
     ///   set are left out.
@@ -61,27 +61,25 @@ public struct ClientManagementRequest: Sendable {
         return ClientManagementRequest(.put, access, body: body)
     }
 
-    /// Deletes the registration (section 2.3): the client and its tokens are gone afterwards.
+    /// Returns the request that deletes the client and its tokens (section 2.3).
     public static func delete(_ access: Access) -> ClientManagementRequest { ClientManagementRequest(.delete, access) }
 
-    /// Reads the answer to a deletion. It returns when the client is gone, and throws why it is not known to be.
+    /// Reads the response to a deletion. It returns when the client is gone, and throws why it is not known to be.
     ///
     /// 401 and 404 mean that the provider does not know the registration or its token any more: see
     /// ``isAlreadyGone(_:)``.
-    ///
-    /// - Throws: ``OAuth2Error``
     public static func readDeletion(_ response: HTTPResponse) throws(OAuth2Error) {
-        // The specification says 204; 200 is seen too.
+        // The specification says 204; some providers send 200.
         guard response.status != 204, response.status != 200 else { return }
         throw EndpointResponse.failure(response)
     }
 
-    /// Whether the answer to a deletion says that there is nothing to delete (any more): 401 is what a provider must answer
+    /// Whether the response to a deletion says that there is nothing to delete (any more): 401 is what a provider must answer
     /// for a client that does not exist (section 2.3), 404 and 410 are seen.
     public static func isAlreadyGone(_ response: HTTPResponse) -> Bool { [401, 404, 410].contains(response.status) }
 
     private static var unmanaged: OAuth2Error {
-        .configuration("the provider gave no registration_client_uri; this registration cannot be managed")
+        .configuration("the registration has no registration_client_uri and cannot be managed")
     }
 }
 
@@ -91,23 +89,22 @@ extension ClientManagementRequest.Access: Redacted {
 }
 
 extension ClientRegistration {
-    /// Where this registration is managed; nil when the provider does not offer it.
+    /// The URL and the token of this registration; `nil` if the provider does not offer it.
     public var access: ClientManagementRequest.Access? {
         guard let url = managementURL, let token = managementToken else { return nil }
         return ClientManagementRequest.Access(url: url, token: token)
     }
 
-    /// Reads the answer to a read or a change of a registration. The provider may have made a new secret and a new
-    /// registration access token: the ones in the answer count from now on (RFC 7592 section 3).
+    /// Reads the response to a read or a change of a registration. The provider may have made a new secret and a new
+    /// registration access token: the ones in the response count from now on (RFC 7592 section 3).
     ///
-    /// - Parameter clientID: the client that was asked about; an answer about another one is refused.
-    /// - Throws: ``OAuth2Error``
+    /// - Parameter clientID: the client of the request; the response must be about it.
     public static func read(
         _ response: HTTPResponse, of clientID: String, allowsLoopbackHTTP: Bool = false
     ) throws(OAuth2Error) -> ClientRegistration {
         let registration = try read(response, allowsLoopbackHTTP: allowsLoopbackHTTP)
-        guard registration.clientID.utf8.elementsEqual(clientID.utf8) else {
-            throw .invalidResponse(member: "client_id", reason: "the answer is about another client")
+        guard bytesEqual(registration.clientID, clientID) else {
+            throw ResponseObject.error("client_id", "belongs to another client")
         }
         return registration
     }

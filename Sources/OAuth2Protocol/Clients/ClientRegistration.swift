@@ -9,20 +9,18 @@ public struct ClientRegistrationRequest: Sendable {
     /// The request to send.
     public let request: HTTPRequest
 
-    /// Builds the request for a native application: public, with the authorization code grant and refresh tokens.
+    /// Creates the request for a native application: public, with the authorization code grant and refresh tokens.
     ///
     /// - Parameters:
-    ///   - metadata: further members, or others in place of these.
+    ///   - metadata: additional members, or others in place of these.
     ///   - initialAccessToken: what the provider gave to those who may register, when it wants that.
-    /// - Throws: ``OAuth2Error/configuration(_:)`` when the provider does not offer it.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if the provider does not offer it.
     public init(
         server: AuthorizationServer, redirectURIs: [RedirectURI], name: String? = nil, metadata: JSONObject = [:],
         initialAccessToken: Secret? = nil
     ) throws(OAuth2Error) {
-        guard let endpoint = server.registrationEndpoint else {
-            throw .configuration(
-                server.unusable["registration_endpoint"] ?? "the provider does not offer client registration")
-        }
+        let endpoint = try server.endpoint(
+            "registration_endpoint", missing: "the provider does not offer client registration")
         var members: JSONObject = [
             "redirect_uris": .array(redirectURIs.map { .string($0.text) }), "application_type": "native",
             "token_endpoint_auth_method": "none", "grant_types": ["authorization_code", "refresh_token"],
@@ -36,21 +34,21 @@ public struct ClientRegistrationRequest: Sendable {
     }
 }
 
-/// A client as the provider registered it. What the provider says counts, not what was asked for.
+/// A client as the provider registered it. The provider's values replace the requested ones.
 ///
 /// [RFC 7591 section 3.2.1](https://www.rfc-editor.org/rfc/rfc7591#section-3.2.1)
 public struct ClientRegistration: Sendable, Equatable {
-    /// The client identifier. Good at this provider only.
+    /// The client identifier. Valid only at this provider.
     public let clientID: String
     /// The client secret, when the provider gave one.
     public let clientSecret: Secret?
     /// When the secret expires, in seconds since 1970; 0 is never.
     public let clientSecretExpiresAt: Double?
-    /// The redirect URIs that were registered; nil when the answer does not say.
+    /// The redirect URIs that were registered; `nil` if the response does not say.
     public let redirectURIs: [String]?
     /// How the client authenticates; HTTP Basic when nil and there is a secret.
     public let authenticationMethod: String?
-    /// Where the registration is read, changed and deleted (RFC 7592).
+    /// The URL that reads, changes and deletes the registration (RFC 7592).
     public let managementURL: URL?
     /// The token for that.
     public let managementToken: Secret?
@@ -59,15 +57,15 @@ public struct ClientRegistration: Sendable, Equatable {
 
     private static let secretMembers: Set<String> = ["client_secret", "registration_access_token"]
 
-    /// Whether the secret, if there is one, is good at this time.
+    /// Returns whether there is a secret that is valid at this time.
     public func isSecretUsable(now: Double) -> Bool {
         guard clientSecret != nil, let expiry = clientSecretExpiresAt else { return false }
         return expiry == 0 || now < expiry
     }
 
-    /// The client to send requests as.
+    /// Returns the client for requests.
     ///
-    /// - Throws: ``OAuth2Error/configuration(_:)`` when the method is not known here, or the secret has expired.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if the method is not known here, or the secret has expired.
     public func client(now: Double, key: SigningKey? = nil) throws(OAuth2Error) -> Client {
         if clientSecret != nil, !isSecretUsable(now: now) {
             throw .configuration("the client secret of this registration has expired; register again")
@@ -77,44 +75,34 @@ public struct ClientRegistration: Sendable, Equatable {
             id: clientID, authentication: try ClientAuthentication(method: method, secret: clientSecret, key: key))
     }
 
-    /// Reads the answer. The specification says 201; 200 is seen too.
-    ///
-    /// - Throws: ``OAuth2Error``
+    /// Reads the response. The specification says 201; some providers send 200.
     public static func read(
         _ response: HTTPResponse, allowsLoopbackHTTP: Bool = false
     ) throws(OAuth2Error) -> ClientRegistration {
         guard response.status == 201 || response.status == 200 else { throw EndpointResponse.failure(response) }
-        let object = try JSONBody.object(response, what: "the answer")
-        try JSONBody.refuseDuplicates(
-            object,
-            of: secretMembers.union([
+        let object = try ResponseObject(
+            response,
+            unique: secretMembers.union([
                 "client_id", "redirect_uris", "client_secret_expires_at", "registration_client_uri",
-            ]),
-            what: "the answer")
-        guard let id = object.text("client_id") else {
-            throw .invalidResponse(member: "client_id", reason: "the answer has no client_id")
-        }
+            ]))
+        let id = try object.requiredText("client_id")
         let secret = object.text("client_secret").map(Secret.init)
         let expiry = object["client_secret_expires_at"]?.number?.double
         guard secret == nil || expiry != nil else {
-            throw .invalidResponse(
-                member: "client_secret_expires_at",
-                reason: "the answer has a client_secret and no client_secret_expires_at")
+            throw ResponseObject.error("client_secret_expires_at", "is missing, but client_secret is present")
         }
-        let token = try JSONBody.token("registration_access_token", object)
-        let url = object.text("registration_client_uri").flatMap {
-            try? EndpointURL.check($0, name: "registration_client_uri", allowsLoopbackHTTP: allowsLoopbackHTTP)
-        }
+        let token = try object.token("registration_access_token")
+        let url = object.url("registration_client_uri", allowsLoopbackHTTP: allowsLoopbackHTTP)
         guard (token == nil) == (url == nil) else {
-            throw .invalidResponse(
-                member: token == nil ? "registration_access_token" : "registration_client_uri",
-                reason: "of registration_client_uri and registration_access_token the answer has one without the other")
+            let names = ["registration_access_token", "registration_client_uri"]
+            let (missing, present) = token == nil ? (names[0], names[1]) : (names[1], names[0])
+            throw ResponseObject.error(missing, "is missing or invalid, but \(present) is present")
         }
         return ClientRegistration(
             clientID: id, clientSecret: secret, clientSecretExpiresAt: expiry,
-            redirectURIs: object["redirect_uris"]?.array?.compactMap(\.string),
+            redirectURIs: object.strings("redirect_uris"),
             authenticationMethod: object.text("token_endpoint_auth_method"), managementURL: url, managementToken: token,
-            metadata: JSONObject(object.members.filter { !secretMembers.contains($0.name) }))
+            metadata: JSONObject(object.members.members.filter { !secretMembers.contains($0.name) }))
     }
 }
 

@@ -6,51 +6,51 @@ import StrictJSON
 ///
 /// [RFC 8414 section 2](https://www.rfc-editor.org/rfc/rfc8414#section-2), OpenID Connect Discovery 1.0 section 3
 public struct AuthorizationServer: Sendable, Equatable {
-    /// The issuer identifier, or nil for a provider that has none.
+    /// The issuer identifier, or `nil` for a provider without one.
     public var issuer: String?
-    /// Where the person signs in.
+    /// The endpoint where the user signs in.
     public var authorizationEndpoint: URL?
-    /// Where tokens are issued.
+    /// The endpoint that issues tokens.
     public var tokenEndpoint: URL?
-    /// Where the provider's signing keys are.
+    /// The URL of the provider's signing keys.
     public var jwksURI: URL?
-    /// Where the person's claims are.
+    /// The endpoint with the user's claims.
     public var userinfoEndpoint: URL?
-    /// Where tokens are revoked (RFC 7009).
+    /// The endpoint that revokes tokens (RFC 7009).
     public var revocationEndpoint: URL?
-    /// Where the browser session is ended (RP-Initiated Logout).
+    /// The endpoint that ends the browser session (RP-Initiated Logout).
     public var endSessionEndpoint: URL?
-    /// Where the device grant begins (RFC 8628).
+    /// The endpoint that starts the device grant (RFC 8628).
     public var deviceAuthorizationEndpoint: URL?
-    /// Where tokens are looked up (RFC 7662).
+    /// The endpoint that inspects tokens (RFC 7662).
     public var introspectionEndpoint: URL?
-    /// Where clients are registered (RFC 7591).
+    /// The endpoint that registers clients (RFC 7591).
     public var registrationEndpoint: URL?
-    /// Where authorization requests are pushed (RFC 9126).
+    /// The endpoint for pushed authorization requests (RFC 9126).
     public var pushedAuthorizationRequestEndpoint: URL?
     /// Whether every redirect carries the issuer (RFC 9207).
     public var sendsIssuerInRedirect = false
     /// The signature algorithms of its ID tokens; RS256 when it does not say. Never `none`, and none of the HS family: those
     /// are for clients that registered for them and have a secret.
     public var idTokenSigningAlgorithms: [String] = ["RS256"]
-    /// How code challenges may be made; nil when it does not say, which does not mean that it cannot.
+    /// The supported code challenge methods; `nil` if it does not say, which does not mean that it cannot.
     public var codeChallengeMethods: [String]?
     /// Whether authorization requests must be pushed (RFC 9126 section 5).
     public var requiresPushedAuthorizationRequests = false
-    /// The grants it knows; nil when it does not say.
+    /// The supported grants; `nil` if it does not say.
     public var grantTypes: [String]?
-    /// Some of its scope tokens; nil when it does not say.
+    /// Some of its scope tokens; `nil` if it does not say.
     public var scopes: [String]?
-    /// How clients may authenticate; nil when it does not say.
+    /// The supported methods of client authentication; `nil` if it does not say.
     public var tokenEndpointAuthenticationMethods: [String]?
-    /// The algorithms of DPoP proofs it takes; nil when it does not take any (RFC 9449 section 5.1).
+    /// The algorithms of DPoP proofs it takes; `nil` if it does not take any (RFC 9449 section 5.1).
     public var dpopSigningAlgorithms: [String]?
     /// The endpoints for clients that connect with a certificate, by the metadata's names (RFC 8705 section 5).
     public var mutualTLSAliases: [String: URL] = [:]
     /// The members of the metadata document that cannot be used, and why.
     public var unusable: [String: String] = [:]
 
-    /// A provider of which nothing is known yet.
+    /// Creates a provider without endpoints.
     public init(issuer: String? = nil) { self.issuer = issuer }
 
     /// The endpoints, by the name that the metadata document gives them.
@@ -64,44 +64,47 @@ public struct AuthorizationServer: Sendable, Equatable {
         ("pushed_authorization_request_endpoint", \.pushedAuthorizationRequestEndpoint),
     ]
 
-    /// Reads a metadata document whose issuer has been checked. A bad optional member does not spoil the rest: it is
+    /// Returns the endpoint with this name in the metadata document.
+    ///
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if it is missing or cannot be used.
+    func endpoint(_ name: String, missing: String) throws(OAuth2Error) -> URL {
+        guard let path = Self.endpointNames.first(where: { $0.name == name })?.path, let url = self[keyPath: path]
+        else {
+            throw .configuration(unusable[name] ?? missing)
+        }
+        return url
+    }
+
+    /// Creates a provider from a metadata document whose issuer is checked. A bad optional member does not spoil the rest: it is
     /// listed in ``unusable``.
     ///
-    /// - Throws: ``OAuth2Error/invalidResponse(member:reason:)`` when a known member stands twice.
+    /// - Throws: ``OAuth2Error/invalidResponse(member:reason:)`` when a known member is a duplicate.
     init(metadata: JSONObject, issuer: String, allowsLoopbackHTTP: Bool) throws(OAuth2Error) {
         self.issuer = issuer
-        let repeated = Set(metadata.duplicatedNames)
-        for (name, path) in Self.endpointNames {
-            if repeated.contains(name) {
-                throw .invalidResponse(member: name, reason: "the metadata has \(name) twice")
-            }
-            guard let value = metadata[name], !value.isNull else { continue }
+        let known = Self.endpointNames.map(\.name) + Self.listNames.map(\.name)
+        try ResponseObject.check(metadata, unique: Set(known))
+        func url(_ value: JSONValue, _ name: String, prefix: String = "") -> URL? {
             do throws(OAuth2Error) {
-                self[keyPath: path] = try EndpointURL.check(
+                return try EndpointURL.check(
                     value.string ?? "", name: name, allowsLoopbackHTTP: allowsLoopbackHTTP)
             } catch {
-                unusable[name] = error.description
+                unusable[prefix + name] = error.description
+                return nil
             }
         }
-        for (name, path) in Self.listNames {
-            if repeated.contains(name) {
-                throw .invalidResponse(member: name, reason: "the metadata has \(name) twice")
-            }
-            self[keyPath: path] = strings(name, metadata)
+        for (name, path) in Self.endpointNames {
+            guard let value = metadata[name], !value.isNull else { continue }
+            self[keyPath: path] = url(value, name)
         }
+        for (name, path) in Self.listNames { self[keyPath: path] = strings(name, metadata) }
         _ = strings("response_types_supported", metadata)
         if let algorithms = strings("id_token_signing_alg_values_supported", metadata) {
             idTokenSigningAlgorithms = algorithms.filter { $0.lowercased() != "none" && !$0.hasPrefix("HS") }
         }
         if let aliases = metadata["mtls_endpoint_aliases"]?.object {
             for (name, _) in Self.endpointNames {
-                guard let text = aliases[name]?.string else { continue }
-                do throws(OAuth2Error) {
-                    mutualTLSAliases[name] = try EndpointURL.check(
-                        text, name: name, allowsLoopbackHTTP: allowsLoopbackHTTP)
-                } catch {
-                    unusable["mtls_endpoint_aliases." + name] = error.description
-                }
+                guard let value = aliases[name], value.string != nil else { continue }
+                mutualTLSAliases[name] = url(value, name, prefix: "mtls_endpoint_aliases.")
             }
         }
         sendsIssuerInRedirect = metadata["authorization_response_iss_parameter_supported"]?.bool ?? false
@@ -114,7 +117,7 @@ public struct AuthorizationServer: Sendable, Equatable {
         ("scopes_supported", \.scopes), ("dpop_signing_alg_values_supported", \.dpopSigningAlgorithms),
     ]
 
-    /// The strings of a member; a string in place of an array is no set of its letters.
+    /// Returns the strings of a member; a string instead of an array is not valid.
     private mutating func strings(_ name: String, _ metadata: JSONObject) -> [String]? {
         guard let value = metadata[name], !value.isNull else { return nil }
         guard let elements = value.array else {

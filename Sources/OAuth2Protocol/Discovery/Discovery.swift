@@ -1,11 +1,11 @@
 import Platform
 import HTTPExchange
 
-/// Finding a provider's endpoints from its issuer or its authority: a request to send, and how to read the answer.
+/// Finding a provider's endpoints from its issuer or its authority: a request to send, and how to read the response.
 ///
 /// OpenID Connect Discovery 1.0 section 4, [RFC 8414 section 3](https://www.rfc-editor.org/rfc/rfc8414#section-3)
 public struct Discovery: Sendable, Equatable {
-    /// Where a metadata document stands, relative to the issuer.
+    /// The location of a metadata document, relative to the issuer.
     public enum Placement: Sendable, Equatable {
         /// `/.well-known/openid-configuration` appended to the issuer.
         case openID
@@ -28,9 +28,9 @@ public struct Discovery: Sendable, Equatable {
     let expectation: Expectation
     let allowsLoopbackHTTP: Bool
 
-    /// The discovery of an issuer.
+    /// Creates the discovery of an issuer.
     ///
-    /// - Throws: ``OAuth2Error/configuration(_:)`` when the issuer is no https address, or has a query or a fragment.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if the issuer is not an https URL, or has a query or a fragment.
     public init(
         issuer: String, placement: Placement = .openID, allowsLoopbackHTTP: Bool = false
     ) throws(OAuth2Error) {
@@ -46,7 +46,7 @@ public struct Discovery: Sendable, Equatable {
         self.allowsLoopbackHTTP = allowsLoopbackHTTP
     }
 
-    /// The discovery of a Microsoft Entra authority, such as `https://login.microsoftonline.com/common`.
+    /// Creates the discovery of a Microsoft Entra authority, such as `https://login.microsoftonline.com/common`.
     ///
     /// Entra's shared tenants name an issuer with a `{tenantid}` in it, B2C and External ID one with the tenant's identifier
     /// in place of its name: the issuer is held to the authority's host and `knownAuthorities` instead of to one string.
@@ -72,13 +72,9 @@ public struct Discovery: Sendable, Equatable {
         guard !text.contains("?") else {
             throw .configuration("\(name) is \(quoted(text)); expected no query")
         }
-        guard let slashes = text.firstRange(of: "://") else {
-            throw .configuration("\(name) is \(quoted(text)); expected an absolute https address")
-        }
-        let path = text[slashes.upperBound...].firstIndex(of: "/") ?? text.endIndex
-        var tail = String(text[path...])
-        if tail.hasSuffix("/") { tail.removeLast() }
-        return (String(text[..<path]), tail)
+        var (origin, path) = EndpointURL.split(text)
+        if path.hasSuffix("/") { path.removeLast() }
+        return (origin, path)
     }
 
     /// The request for the document.
@@ -86,14 +82,12 @@ public struct Discovery: Sendable, Equatable {
         HTTPRequest(.get, url, fields: ["Accept": "application/json"])
     }
 
-    /// Reads the answer.
+    /// Reads the response.
     ///
-    /// - Throws: ``OAuth2Error`` when the status is not 200, the body is not a JSON object, or its issuer is another one.
+    /// - Throws: ``OAuth2Error`` if the status is not 200, the body is not a JSON object, or its issuer is another one.
     public func read(_ response: HTTPResponse) throws(OAuth2Error) -> AuthorizationServer {
-        guard response.status == 200 else {
-            throw .http(status: response.status, retryAfter: response.retryAfterSeconds)
-        }
-        let metadata = try JSONBody.object(response, what: "the metadata at \(url)")
+        try EndpointResponse.checkStatus(response)
+        let metadata = try ResponseObject(response, name: "the metadata at \(url)").members
         guard !metadata.duplicatedNames.contains("issuer"), let issuer = metadata["issuer"]?.string, !issuer.isEmpty
         else {
             throw .invalidResponse(member: "issuer", reason: "the metadata at \(url) names no issuer")
@@ -115,7 +109,7 @@ public struct Discovery: Sendable, Equatable {
 
     private func accepts(_ issuer: String) -> Bool {
         switch expectation {
-        case .exactly(let expected): return issuer.utf8.elementsEqual(expected.utf8)
+        case .exactly(let expected): return bytesEqual(issuer, expected)
         case .authority(let hosts):
             let filled = issuer.replacing("{tenantid}", with: "tenantid")
             guard

@@ -2,34 +2,30 @@ import Platform
 import HTTPExchange
 import JOSE
 
-/// Fetching the provider's signing keys: a request to send, and how to read the answer.
+/// Fetching the provider's signing keys: a request to send, and how to read the response.
 ///
 /// OpenID Connect Core 1.0 section 10.1.1, [RFC 7517 section 5](https://www.rfc-editor.org/rfc/rfc7517#section-5)
 public struct JWKSRequest: Sendable {
-    /// The request to send. Redirects are not followed, and the answer has at most 1 MiB.
+    /// The request to send. Redirects are not followed, and the response has at most 1 MiB.
     public let request: HTTPRequest
 
-    /// The request for a provider's keys.
+    /// Creates the request for a provider's keys.
     ///
-    /// - Throws: ``OAuth2Error/configuration(_:)`` when its metadata names no usable `jwks_uri`.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if its metadata has no usable `jwks_uri`.
     public init(server: AuthorizationServer) throws(OAuth2Error) {
-        guard let url = server.jwksURI else {
-            throw .configuration(server.unusable["jwks_uri"] ?? "the provider has no jwks_uri")
-        }
+        let url = try server.endpoint("jwks_uri", missing: "the provider has no jwks_uri")
         var request = HTTPRequest(.get, url, fields: ["Accept": "application/jwk-set+json, application/json"])
         request.maximumResponseSize = JWKSet.maximumByteCount
         self.request = request
     }
 
-    /// Reads the answer. Keys that this client cannot use are left out.
+    /// Reads the response. Keys that this client cannot use are left out.
     ///
-    /// - Throws: ``OAuth2Error/http(status:retryAfter:)``, or ``OAuth2Error/invalidResponse(member:reason:)`` when it is no key
+    /// - Throws: ``OAuth2Error/http(status:retryAfter:)``, or ``OAuth2Error/invalidResponse(member:reason:)`` if it is not a key
     ///   set.
     public static func read(_ response: HTTPResponse) throws(OAuth2Error) -> JWKSet {
-        guard response.status == 200 else {
-            throw .http(status: response.status, retryAfter: response.retryAfterSeconds)
-        }
-        let object = try JSONBody.object(response, what: "the key set")
+        try EndpointResponse.checkStatus(response)
+        let object = try ResponseObject(response, name: "the key set").members
         do throws(JOSEError) {
             return try JWKSet(object)
         } catch {
@@ -51,10 +47,10 @@ public struct JWKSCache: Sendable {
     private var fetchedAt: Double?
     private var triedAt: Double?
 
-    /// No keys yet.
+    /// Creates an empty cache.
     public init() {}
 
-    /// Whether keys must be fetched before they are used: there are none, or they are older than ``lifetime``.
+    /// Returns whether the keys are missing or older than ``lifetime``.
     ///
     /// - Parameter now: seconds of a clock that only goes forward.
     public func isStale(now: Double) -> Bool {
@@ -62,16 +58,16 @@ public struct JWKSCache: Sendable {
         return now - fetchedAt >= Self.lifetime
     }
 
-    /// Whether the last fetch is long enough ago for another.
+    /// Returns whether ``coolDown`` has passed since the last fetch.
     public func mayFetch(now: Double) -> Bool {
         guard let triedAt else { return true }
         return now - triedAt >= Self.coolDown
     }
 
-    /// Notes that a fetch begins, whatever comes of it.
+    /// Records the start of a fetch.
     public mutating func fetchBegan(now: Double) { triedAt = now }
 
-    /// Keeps fetched keys.
+    /// Stores fetched keys.
     public mutating func store(_ keys: JWKSet, now: Double) {
         self.keys = keys
         fetchedAt = now

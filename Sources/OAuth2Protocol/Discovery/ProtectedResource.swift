@@ -17,38 +17,27 @@ public struct ProtectedResource: Sendable, Equatable {
 
     /// The address of a resource's metadata: `/.well-known/oauth-protected-resource` between its host and its path (section 3.1).
     ///
-    /// - Throws: ``OAuth2Error/configuration(_:)`` when the resource is no https address.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if the resource is not an https URL.
     public static func url(for resource: String, allowsLoopbackHTTP: Bool = false) throws(OAuth2Error) -> URL {
         _ = try EndpointURL.check(resource, name: "the resource", allowsLoopbackHTTP: allowsLoopbackHTTP)
-        guard let slashes = resource.firstRange(of: "://") else {
-            throw .configuration("the resource is \(quoted(resource)); expected an absolute https address")
-        }
-        let rest = resource[slashes.upperBound...]
-        let end = rest.firstIndex { $0 == "/" || $0 == "?" } ?? resource.endIndex
-        let tail = rest[end...]
-        let text =
-            resource[..<end] + "/.well-known/oauth-protected-resource" + (tail == "/" ? "" : tail)
-        return try EndpointURL.check(String(text), name: "the resource", allowsLoopbackHTTP: allowsLoopbackHTTP)
+        let (origin, path) = EndpointURL.split(resource)
+        let text = origin + "/.well-known/oauth-protected-resource" + (path == "/" ? "" : path)
+        return try EndpointURL.check(text, name: "the resource", allowsLoopbackHTTP: allowsLoopbackHTTP)
     }
 
-    /// Reads the answer. Its `resource` must be the one that was asked about (section 3.3).
-    ///
-    /// - Throws: ``OAuth2Error``
+    /// Reads the response. Its `resource` must be the one that was asked about (section 3.3).
     public static func read(_ response: HTTPResponse, resource: String) throws(OAuth2Error) -> ProtectedResource {
-        guard response.status == 200 else {
-            throw .http(status: response.status, retryAfter: response.retryAfterSeconds)
-        }
-        let object = try JSONBody.object(response, what: "the resource's metadata")
-        try JSONBody.refuseDuplicates(
-            object, of: ["resource", "authorization_servers", "scopes_supported"], what: "the resource's metadata")
+        try EndpointResponse.checkStatus(response)
+        let object = try ResponseObject(
+            response, name: "the resource's metadata",
+            unique: ["resource", "authorization_servers", "scopes_supported"])
         guard let found = object.text("resource"), bytesEqual(found, resource) else {
             throw .invalidResponse(
-                member: "resource", reason: "the metadata belongs to another resource than \(quoted(resource))"
-            )
+                member: "resource", reason: "the metadata belongs to another resource than \(quoted(resource))")
         }
         return ProtectedResource(
             resource: found,
-            authorizationServers: object["authorization_servers"]?.array?.compactMap(\.string) ?? [],
-            scopes: object["scopes_supported"]?.array?.compactMap(\.string), metadata: object)
+            authorizationServers: object.strings("authorization_servers") ?? [],
+            scopes: object.strings("scopes_supported"), metadata: object.members)
     }
 }

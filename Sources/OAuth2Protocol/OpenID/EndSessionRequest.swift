@@ -6,7 +6,7 @@ import JOSE
 ///
 /// OpenID Connect RP-Initiated Logout 1.0 section 2
 public enum EndSessionRequest {
-    /// The address, or nil when the provider offers none. It carries the ID token: personal, so show it to nobody else.
+    /// The address, or `nil` if the provider offers none. It carries the ID token: personal, so show it to nobody else.
     ///
     /// - Parameter returnURI: where the browser comes back to; it must be registered as a post-logout redirect URI.
     public static func url(
@@ -19,12 +19,11 @@ public enum EndSessionRequest {
         if let returnURI { pairs.append(("post_logout_redirect_uri", returnURI.text)) }
         if let state { pairs.append(("state", state)) }
         pairs.append(("client_id", client.id))
-        let text = endpoint.absoluteString
-        return URL(string: text + (text.contains("?") ? "&" : "?") + FormEncoding.encode(pairs))
+        return endpoint.adding(pairs)
     }
 
     /// Whether a received address says that this sign-out came to its end. Any other address changes nothing.
-    public static func isAnswer(_ address: String, returnURI: RedirectURI, state: String) -> Bool {
+    public static func isResponse(_ address: String, returnURI: RedirectURI, state: String) -> Bool {
         guard returnURI.matches(address), let response = try? AuthorizationResponse(redirect: address),
             let received = response.state
         else { return false }

@@ -5,7 +5,7 @@ import StrictJSON
 public struct IDToken: Sendable, Equatable {
     /// The issuer.
     public let issuer: String
-    /// The person's identifier at the issuer. Issuer and subject together are the identity; mail and names are not.
+    /// The user's identifier at the issuer. Issuer and subject together are the identity; mail and names are not.
     public let subject: String
     /// All claims.
     public let claims: JSONObject

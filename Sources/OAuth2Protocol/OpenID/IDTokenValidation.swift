@@ -16,7 +16,7 @@ public struct IDTokenValidation: Sendable {
     public var algorithms: Set<String> = ["RS256"]
     /// Audiences beside this client that are trusted.
     public var trustedAudiences: Set<String> = []
-    /// The greatest age of the log-in that was asked for, in seconds.
+    /// The greatest age of the log-in that was requested, in seconds.
     public var maximumAge: Int?
     /// The access token that came with it, for `at_hash`.
     public var accessToken: Secret?
@@ -50,8 +50,7 @@ public struct IDTokenValidation: Sendable {
     ///   - keys: the provider's key set. When the rejection ``IDTokenError/suggestsNewKeys``, fetch it again once.
     ///   - clientSecret: the secret of a confidential client that registered for HS256, HS384 or HS512; nothing else is
     ///     verified with it, and those algorithms with nothing else.
-    ///   - now: seconds since 1970.
-    /// - Throws: ``IDTokenError``
+    ///   - now: Seconds since 1970.
     public func validate(
         _ token: Secret, keys: JWKSet, clientSecret: Secret? = nil, now: Double
     ) throws(IDTokenError) -> IDToken {
@@ -59,7 +58,7 @@ public struct IDTokenValidation: Sendable {
         return try check(header: verified.header, claims: verified.claims.members, now: now)
     }
 
-    /// The claims of a signed userinfo answer: signature, issuer and audience (OpenID Connect Core 1.0 section 5.3.2).
+    /// The claims of a signed userinfo response: signature, issuer and audience (OpenID Connect Core 1.0 section 5.3.2).
     func checkSigned(_ token: Secret, keys: JWKSet, clientSecret: Secret?) throws(IDTokenError) -> JSONObject {
         let claims = try verified(token, keys, clientSecret).claims.members
         _ = try checkIssuer(claims)
@@ -83,7 +82,6 @@ public struct IDTokenValidation: Sendable {
     /// Checks header and claims; the signature is another step.
     ///
     /// - Parameter now: seconds since 1970.
-    /// - Throws: ``IDTokenError``
     public func check(header: JSONObject, claims: JSONObject, now: Double) throws(IDTokenError) -> IDToken {
         try check(header: header)
         let repeated = claims.duplicatedNames
@@ -105,15 +103,14 @@ public struct IDTokenValidation: Sendable {
         try checkNonce(claims)
         try checkAuthenticationTime(claims, now: now)
         if let methods = claims["amr"], methods.array?.allSatisfy({ $0.string != nil }) != true {
-            throw IDTokenError(.methodsType, Evidence("amr", expected: "an array of strings", received: methods))
+            throw IDTokenError(.methodsType, "amr", expected: "an array of strings", received: methods)
         }
         if !requiredContextClasses.isEmpty {
             guard let found = claims["acr"]?.string, requiredContextClasses.contains(found) else {
                 throw IDTokenError(
-                    .contextClassMismatch,
-                    Evidence(
-                        "acr", expected: "one of " + requiredContextClasses.map(quoted).joined(separator: ", "),
-                        received: claims["acr"]))
+                    .contextClassMismatch, "acr",
+                    expected: "one of " + requiredContextClasses.map(quoted).joined(separator: ", "),
+                    received: claims["acr"])
             }
         }
         let algorithm = header["alg"]?.string ?? ""
@@ -137,31 +134,31 @@ public struct IDTokenValidation: Sendable {
             throw algorithmError(header["alg"])
         }
         if let critical = header["crit"] {
-            throw IDTokenError(.criticalUnsupported, Evidence("crit", expected: "nothing", received: critical))
+            throw IDTokenError(.criticalUnsupported, "crit", expected: "nothing", received: critical)
         }
         if let type = header["typ"]?.string, type.lowercased() != "jwt" {
             throw IDTokenError(.typeMismatch, claim: "typ", expected: "JWT", received: type)
         }
         if let content = header["cty"] {
-            throw IDTokenError(.contentTypeUnsupported, Evidence("cty", expected: "nothing", received: content))
+            throw IDTokenError(.contentTypeUnsupported, "cty", expected: "nothing", received: content)
         }
     }
 
     private func algorithmError(_ received: JSONValue?) -> IDTokenError {
         let expected = "one of " + algorithms.sorted().map(quoted).joined(separator: ", ")
-        return IDTokenError(.algorithmNotAllowed, Evidence("alg", expected: expected, received: received))
+        return IDTokenError(.algorithmNotAllowed, "alg", expected: expected, received: received)
     }
 
     private func checkIssuer(_ claims: JSONObject) throws(IDTokenError) -> String {
         guard let found = claims["iss"]?.string else {
-            throw IDTokenError(.issuerMissing, Evidence("iss", expected: quoted(issuer), received: claims["iss"]))
+            throw IDTokenError(.issuerMissing, "iss", expected: quoted(issuer), received: claims["iss"])
         }
         var expected = issuer
         if issuer.contains("{tenantid}") {
             // Entra's shared tenants: the tenant is named by the token's own `tid`.
             guard let tenant = claims["tid"]?.string, !tenant.isEmpty else {
                 throw IDTokenError(
-                    .issuerMismatch, Evidence("tid", expected: "the tenant of the issuer", received: claims["tid"]))
+                    .issuerMismatch, "tid", expected: "the tenant of the issuer", received: claims["tid"])
             }
             expected = issuer.replacing("{tenantid}", with: tenant)
         }
@@ -173,15 +170,14 @@ public struct IDTokenValidation: Sendable {
 
     private func checkSubject(_ claims: JSONObject) throws(IDTokenError) -> String {
         guard let value = claims["sub"], !value.isNull else {
-            throw IDTokenError(.subjectMissing, Evidence("sub", expected: "a string", received: claims["sub"]))
+            throw IDTokenError(.subjectMissing, "sub", expected: "a string", received: claims["sub"])
         }
         guard let subject = value.string else {
-            throw IDTokenError(.subjectType, Evidence("sub", expected: "a string", received: value))
+            throw IDTokenError(.subjectType, "sub", expected: "a string", received: value)
         }
         // The specification's limit is 255 characters; longer ones are seen and do no harm.
         guard !subject.isEmpty, subject.utf8.count <= 1024, subject.utf8.allSatisfy({ $0 < 0x80 }) else {
-            throw IDTokenError(
-                .subjectInvalid, Evidence("sub", expected: "1 to 1024 ASCII characters", received: value))
+            throw IDTokenError(.subjectInvalid, "sub", expected: "1 to 1024 ASCII characters", received: value)
         }
         if let expected = expectedSubject ?? original?.subject, !bytesEqual(subject, expected) {
             throw IDTokenError(.subjectMismatch, claim: "sub", expected: expected, received: subject)
@@ -191,7 +187,7 @@ public struct IDTokenValidation: Sendable {
 
     private func checkAudience(_ claims: JSONObject) throws(IDTokenError) {
         func rejected(_ kind: IDTokenError.Kind, _ claim: String = "aud") -> IDTokenError {
-            IDTokenError(kind, Evidence(claim, expected: quoted(clientID), received: claims[claim]))
+            IDTokenError(kind, claim, expected: quoted(clientID), received: claims[claim])
         }
         let audience: [String]
         switch claims["aud"] {
@@ -221,7 +217,7 @@ public struct IDTokenValidation: Sendable {
         let latest = now + clockSkew
         let time = Int64(exactly: now.rounded()) ?? 0
         func rejected(_ kind: IDTokenError.Kind, _ claim: String, _ expected: String) -> IDTokenError {
-            IDTokenError(kind, Evidence(claim, expected: expected, received: claims[claim]))
+            IDTokenError(kind, claim, expected: expected, received: claims[claim])
         }
         let number = "a number of seconds"
         guard let expiryValue = claims["exp"] else { throw rejected(.expiryMissing, "exp", number) }
@@ -246,17 +242,15 @@ public struct IDTokenValidation: Sendable {
         }
         guard claims.text("azp") == original.claims.text("azp") else {
             throw IDTokenError(
-                .authorizedPartyMismatch,
-                Evidence("azp", expected: Evidence.visible(original.claims["azp"]), received: claims["azp"]))
+                .authorizedPartyMismatch, "azp", expected: Evidence.visible(original.claims["azp"]),
+                received: claims["azp"])
         }
         guard !allowsChangedAuthenticationTime else { return }
         let before = original.claims["auth_time"]?.number?.double
         if let now = claims["auth_time"]?.number?.double, let before, now != before {
             throw IDTokenError(
-                .authenticationTimeChanged,
-                Evidence(
-                    "auth_time", expected: Evidence.visible(original.claims["auth_time"]), received: claims["auth_time"]
-                ))
+                .authenticationTimeChanged, "auth_time", expected: Evidence.visible(original.claims["auth_time"]),
+                received: claims["auth_time"])
         }
     }
 
@@ -280,19 +274,18 @@ public struct IDTokenValidation: Sendable {
         guard let value = claims["auth_time"], !value.isNull else {
             if maximumAge != nil {
                 throw IDTokenError(
-                    .authenticationTimeMissing,
-                    Evidence("auth_time", expected: "a number of seconds", received: claims["auth_time"]))
+                    .authenticationTimeMissing, "auth_time", expected: "a number of seconds",
+                    received: claims["auth_time"])
             }
             return
         }
         guard let time = value.number?.double, time >= 0 else {
-            throw IDTokenError(
-                .authenticationTimeType, Evidence("auth_time", expected: "a number of seconds", received: value))
+            throw IDTokenError(.authenticationTimeType, "auth_time", expected: "a number of seconds", received: value)
         }
         if let maximumAge, time + Double(maximumAge) + clockSkew < now {
             throw IDTokenError(
-                .authenticationTimeTooOld,
-                Evidence("auth_time", expected: "a time at most \(maximumAge) seconds ago", received: value))
+                .authenticationTimeTooOld, "auth_time", expected: "a time at most \(maximumAge) seconds ago",
+                received: value)
         }
     }
 

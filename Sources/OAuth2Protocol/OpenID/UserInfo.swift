@@ -3,11 +3,11 @@ import HTTPExchange
 import JOSE
 import StrictJSON
 
-/// The person's claims from the userinfo endpoint.
+/// The user's claims from the userinfo endpoint.
 ///
 /// OpenID Connect Core 1.0 section 5.3
 public enum UserInfo {
-    /// The request, or nil when the provider has no userinfo endpoint.
+    /// Returns the request, or `nil` if the provider has no userinfo endpoint.
     public static func request(server: AuthorizationServer, accessToken: Secret) -> HTTPRequest? {
         guard let endpoint = server.userinfoEndpoint else { return nil }
         return HTTPRequest(
@@ -15,25 +15,23 @@ public enum UserInfo {
             fields: ["Accept": "application/json", "Authorization": "Bearer " + accessToken.value])
     }
 
-    /// Reads the answer. The claims are only believed when their subject is the ID token's (section 5.3.2).
+    /// Reads the response. The claims are only believed when their subject is the ID token's (section 5.3.2).
     ///
-    /// Optional claims of the wrong type spoil nothing: they are simply not strings, truth values or numbers. Claims that
+    /// Optional claims of the wrong type spoil nothing: they read as missing. Claims that
     /// are kept elsewhere (`_claim_sources`) are not fetched.
     ///
     /// - Parameter subject: the ID token's subject; nil only where there is no ID token, and then whose claims these are
     ///   is the access token's word alone.
-    /// - Throws: ``OAuth2Error``
     public static func read(_ response: HTTPResponse, subject: String?) throws(OAuth2Error) -> JSONObject {
         try checkStatus(response)
         guard EndpointResponse.mediaType(response) != "application/jwt" else {
             throw .invalidResponse(
-                member: "content_type", reason: "the userinfo answer is a JWT, expected application/json")
+                member: "content_type", reason: "the userinfo response is a JWT, expected application/json")
         }
-        let object = try JSONBody.object(response, what: "the userinfo answer")
-        return try check(object, subject: subject)
+        return try check(try ResponseObject(response, name: "the userinfo response").members, subject: subject)
     }
 
-    /// Reads a signed answer, for clients that registered `userinfo_signed_response_alg`; an unsigned one is refused.
+    /// Reads a signed response, for clients that registered `userinfo_signed_response_alg`; an unsigned one is rejected.
     ///
     /// - Parameters:
     ///   - subject: the ID token's subject.
@@ -50,7 +48,7 @@ public enum UserInfo {
             let token = String(validating: response.body, as: UTF8.self)
         else {
             throw .invalidResponse(
-                member: "jwt_expected", reason: "the userinfo answer is not signed although that was registered")
+                member: "jwt_expected", reason: "the userinfo response is not signed although that was registered")
         }
         let claims: JSONObject
         do throws(IDTokenError) {
@@ -72,22 +70,20 @@ public enum UserInfo {
     }
 
     private static func check(_ object: JSONObject, subject: String?) throws(OAuth2Error) -> JSONObject {
-        guard !object.duplicatedNames.contains("sub") else {
-            throw .invalidResponse(member: "sub", reason: "the userinfo answer has sub twice")
-        }
+        try ResponseObject.check(object, unique: ["sub"])
         guard let subject else { return object }
         guard let found = object.text("sub") else {
-            throw .invalidResponse(member: "sub_missing", reason: "the userinfo answer has no sub")
+            throw .invalidResponse(member: "sub_missing", reason: "the userinfo response has no sub")
         }
-        guard found.utf8.elementsEqual(subject.utf8) else {
-            throw .invalidResponse(member: "sub_mismatch", reason: "the userinfo answer is about another subject")
+        guard bytesEqual(found, subject) else {
+            throw .invalidResponse(member: "sub_mismatch", reason: "the userinfo response is about another subject")
         }
         return object
     }
 }
 
 extension JSONObject {
-    /// The text of a claim; nil when it is missing, empty or no string.
+    /// Returns the string of a claim; `nil` if it is missing, empty or not a string.
     public func text(_ claim: String) -> String? {
         guard let text = self[claim]?.string, !text.isEmpty else { return nil }
         return text

@@ -12,14 +12,14 @@ public struct AuthenticationChallenge: Sendable, Equatable {
 
     /// The scheme in lower case: `bearer`, `dpop`, `basic`.
     public let scheme: String
-    /// The parameters; names in lower case. One that stands twice is left out.
+    /// The parameters; names in lower case. Duplicates are omitted.
     public internal(set) var parameters: [String: String] = [:]
     /// The data of schemes that have no parameters, such as `negotiate`.
     public internal(set) var token68: String?
 
     init(scheme: String) { self.scheme = scheme }
 
-    /// The challenges of an answer, in order. A field that is not well-formed counts as absent: there are none then.
+    /// Returns the challenges of a response, in order. A malformed field counts as absent.
     public static func challenges(in fields: HTTPFields) -> [AuthenticationChallenge] {
         let values = fields.values(for: "WWW-Authenticate").joined(separator: ", ")
         guard values.utf8.count <= maximumSize else { return [] }
@@ -27,7 +27,7 @@ public struct AuthenticationChallenge: Sendable, Equatable {
         return reader.challenges() ?? []
     }
 
-    /// The claims that the next sign-in has to ask for, as a JSON object; nil when none are demanded.
+    /// The claims that the next sign-in has to ask for, as a JSON object; `nil` if none are demanded.
     ///
     /// Entra's continuous access evaluation sends them in base64; other servers of the same kind as they are.
     public var claims: String? {
@@ -50,7 +50,7 @@ public struct AuthenticationChallenge: Sendable, Equatable {
 
     private static func isObject(_ text: String) -> Bool { (try? JSONValue(parsing: text))?.object != nil }
 
-    /// The error that the challenge tells; nil when it has none.
+    /// Returns the error in the challenge; `nil` without one.
     func error(status: Int) -> ProviderError? {
         guard let code = parameters["error"], !code.isEmpty else { return nil }
         var error = ProviderError(
@@ -70,7 +70,7 @@ private struct ChallengeReader {
 
     init(bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Nil when the text is not a list of challenges.
+    /// Returns the challenges; `nil` if the text is not a list of challenges.
     mutating func challenges() -> [AuthenticationChallenge]? {
         skip(" \t,")
         while index < bytes.count {
@@ -105,7 +105,7 @@ private struct ChallengeReader {
         return index > start ? String(decoding: bytes[start..<index], as: UTF8.self) : nil
     }
 
-    /// What follows a scheme: data without parameters, or the first parameter.
+    /// Reads the data after a scheme, or the first parameter.
     private mutating func schemeContent() -> Bool {
         let start = index
         while let byte = peek, Self.isToken68Byte(byte) { index += 1 }

@@ -7,16 +7,16 @@ import StrictJSON
 ///
 /// [RFC 9449](https://www.rfc-editor.org/rfc/rfc9449)
 public enum DPoP {
-    /// The request with a new proof in its `DPoP` field and, for a resource, the token in its `Authorization` field.
+    /// Returns the request with a new proof in its `DPoP` field and, for a resource, the token in its `Authorization` field.
     ///
     /// Every request needs a new proof, a repeated one too.
     ///
     /// - Parameters:
     ///   - accessToken: the token for a resource; nil at the token endpoint.
     ///   - nonce: the server's last nonce.
-    ///   - now: seconds since 1970.
-    ///   - random: gives that many unpredictable bytes.
-    /// - Throws: ``OAuth2Error/configuration(_:)`` when the address is not https or the proof cannot be signed; what `random`
+    ///   - now: Seconds since 1970.
+    ///   - random: Returns the given number of unpredictable bytes.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if the address is not https or the proof cannot be signed; what `random`
     ///   throws.
     public static func signed(
         _ request: HTTPRequest, key: SigningKey, accessToken: Secret? = nil, nonce: String? = nil, now: Double,
@@ -36,39 +36,32 @@ public enum DPoP {
         return request
     }
 
-    /// A proof for one request (section 4.2).
+    /// Returns a proof for one request (section 4.2).
     static func proof(
         method: HTTPMethod, url: URL, key: SigningKey, accessToken: Secret?, nonce: String?, now: Double,
         random: (Int) throws -> [UInt8]
     ) throws -> Secret {
-        guard let target = target(url), now.isFinite, abs(now) < 1e15 else {
+        guard let target = target(url) else {
             throw OAuth2Error.configuration("no proof can be made for the address \(url.addressWithoutQuery)")
         }
-        var claims: JSONObject = [
-            "jti": .string(Base64URL.encode(try random(16))), "htm": .string(method.rawValue), "htu": .string(target),
-            "iat": .number(JSONNumber(Int64(now))),
-        ]
+        var claims: JSONObject = ["htm": .string(method.rawValue), "htu": .string(target)]
         if let accessToken { claims["ath"] = .string(hash(of: accessToken)) }
         if let nonce { claims["nonce"] = .string(nonce) }
-        // The key itself stands in the header, without a name: only its public members.
+        // The header contains the public members of the key, without its name.
         var signer = key.key
         signer.keyID = nil
         var publicKey = key.key.publicJSON
         for name in ["kid", "use", "key_ops", "alg"] { publicKey[name] = nil }
-        do {
-            return Secret(
-                try JWT.sign(
-                    claims, with: signer, algorithm: key.algorithm,
-                    header: ["typ": "dpop+jwt", "jwk": .object(publicKey)]))
-        } catch {
-            throw OAuth2Error.configuration("the DPoP proof cannot be signed: \(error)")
-        }
+        return Secret(
+            try JWT.issue(
+                "the DPoP proof", claims, key: signer, algorithm: key.algorithm,
+                header: ["typ": "dpop+jwt", "jwk": .object(publicKey)], now: now, random: random))
     }
 
-    /// The `ath` claim: BASE64URL(SHA256(token)).
+    /// Returns the `ath` claim: BASE64URL(SHA256(token)).
     static func hash(of token: Secret) -> String { Base64URL.encode(SHA2.sha256.digest(Array(token.value.utf8))) }
 
-    /// The `htu` claim: the address without query and fragment, host in lower case, without default port and dot segments.
+    /// Returns the `htu` claim: the URL without query and fragment, host in lower case, without default port and dot segments.
     static func target(_ url: URL) -> String? {
         guard let scheme = url.scheme?.lowercased(), let host = url.host(percentEncoded: true)?.lowercased(),
             !host.isEmpty
@@ -92,7 +85,7 @@ public enum DPoP {
         return "\(scheme)://\(isIPv6 ? "[\(host)]" : host)\(port)/" + segments.joined(separator: "/")
     }
 
-    /// The nonce to repeat a token request with, once: when the answer asks for one and this was not the repeat.
+    /// Returns the nonce for the one retry of a token request, if the response requires one.
     /// For resources, see ``ResourceResponse``.
     public static func retryNonce(after response: HTTPResponse, isRetry: Bool) -> String? {
         guard !isRetry, let nonce = response.fields["DPoP-Nonce"], !nonce.isEmpty, response.status >= 400,
@@ -109,21 +102,21 @@ public enum DPoP {
 public struct DPoPNonces: Sendable, Equatable {
     /// How many origins are remembered; the one unused for longest goes first.
     public static let capacity = 32
-    /// The longest nonce that is kept, in bytes.
+    /// The maximum size of a saved nonce in bytes.
     static let maximumSize = 1024
 
     private var entries: [(origin: String, nonce: String)] = []
 
-    /// No nonces yet.
+    /// Creates an empty list.
     public init() {}
 
-    /// The last nonce of this address's server.
+    /// Returns the last nonce of this URL's server.
     public func nonce(for url: URL) -> String? {
         let origin = Self.origin(url)
         return entries.last { $0.origin == origin }?.nonce
     }
 
-    /// Keeps the nonce of an answer, whatever its status.
+    /// Saves the nonce of a response with any status.
     public mutating func note(_ response: HTTPResponse, from url: URL) {
         guard let nonce = response.fields["DPoP-Nonce"], !nonce.isEmpty, nonce.utf8.count <= Self.maximumSize else {
             return
@@ -140,7 +133,7 @@ public struct DPoPNonces: Sendable, Equatable {
         return parts.prefix(3).joined(separator: "/")
     }
 
-    /// The same nonces in the same order.
+    /// Returns whether both have the same nonces in the same order.
     public static func == (left: DPoPNonces, right: DPoPNonces) -> Bool {
         left.entries.elementsEqual(right.entries, by: ==)
     }

@@ -1,7 +1,7 @@
 import Platform
 import HTTPExchange
 
-/// What to do with an answer of a resource server.
+/// What to do with a response of a resource server.
 ///
 /// [RFC 6750 section 3.1](https://www.rfc-editor.org/rfc/rfc6750#section-3.1),
 /// [RFC 9470](https://www.rfc-editor.org/rfc/rfc9470), [RFC 9449 section 9](https://www.rfc-editor.org/rfc/rfc9449#section-9)
@@ -12,13 +12,13 @@ public enum ResourceResponse: Sendable, Equatable {
     case refreshAndRetry
     /// Send the request again, once, with this nonce in a new proof.
     case retryWithNonce(String)
-    /// The access token must reach further: this scope is wanted, when the server says which. Never widened unasked.
+    /// The access token lacks this scope, if the server names it. The client never widens a scope without a request.
     case needsScope(Scope?)
-    /// The person has to sign in again: with one of these authentication context classes, not longer ago than so many
+    /// The user has to sign in again: with one of these authentication context classes, not longer ago than so many
     /// seconds, or for the claims in the error.
     case needsSignIn(ProviderError, contextClasses: [String], maximumAge: Int?)
-    /// The access token is refused for good, for this reason when there is one.
-    case refused(ProviderError?)
+    /// The server rejects the access token permanently, for this reason if it gives one.
+    case rejected(ProviderError?)
 
     /// Decides.
     ///
@@ -44,26 +44,26 @@ public enum ResourceResponse: Sendable, Equatable {
             let scope = ours.lazy.compactMap { $0.parameters["scope"] }.first
             return .needsScope(scope.map(Scope.init(parsing:)))
         case .useDPoPNonce?:
-            guard !isRetry, let nonce = response.fields["DPoP-Nonce"] else { return .refused(error) }
+            guard !isRetry, let nonce = response.fields["DPoP-Nonce"] else { return .rejected(error) }
             return .retryWithNonce(nonce)
         // The older word of drafts and of servers that never left them.
         case .invalidToken?, .expiredToken?, nil:
             guard response.status == 401 else { return .deliver }
-            // Challenges of other schemes alone mean that this type of token is not wanted here: no downgrade.
-            let isWanted = challenges.isEmpty || !ours.isEmpty
-            return hasRefreshToken && !isRetry && isWanted ? .refreshAndRetry : .refused(error)
-        default: return response.status == 401 ? .refused(error) : .deliver
+            // Challenges of other schemes alone mean that the server does not accept this type of token: no downgrade.
+            let isAccepted = challenges.isEmpty || !ours.isEmpty
+            return hasRefreshToken && !isRetry && isAccepted ? .refreshAndRetry : .rejected(error)
+        default: return response.status == 401 ? .rejected(error) : .deliver
         }
     }
 }
 
 /// Putting an access token on a request.
 public enum ResourceRequest {
-    /// The request with the token in its `Authorization` field, and nowhere else.
+    /// Returns the request with the token in its `Authorization` field, and nowhere else.
     ///
     /// [RFC 6750 section 2.1](https://www.rfc-editor.org/rfc/rfc6750#section-2.1)
     ///
-    /// - Throws: ``OAuth2Error/configuration(_:)`` when the address is not https. Plain http is for loopback only, and only when
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if the address is not https. Plain http is for loopback only, and only when
     ///   allowed.
     public static func authorized(
         _ request: HTTPRequest, accessToken: Secret, allowsLoopbackHTTP: Bool = false

@@ -2,7 +2,7 @@ import Platform
 import JOSE
 import StrictJSON
 
-/// A JWT with which a client proves who it is.
+/// A JWT that authenticates a client.
 ///
 /// [RFC 7523 section 3](https://www.rfc-editor.org/rfc/rfc7523#section-3), OpenID Connect Core 1.0 section 9
 public enum ClientAssertion {
@@ -15,37 +15,30 @@ public enum ClientAssertion {
     ///
     /// - Parameters:
     ///   - audience: the provider's issuer; some older providers want the address of their token endpoint.
-    ///   - now: seconds since 1970.
-    ///   - random: gives that many unpredictable bytes.
-    /// - Throws: ``OAuth2Error/configuration(_:)`` when the secret is shorter than the digest or the key does not fit; what
+    ///   - now: Seconds since 1970.
+    ///   - random: Returns the given number of unpredictable bytes.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if the secret is shorter than the digest or the key does not fit; what
     ///   `random` throws.
     public static func sign(
         clientID: String, audience: String, key: JWK, algorithm: JWSAlgorithm, now: Double,
         random: (Int) throws -> [UInt8] = SecureRandom.bytes
     ) throws -> Secret {
-        guard now.isFinite, abs(now) < 1e15 else { throw OAuth2Error.configuration("the time is out of range") }
-        let issuedAt = Int64(now)
-        let claims: JSONObject = [
-            "iss": .string(clientID), "sub": .string(clientID), "aud": .string(audience),
-            "jti": .string(Base64URL.encode(try random(16))), "iat": .number(JSONNumber(issuedAt)),
-            "exp": .number(JSONNumber(issuedAt + lifetime)),
-        ]
-        do {
-            return Secret(try JWT.sign(claims, with: key, algorithm: algorithm))
-        } catch {
-            throw OAuth2Error.configuration("the client assertion cannot be signed: \(error)")
-        }
+        let claims: JSONObject = ["iss": .string(clientID), "sub": .string(clientID), "aud": .string(audience)]
+        return Secret(
+            try JWT.issue(
+                "the client assertion", claims, lifetime: lifetime, key: key, algorithm: algorithm, now: now,
+                random: random))
     }
 }
 
 extension Client {
-    /// This client with an assertion signed for one request, if it authenticates with a JWT; else itself.
+    /// Returns this client with an assertion for one request if it authenticates with a JWT, otherwise itself.
     ///
     /// - Parameters:
     ///   - audience: what the assertion is for; the provider's issuer when nil, which is what the specifications settled
     ///     on. Some older providers want the address of the endpoint.
-    ///   - now: seconds since 1970.
-    /// - Throws: ``OAuth2Error/configuration(_:)`` when it cannot be signed, or the provider has no issuer; what `random`
+    ///   - now: Seconds since 1970.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if it cannot be signed, or the provider has no issuer; what `random`
     ///   throws.
     public func prepared(
         for server: AuthorizationServer, audience: String? = nil, now: Double,

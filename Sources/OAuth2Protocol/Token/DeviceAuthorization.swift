@@ -9,45 +9,38 @@ public struct DeviceAuthorizationRequest: Sendable {
     /// The request to send.
     public let request: HTTPRequest
 
-    /// Builds the request.
+    /// Creates the request.
     ///
-    /// - Throws: ``OAuth2Error/configuration(_:)`` when the provider does not offer the grant, or a scope token or an extra
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if the provider does not offer the grant, or a scope token or an extra
     ///   parameter may not be sent.
     public init(
         server: AuthorizationServer, client: Client, scope: Scope, parameters: [String: String] = [:],
         headers: [String: String] = [:], resources: [String] = []
     ) throws(OAuth2Error) {
-        guard let endpoint = server.deviceAuthorizationEndpoint else {
-            throw .configuration(
-                server.unusable["device_authorization_endpoint"] ?? "the provider does not offer the device grant")
-        }
+        let endpoint = try server.endpoint(
+            "device_authorization_endpoint", missing: "the provider does not offer the device grant")
         try scope.check()
         var pairs: [FormEncoding.Pair] = scope.isEmpty ? [] : [("scope", scope.text)]
         pairs += try RequestParameters.resources(resources)
         pairs += try RequestParameters.extra(parameters, besides: Set(pairs.map(\.name)))
-        var request = try client.request(pairs, endpoint: endpoint, headers: headers)
-        // Section 3.1 wants the client named in the form; with HTTP Basic too, many servers insist on it.
-        if !client.authentication.namesClientInForm {
-            let separator = pairs.isEmpty ? "" : "&"
-            request.body?.append(contentsOf: (separator + FormEncoding.encode([("client_id", client.id)])).utf8)
-        }
-        self.request = request
+        // Section 3.1 requires the client's name in the form. Many servers require it with HTTP Basic too.
+        request = try client.request(pairs, endpoint: endpoint, headers: headers, namesClient: true)
     }
 }
 
-/// What the person needs to sign in on another device, and what the client needs to ask for the outcome.
+/// What the user needs to sign in on another device, and what the client needs to ask for the outcome.
 ///
 /// [RFC 8628 section 3.2](https://www.rfc-editor.org/rfc/rfc8628#section-3.2)
 public struct DeviceAuthorization: Sendable, Equatable {
     /// The secret with which the client asks for the outcome.
     public let deviceCode: Secret
-    /// The code that the person types. From the provider: make control characters visible before showing it.
+    /// The code that the user types. From the provider: escape control characters before you print it.
     public let userCode: String
-    /// The address that the person visits.
+    /// The address that the user visits.
     public let verificationURI: URL
-    /// The same with the code in it. Show the code beside it all the same, so that the person can compare (section 3.3.1).
+    /// The same with the code in it. Show the code too, so that the user can compare (section 3.3.1).
     public let verificationURIComplete: URL?
-    /// How long the codes are good, in seconds.
+    /// The lifetime of the codes in seconds.
     public let expiresIn: Int
     /// How many seconds to wait between polls, at least one.
     public let interval: Int
@@ -57,49 +50,35 @@ public struct DeviceAuthorization: Sendable, Equatable {
         "interval",
     ]
 
-    /// Reads the answer.
+    /// Reads the response.
     ///
     /// - Parameter tolerance: ``TokenResponse/ResponseQuirks/strict`` refuses Google's `verification_url`.
-    /// - Throws: ``OAuth2Error``
     public static func read(
         _ response: HTTPResponse, tolerance: TokenResponse.ResponseQuirks = .providers, allowsLoopbackHTTP: Bool = false
     ) throws(OAuth2Error) -> DeviceAuthorization {
         guard response.status == 200 else { throw EndpointResponse.failure(response) }
-        let object = try JSONBody.object(response, what: "the answer")
-        if let error = EndpointResponse.providerError(object, response) { throw .provider(error) }
-        try JSONBody.refuseDuplicates(object, of: knownMembers, what: "the answer")
-        guard let code = try JSONBody.token("device_code", object) else {
-            throw .invalidResponse(member: "device_code", reason: "the answer has no device_code")
-        }
-        guard let userCode = object.text("user_code") else {
-            throw .invalidResponse(member: "user_code", reason: "the answer has no user_code")
-        }
+        let members = try ResponseObject(response).members
+        if let error = EndpointResponse.providerError(members, response) { throw .provider(error) }
+        let object = try ResponseObject(members, unique: knownMembers)
+        let code = try object.requiredToken("device_code")
+        let userCode = try object.requiredText("user_code")
         // Google's name is older than the specification.
-        let other = tolerance == .strict ? nil : object.text("verification_url")
-        guard let text = object.text("verification_uri") ?? other,
-            let uri = try? EndpointURL.check(text, name: "verification_uri", allowsLoopbackHTTP: allowsLoopbackHTTP)
-        else {
-            throw .invalidResponse(member: "verification_uri", reason: "the answer has no https verification_uri")
-        }
-        // An address that cannot be opened safely is left out: the other one and the code are enough.
-        let complete = object.text("verification_uri_complete").flatMap {
-            try? EndpointURL.check($0, name: "verification_uri_complete", allowsLoopbackHTTP: allowsLoopbackHTTP)
-        }
-        guard let lifetime = object["expires_in"]?.number?.double, lifetime > 0 else {
-            throw .invalidResponse(
-                member: "expires_in", reason: "the answer's expires_in is not a positive number of seconds")
-        }
+        let isOlder = tolerance != .strict && object.text("verification_uri") == nil
+        let uri = object.url(isOlder ? "verification_url" : "verification_uri", allowsLoopbackHTTP: allowsLoopbackHTTP)
+        guard let uri else { throw ResponseObject.error("verification_uri", "is missing or not https") }
+        let lifetime = try object.lifetime()
         let interval = object["interval"]?.number?.double ?? 0
         return DeviceAuthorization(
-            deviceCode: code, userCode: userCode, verificationURI: uri, verificationURIComplete: complete,
-            expiresIn: Int(min(lifetime, Double(EndpointResponse.maximumLifetime))),
+            deviceCode: code, userCode: userCode, verificationURI: uri,
+            verificationURIComplete: object.url("verification_uri_complete", allowsLoopbackHTTP: allowsLoopbackHTTP),
+            expiresIn: lifetime,
             // Missing, null, zero and negative mean the default: never a busy loop.
             interval: interval > 0 ? Int(min(interval, 86_400).rounded(.up)) : 5)
     }
 }
 
 extension DeviceAuthorization: Redacted {
-    /// The address and the person's code; not the device's, which is a secret.
+    /// The address and the user's code; not the device's, which is a secret.
     public var description: String {
         "\(verificationURI.absoluteString) with the code \(quoted(userCode))"
     }

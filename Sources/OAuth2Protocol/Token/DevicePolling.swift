@@ -1,15 +1,15 @@
 import HTTPExchange
 
-/// When to ask for the outcome of a device grant, and what an answer means. Times are seconds of a clock that only goes
+/// When to ask for the outcome of a device grant, and what a response means. Times are seconds of a clock that only goes
 /// forward and also counts while the machine sleeps; the caller waits, this decides.
 ///
 /// [RFC 8628 sections 3.4 and 3.5](https://www.rfc-editor.org/rfc/rfc8628#section-3.5)
 public struct DevicePolling: Sendable, Equatable {
-    /// What comes of one poll.
+    /// The result of one poll.
     public enum Event: Sendable {
-        /// An answer came.
+        /// A response arrived.
         case response(HTTPResponse)
-        /// No answer came in time.
+        /// No response arrived in time.
         case timedOut
         /// No connection, or it broke.
         case connectionFailed
@@ -19,13 +19,13 @@ public struct DevicePolling: Sendable, Equatable {
     public enum Step: Sendable, Equatable {
         /// Poll at this time, not before.
         case poll(at: Double)
-        /// Poll at once, with this nonce in the proof (RFC 9449 section 8).
+        /// Poll immediately, with this nonce in the proof (RFC 9449 section 8).
         case pollWithNonce(String)
-        /// The person signed in.
+        /// The user signed in.
         case tokens(TokenResponse)
-        /// The person, or the provider, said no.
+        /// The user, or the provider, denied the request.
         case denied
-        /// Too late. Do not start again unasked: nobody may be there to see the new code.
+        /// Too late. Do not start again without a request: the user may be gone.
         case expired
         /// It failed for another reason.
         case failed(OAuth2Error)
@@ -43,7 +43,7 @@ public struct DevicePolling: Sendable, Equatable {
     private let tolerance: TokenResponse.ResponseQuirks
     private var usedNonce = false
 
-    /// The polling for codes that arrived at this time.
+    /// Creates the polling for codes that arrived at this time.
     public init(
         _ authorization: DeviceAuthorization, now: Double, expecting expectation: TokenResponse.Expectation = .init(),
         tolerance: TokenResponse.ResponseQuirks = .providers
@@ -55,12 +55,12 @@ public struct DevicePolling: Sendable, Equatable {
         self.tolerance = tolerance
     }
 
-    /// The first step.
+    /// Returns the first step.
     public func start(now: Double) -> Step { wait(interval, now) }
 
-    /// What to do after a poll.
+    /// Returns the step after a poll.
     ///
-    /// - Parameter now: when the answer came, or was given up.
+    /// - Parameter now: when the response came, or was given up.
     public mutating func next(_ event: Event, now: Double) -> Step {
         switch event {
         case .timedOut:
@@ -81,7 +81,7 @@ public struct DevicePolling: Sendable, Equatable {
             failure = error
         }
         guard case .provider(let error) = failure else {
-            // The person may still be at it: one bad gateway does not throw the sign-in away. What came with status 200
+            // The user may still be signing in: one bad gateway does not end the sign-in. A response with status 200
             // used the code up.
             return failure.isTransient ? retry(after: failure.retryAfter, failure, now) : .failed(failure)
         }
@@ -93,7 +93,7 @@ public struct DevicePolling: Sendable, Equatable {
             usedNonce = false
             return wait(max(interval, retryAfter), now)
         case .slowDown:
-            // Five seconds more for all later polls. GitHub sends an interval of its own: the larger wins.
+            // Five seconds more for all later polls. GitHub sends its own interval: the larger one applies.
             interval = max(interval + 5, min(Double(error.interval ?? 0), 3600))
             backOff = interval
             return wait(max(interval, retryAfter), now)
@@ -109,9 +109,9 @@ public struct DevicePolling: Sendable, Equatable {
 
     /// Waits longer each time while the provider cannot be reached. When time runs out over it, that failure is the reason.
     private mutating func retry(after seconds: Int?, _ failure: OAuth2Error?, _ now: Double) -> Step {
-        let pause = max(backOff, Double(seconds ?? 0))
+        let delay = max(backOff, Double(seconds ?? 0))
         backOff = max(backOff, min(backOff * 2, Self.longestBackOff))
-        let step = wait(pause, now)
+        let step = wait(delay, now)
         if step == .expired, let failure { return .failed(failure) }
         return step
     }

@@ -3,23 +3,23 @@ import HTTPExchange
 import JOSE
 
 extension TokenRequest {
-    /// What is exchanged for tokens.
+    /// The credentials that are exchanged for tokens.
     public enum Grant: Sendable, Equatable {
         /// The code of a finished sign-in (RFC 6749 section 4.1.3).
         case authorizationCode(Secret, PendingAuthorization)
-        /// A refresh token; a narrower scope may be asked for (RFC 6749 section 6).
+        /// A refresh token; a narrower scope may be requested (RFC 6749 section 6).
         case refreshToken(Secret, scope: Scope?)
-        /// The client itself, without a person. For confidential clients only (RFC 6749 section 4.4).
+        /// The client itself, without a user. For confidential clients only (RFC 6749 section 4.4).
         case clientCredentials(scope: Scope?)
         /// The code of a device, for one poll (RFC 8628 section 3.4).
         case deviceCode(Secret)
-        /// A JWT that another party signed about a person or a client (RFC 7523 section 2.1).
+        /// A JWT that another party signed about a user or a client (RFC 7523 section 2.1).
         case jwtBearer(Secret, scope: Scope?)
         /// A SAML 2.0 assertion as XML; it is sent in base64url (RFC 7522 section 2.1).
         case samlBearer(Secret, scope: Scope?)
         /// Another token (RFC 8693).
         case tokenExchange(TokenExchange)
-        /// A person's name and password. Legacy: the client sees the password, no second factor is possible, and current
+        /// A user's name and password. Legacy: the client sees the password, no second factor is possible, and current
         /// practice forbids it (RFC 9700 section 2.4). Here for servers that know nothing else.
         case password(username: String, Secret, scope: Scope?)
 
@@ -37,7 +37,7 @@ extension TokenRequest {
             }
         }
 
-        /// The parameters of this grant.
+        /// Returns the parameters of this grant.
         func pairs() throws(OAuth2Error) -> [FormEncoding.Pair] {
             switch self {
             case .authorizationCode(let code, let pending):
@@ -63,14 +63,14 @@ extension TokenRequest {
             return [("scope", scope.text)]
         }
 
-        /// The parameters that belong to the grant, also those that this one goes without: an actor's token type without an
-        /// actor's token would be refused by the provider (RFC 8693 section 2.1).
+        /// The parameters that belong to the grant, including omitted ones: an actor's token type without an
+        /// actor's token would be rejected by the provider (RFC 8693 section 2.1).
         var ownParameters: Set<String> {
             guard case .tokenExchange = self else { return [] }
             return ["actor_token", "actor_token_type"]
         }
 
-        /// What the answer must have, as far as the grant decides it. Whether an ID token is due is the caller's knowledge.
+        /// What the response must have, as far as the grant decides it. Whether an ID token is due is the caller's knowledge.
         public var expectation: TokenResponse.Expectation {
             var expectation = TokenResponse.Expectation()
             if case .tokenExchange(let exchange) = self {
@@ -83,7 +83,7 @@ extension TokenRequest {
     }
 }
 
-/// A token that is exchanged for another: for calling on behalf of somebody, or in somebody's name.
+/// A token that is exchanged for another: for delegation or impersonation.
 ///
 /// [RFC 8693 section 2.1](https://www.rfc-editor.org/rfc/rfc8693#section-2.1)
 public struct TokenExchange: Sendable, Equatable {
@@ -94,7 +94,7 @@ public struct TokenExchange: Sendable, Equatable {
         /// Its type, such as ``TokenExchange/accessTokenType``.
         public var type: String
 
-        /// A token of this type.
+        /// Creates a token of this type.
         public init(_ token: Secret, type: String) {
             self.token = token
             self.type = type
@@ -112,7 +112,7 @@ public struct TokenExchange: Sendable, Equatable {
 
     /// Whose token it is.
     public var subject: TypedToken
-    /// Who acts for the subject, when somebody does.
+    /// The token of the party that acts for the subject.
     public var actor: TypedToken?
     /// The type of the token wanted; the provider chooses when nil.
     public var requestedType: String?
@@ -123,7 +123,7 @@ public struct TokenExchange: Sendable, Equatable {
     /// The scope wanted.
     public var scope: Scope?
 
-    /// An exchange of this token.
+    /// Creates an exchange of this token.
     public init(subject: TypedToken) { self.subject = subject }
 
     func pairs() throws(OAuth2Error) -> [FormEncoding.Pair] {

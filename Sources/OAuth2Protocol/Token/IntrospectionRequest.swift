@@ -2,63 +2,57 @@ import Platform
 import HTTPExchange
 import StrictJSON
 
-/// Asks the provider what a token is worth. For resource servers; they authenticate as clients.
+/// Asks the provider whether a token is valid. For resource servers; they authenticate as clients.
 ///
 /// [RFC 7662](https://www.rfc-editor.org/rfc/rfc7662)
 public struct IntrospectionRequest: Sendable {
     /// The request to send.
     public let request: HTTPRequest
 
-    /// Builds the request.
+    /// Creates the request.
     ///
-    /// - Throws: ``OAuth2Error/configuration(_:)`` when the provider does not offer it.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if the provider does not offer it.
     public init(
         _ token: Secret, hint: RevocationRequest.Hint? = nil, server: AuthorizationServer, client: Client
     ) throws(OAuth2Error) {
-        guard let endpoint = server.introspectionEndpoint else {
-            throw .configuration(
-                server.unusable["introspection_endpoint"] ?? "the provider does not offer token introspection")
-        }
+        let endpoint = try server.endpoint(
+            "introspection_endpoint", missing: "the provider does not offer token introspection")
         var pairs: [FormEncoding.Pair] = [("token", token.value)]
         if let hint { pairs.append(("token_type_hint", hint.rawValue)) }
         request = try client.request(pairs, endpoint: endpoint)
     }
 }
 
-/// What a token is worth.
+/// The result of an introspection.
 ///
 /// [RFC 7662 section 2.2](https://www.rfc-editor.org/rfc/rfc7662#section-2.2)
 public struct Introspection: Sendable, Equatable {
-    /// Whether the token is good now.
+    /// Whether the token is valid now.
     public let isActive: Bool
     /// Its scope.
     public let scope: Scope?
-    /// Whom it is for.
+    /// Its audience.
     public let audience: [String]
     /// When it expires, in seconds since 1970.
     public let expiresAt: Double?
     /// All members; none of an inactive token.
     public let members: JSONObject
 
-    /// Reads the answer. Of an inactive token nothing else is believed.
+    /// Reads the response. An inactive token has no other members.
     ///
-    /// - Parameter now: seconds since 1970; a token that is past its expiry is inactive whatever the provider says.
-    /// - Throws: ``OAuth2Error``
+    /// - Parameter now: seconds since 1970; a token that is past its expiry is always inactive.
     public static func read(_ response: HTTPResponse, now: Double) throws(OAuth2Error) -> Introspection {
         guard response.status == 200 else { throw EndpointResponse.failure(response) }
-        let object = try JSONBody.object(response, what: "the answer")
-        try JSONBody.refuseDuplicates(object, of: ["active", "scope", "aud", "exp", "sub", "iss"], what: "the answer")
-        guard let active = object["active"]?.bool else {
-            throw .invalidResponse(member: "active", reason: "the answer's active is not true or false")
-        }
+        let object = try ResponseObject(response, unique: ["active", "scope", "aud", "exp", "sub", "iss"])
+        guard let active = object["active"]?.bool else { throw ResponseObject.error("active", "is not true or false") }
         let expiry = object["exp"]?.number?.double
         guard active, expiry.map({ now < $0 }) ?? true else {
             return Introspection(isActive: false, scope: nil, audience: [], expiresAt: nil, members: [:])
         }
         return Introspection(
             isActive: true, scope: object["scope"]?.string.map(Scope.init(parsing:)),
-            audience: object["aud"]?.array?.compactMap(\.string) ?? object.text("aud").map { [$0] } ?? [],
-            expiresAt: expiry, members: object)
+            audience: object.strings("aud") ?? object.text("aud").map { [$0] } ?? [],
+            expiresAt: expiry, members: object.members)
     }
 }
 

@@ -7,10 +7,10 @@ extension TokenResponse {
         /// One bit per departure.
         public let rawValue: UInt16
 
-        /// A set of departures.
+        /// Creates a set of departures.
         public init(rawValue: UInt16) { self.rawValue = rawValue }
 
-        /// No `token_type`: Bearer is meant. LinkedIn, Instagram, Weibo, VK.
+        /// No `token_type` means Bearer. LinkedIn, Instagram, Weibo, VK.
         public static let missingTokenType = ResponseQuirks(rawValue: 1 << 0)
         /// Other names of the Bearer type: `bot` and `user` (Slack), `User Access Token` (eBay).
         public static let otherBearerNames = ResponseQuirks(rawValue: 1 << 1)
@@ -24,12 +24,12 @@ extension TokenResponse {
         public static let commaSeparatedScope = ResponseQuirks(rawValue: 1 << 5)
         /// A lifetime of zero means that it is unknown. VK, Mailchimp. Elsewhere it means expired.
         public static let zeroLifetimeIsUnknown = ResponseQuirks(rawValue: 1 << 6)
-        /// The person's token stands in the member `authed_user`. Slack, when only user scopes were asked for.
+        /// The user's token is in the member `authed_user`. Slack, when only user scopes were requested.
         public static let nestedUserToken = ResponseQuirks(rawValue: 1 << 7)
         /// Members in camel case, such as `accessToken`. PlentyMarkets.
         public static let camelCaseMembers = ResponseQuirks(rawValue: 1 << 8)
 
-        /// The departure of this name, as settings spell it: the names of the members here. Nil for other names.
+        /// Creates the departure of this name, as in the settings; `nil` for other names.
         public init?(name: String) {
             guard let found = Self.names[name] else { return nil }
             self = found
@@ -48,25 +48,25 @@ extension TokenResponse {
 
         /// As the specifications say.
         public static let strict: ResponseQuirks = []
-        /// With what real providers send, where it can mean only one thing.
+        /// Departures of real providers that can mean only one thing.
         public static let providers: ResponseQuirks = [
             .missingTokenType, .otherBearerNames, .otherFormats, .scopeLists, .textualLifetime,
         ]
     }
 
-    /// What the request makes the client expect of the answer.
+    /// What the request makes the client expect of the response.
     public struct Expectation: Sendable, Equatable {
         /// The token types that the client can use, in lower case. A DPoP proof adds `dpop`; where the binding is required it
         /// replaces `bearer`. Token exchange adds `n_a`.
         public var tokenTypes: Set<String> = ["bearer"]
-        /// Whether an ID token must be there: `openid` was asked for and this is not a refresh.
+        /// Whether an ID token must be there: `openid` was requested and this is not a refresh.
         public var idToken = false
         /// Whether `issued_token_type` must be there, as after a token exchange (RFC 8693 section 2.2.1).
         public var issuedTokenType = false
         /// The token type that a token exchange asked for; `issued_token_type` must be the same.
         public var requestedTokenType: String?
 
-        /// A Bearer token, without an ID token.
+        /// Creates the expectation of a Bearer token without an ID token.
         public init() {}
     }
 }

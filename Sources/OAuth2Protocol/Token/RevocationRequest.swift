@@ -1,7 +1,7 @@
 import Platform
 import HTTPExchange
 
-/// Asks the provider to forget a token.
+/// Revokes a token.
 ///
 /// [RFC 7009](https://www.rfc-editor.org/rfc/rfc7009)
 public struct RevocationRequest: Sendable {
@@ -16,7 +16,7 @@ public struct RevocationRequest: Sendable {
         case refreshToken = "refresh_token"
     }
 
-    /// Builds the request; nil when the provider offers no revocation.
+    /// Creates the request; `nil` if the provider does not offer revocation.
     ///
     /// - Parameter bearer: an access token for providers that want one from public clients.
     public init?(
@@ -31,7 +31,7 @@ public struct RevocationRequest: Sendable {
         self.request = request
     }
 
-    /// Reads the answer: it returns when the token is gone, and throws why it is not known to be.
+    /// Reads the response: it returns when the token is gone, and throws why it is not known to be.
     public static func read(_ response: HTTPResponse) throws(OAuth2Error) {
         guard !(200...299).contains(response.status) else { return }
         throw EndpointResponse.failure(response)

@@ -15,25 +15,23 @@ public struct TokenRequest: Sendable {
         case get = "GET"
     }
 
-    /// The request to send. A 3xx answer is not followed.
+    /// The request to send. A 3xx response is not followed.
     public let request: HTTPRequest
 
-    /// Builds the request.
+    /// Creates the request.
     ///
     /// - Parameters:
-    ///   - parameters: further parameters of the provider; protocol parameters are refused.
-    ///   - headers: further header fields of the provider.
+    ///   - parameters: additional parameters of the provider; protocol parameters are rejected.
+    ///   - headers: additional header fields of the provider.
     ///   - resources: the services that the tokens are for: absolute addresses without fragment (RFC 8707).
-    ///   - authorizationDetails: what is asked for beyond a scope: objects with a `type` (RFC 9396).
+    ///   - authorizationDetails: what is requested in addition to a scope: objects with a `type` (RFC 9396).
     /// - Throws: ``OAuth2Error/configuration(_:)``.
     public init(
         _ grant: Grant, server: AuthorizationServer, client: Client, method: Method = .post,
         parameters: [String: String] = [:], headers: [String: String] = [:], resources: [String] = [],
         authorizationDetails: [JSONObject] = []
     ) throws(OAuth2Error) {
-        guard let endpoint = server.tokenEndpoint else {
-            throw .configuration(server.unusable["token_endpoint"] ?? "the provider has no token endpoint")
-        }
+        let endpoint = try server.endpoint("token_endpoint", missing: "the provider has no token endpoint")
         if case .clientCredentials = grant, !client.authentication.isConfidential {
             throw .configuration(
                 "the client credentials grant is for confidential clients; this client has neither secret nor key")

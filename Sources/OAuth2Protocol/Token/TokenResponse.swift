@@ -2,7 +2,7 @@ import Platform
 import HTTPExchange
 import StrictJSON
 
-/// The tokens of a token answer, whatever grant it answers.
+/// The tokens in the response to any grant.
 ///
 /// [RFC 6749 section 5](https://www.rfc-editor.org/rfc/rfc6749#section-5)
 public struct TokenResponse: Sendable, Equatable {
@@ -21,17 +21,17 @@ public struct TokenResponse: Sendable, Equatable {
     public var scope: Scope?
     /// The ID token, unchecked.
     public var idToken: Secret?
-    /// What else the answer has.
+    /// What else the response has.
     public var additional: JSONObject
 
-    /// The scope granted: what the answer says, or what was asked for when it says nothing (section 5.1).
-    public func grantedScope(asked: Scope) -> Scope { scope ?? asked }
+    /// Returns the granted scope: the scope in the response, or otherwise the requested one (section 5.1).
+    public func grantedScope(requested: Scope) -> Scope { scope ?? requested }
 }
 
 extension TokenResponse: Redacted {
     /// The type, the lifetime and the scope; no tokens.
     public var description: String {
         let lifetime = expiresIn.map { "\($0) s" } ?? "unknown lifetime"
-        return "\(tokenType) token, \(lifetime), scope \(scope?.text ?? "as asked for")"
+        return "\(tokenType) token, \(lifetime), scope \(scope?.text ?? "as requested")"
     }
 }

@@ -8,9 +8,9 @@ extension TokenResponse {
         "access_token", "token_type", "expires_in", "refresh_token", "scope", "id_token",
     ]
 
-    /// Reads an answer of the token endpoint.
+    /// Reads a response of the token endpoint.
     ///
-    /// - Throws: ``OAuth2Error``. An `error` member is an error whatever the status; redirects are never tokens.
+    /// - Throws: ``OAuth2Error``. An `error` member is an error with any status; redirects are never tokens.
     public static func read(
         _ response: HTTPResponse, expecting expectation: Expectation = .init(), tolerance: ResponseQuirks = .providers
     ) throws(OAuth2Error) -> TokenResponse {
@@ -23,17 +23,17 @@ extension TokenResponse {
     private static func body(_ response: HTTPResponse, _ tolerance: ResponseQuirks) throws(OAuth2Error) -> JSONObject {
         let type = EndpointResponse.mediaType(response)
         let isJSON = type == nil || type == "application/json" || type?.hasSuffix("+json") == true
-        if isJSON { return try JSONBody.object(response, what: "it") }
+        if isJSON { return try ResponseObject(response).members }
         if tolerance.contains(.otherFormats), type != "application/jwt" {
             if let object = (try? JSONValue(parsing: response.body))?.object { return object }
             if let object = EndpointResponse.form(response) { return object }
         }
         throw .invalidResponse(
             member: "content_type",
-            reason: "its content type is \(quoted(type ?? "")), expected application/json")
+            reason: "the content type is \(quoted(type ?? "")), expected application/json")
     }
 
-    /// The answer with the names that the specification gives its members.
+    /// Returns the response with the specified names of its members.
     private static func tolerated(_ object: JSONObject, _ tolerance: ResponseQuirks) -> JSONObject {
         var object = object
         func rename(_ other: String, _ name: String) {
@@ -58,52 +58,48 @@ extension TokenResponse {
     }
 
     private init(
-        _ object: JSONObject, _ expectation: Expectation, _ tolerance: ResponseQuirks
+        _ members: JSONObject, _ expectation: Expectation, _ tolerance: ResponseQuirks
     ) throws(OAuth2Error) {
-        try JSONBody.refuseDuplicates(object, of: Self.knownMembers, what: "it")
-        guard let token = try JSONBody.token("access_token", object) else {
-            throw .invalidResponse(member: "access_token", reason: "it has no access_token")
-        }
-        accessToken = token
+        let object = try ResponseObject(members, unique: Self.knownMembers)
+        accessToken = try object.requiredToken("access_token")
         tokenType = try Self.type(object["token_type"], tolerance)
         guard expectation.tokenTypes.contains(tokenType) else { throw .unsupportedTokenType(tokenType) }
         expiresIn = try Self.lifetime(object["expires_in"], tolerance)
-        refreshToken = try JSONBody.token("refresh_token", object)
+        refreshToken = try object.token("refresh_token")
         scope = try Self.scope(object["scope"], tolerance)
-        idToken = try JSONBody.token("id_token", object)
+        idToken = try object.token("id_token")
         if expectation.idToken { try Self.checkIDToken(idToken) }
         if expectation.issuedTokenType { try Self.checkIssuedType(object["issued_token_type"], expectation) }
-        additional = JSONObject(object.members.filter { !Self.knownMembers.contains($0.name) })
+        additional = JSONObject(members.members.filter { !Self.knownMembers.contains($0.name) })
     }
 
-    /// Whether it is there and has the shape of a JWT: three parts, the first a JSON object.
+    /// Throws if the token is missing or does not have the shape of a JWT: three parts, the first a JSON object.
     private static func checkIDToken(_ token: Secret?) throws(OAuth2Error) {
         guard let token else {
             throw .invalidResponse(
-                member: "id_token_missing", reason: "it has no id_token although openid was asked for")
+                member: "id_token_missing", reason: "id_token is missing although openid was requested")
         }
         let parts = token.value.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let header = Base64URL.decode(parts[0]),
             (try? JSONValue(parsing: header))?.object != nil
         else {
-            throw .invalidResponse(member: "id_token", reason: "its id_token is not a signed JWT")
+            throw ResponseObject.error("id_token", "is not a signed JWT")
         }
     }
 
     private static func checkIssuedType(_ value: JSONValue?, _ expectation: Expectation) throws(OAuth2Error) {
         guard let type = value?.string, !type.isEmpty else {
-            throw .invalidResponse(member: "issued_token_type", reason: "it has no issued_token_type")
+            throw ResponseObject.error("issued_token_type", "is missing")
         }
         guard expectation.requestedTokenType == nil || expectation.requestedTokenType == type else {
-            throw .invalidResponse(
-                member: "issued_token_type", reason: "its issued_token_type is not the type that was asked for")
+            throw ResponseObject.error("issued_token_type", "is not the requested type")
         }
     }
 
     private static func type(_ value: JSONValue?, _ tolerance: ResponseQuirks) throws(OAuth2Error) -> String {
         if tolerance.contains(.missingTokenType), value == nil || value == .null || value == "" { return "bearer" }
         guard let text = value?.string, !text.isEmpty else {
-            throw .invalidResponse(member: "token_type", reason: "it has no token_type")
+            throw ResponseObject.error("token_type", "is missing")
         }
         let type = text.lowercased()
         if tolerance.contains(.otherBearerNames), ["bot", "user", "user access token"].contains(type) {
@@ -119,8 +115,7 @@ extension TokenResponse {
         guard let literal, let seconds, !seconds.isNaN, seconds >= 0,
             literal.utf8.allSatisfy({ (0x30...0x39).contains($0) || [0x2B, 0x2D, 0x2E, 0x45, 0x65].contains($0) })
         else {
-            throw .invalidResponse(
-                member: "expires_in", reason: "its expires_in is \(value.kind) that is no number of seconds")
+            throw ResponseObject.error("expires_in", "is \(value.kind) that is not a number of seconds")
         }
         if seconds == 0, tolerance.contains(.zeroLifetimeIsUnknown) { return nil }
         return seconds >= Double(maximumLifetime) ? maximumLifetime : Int(seconds)
@@ -133,8 +128,7 @@ extension TokenResponse {
             guard tolerance.contains(.commaSeparatedScope) else { return Scope(parsing: text) }
             return Scope(text.split { $0 == "," || $0 == " " }.map(String.init))
         case .array(let elements) where tolerance.contains(.scopeLists): return Scope(elements.compactMap(\.string))
-        case let value?:
-            throw .invalidResponse(member: "scope", reason: "its scope is \(value.kind), expected a string")
+        case let value?: throw ResponseObject.error("scope", "is \(value.kind), expected a string")
         }
     }
 }

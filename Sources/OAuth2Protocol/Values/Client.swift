@@ -1,7 +1,7 @@
 import Platform
 import HTTPExchange
 
-/// How the client proves who it is at the token endpoint.
+/// The authentication of a client at the token endpoint.
 ///
 /// [RFC 6749 section 2.3](https://www.rfc-editor.org/rfc/rfc6749#section-2.3)
 public enum ClientAuthentication: Sendable, Equatable {
@@ -27,7 +27,7 @@ extension ClientAuthentication {
     /// The value of `client_assertion_type`.
     static let assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
-    /// The method of this registered name, as settings and metadata spell it. HTTP Basic and the form without a secret
+    /// Creates the method with this registered name. HTTP Basic and the form without a secret
     /// are a public client.
     ///
     /// - Throws: ``OAuth2Error/configuration(_:)`` for another name, or when the method lacks its secret or key.
@@ -43,13 +43,13 @@ extension ClientAuthentication {
         case ("private_key_jwt", _, _): throw .configuration("private_key_jwt needs the client's private key")
         default:
             throw .configuration(
-                "the client authentication method \(quoted(method)) is not known; expected none, "
+                "the client authentication method \(quoted(method)) is unknown; expected none, "
                     + "client_secret_basic, client_secret_post, client_secret_jwt, private_key_jwt, tls_client_auth or "
                     + "self_signed_tls_client_auth")
         }
     }
 
-    /// Whether the client proves who it is.
+    /// Whether the client authenticates.
     var isConfidential: Bool { self != .none }
 
     /// Whether it puts the client's identifier into the form.
@@ -60,11 +60,11 @@ extension ClientAuthentication {
         }
     }
 
-    /// The method to use with a secret at a provider that announces these methods.
+    /// Returns the method for a secret at a provider that announces these methods.
     ///
     /// A provider that announces nothing takes HTTP Basic (RFC 8414 section 2).
     ///
-    /// - Throws: ``OAuth2Error/configuration(_:)`` when none of them takes a secret.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if none of them takes a secret.
     public static func secret(_ secret: Secret, announced methods: [String]?) throws(OAuth2Error)
         -> ClientAuthentication
     {
@@ -76,14 +76,14 @@ extension ClientAuthentication {
     }
 }
 
-/// A client as it is registered with a provider.
+/// A client that is registered with a provider.
 public struct Client: Sendable, Equatable {
     /// The client identifier.
     public var id: String
     /// How it authenticates.
     public var authentication: ClientAuthentication
 
-    /// A client; public when no authentication is named.
+    /// Creates a client, public by default.
     public init(id: String, authentication: ClientAuthentication = .none) {
         self.id = id
         self.authentication = authentication
@@ -93,11 +93,13 @@ public struct Client: Sendable, Equatable {
 extension Client {
     /// Returns a form request to an endpoint that authenticates this client.
     ///
-    /// - Parameter method: GET puts the form into the query.
+    /// - Parameters:
+    ///   - method: GET puts the form into the query.
+    ///   - namesClient: Whether the form contains the client identifier even if a header field authenticates the client.
     /// - Throws: ``OAuth2Error/configuration(_:)`` if a client assertion is not prepared or the endpoint is not a URL.
     func request(
         _ pairs: [FormEncoding.Pair], endpoint: URL, method: HTTPMethod = .post,
-        headers: [String: String] = [:]
+        headers: [String: String] = [:], namesClient: Bool = false
     ) throws(OAuth2Error) -> HTTPRequest {
         var pairs = pairs
         var fields: HTTPFields = ["Accept": "application/json"]
@@ -105,29 +107,26 @@ extension Client {
         func basic(_ name: String, _ secret: String) {
             fields["Authorization"] = "Basic " + Data("\(name):\(secret)".utf8).base64EncodedString()
         }
+        if namesClient || authentication.namesClientInForm { pairs.append(("client_id", id)) }
         switch authentication {
-        case .none, .tlsCertificate: pairs.append(("client_id", id))
+        case .none, .tlsCertificate: break
         case .secretBasic(let secret):
             basic(FormEncoding.encodeWithPlus(id), FormEncoding.encodeWithPlus(secret.value))
         case .secretBasicRaw(let secret): basic(id, secret.value)
-        case .secretPost(let secret): pairs += [("client_id", id), ("client_secret", secret.value)]
+        case .secretPost(let secret): pairs.append(("client_secret", secret.value))
         case .assertion(let assertion):
             pairs += [
-                ("client_id", id), ("client_assertion_type", ClientAuthentication.assertionType),
-                ("client_assertion", assertion.value),
+                ("client_assertion_type", ClientAuthentication.assertionType), ("client_assertion", assertion.value),
             ]
         case .secretJWT, .privateKeyJWT:
             throw .configuration("the client assertion is missing; prepare the client for each request")
         }
-        let form = FormEncoding.encode(pairs)
         guard method == .get else {
             fields["Content-Type"] = "application/x-www-form-urlencoded"
-            return HTTPRequest(method, endpoint, fields: fields, body: Data(form.utf8))
+            return HTTPRequest(method, endpoint, fields: fields, body: Data(FormEncoding.encode(pairs).utf8))
         }
-        let text = endpoint.absoluteString
-        let separator = text.contains("?") ? "&" : "?"
-        guard let url = URL(string: text + separator + form, encodingInvalidCharacters: false) else {
-            throw .configuration("the token endpoint is no valid address")
+        guard let url = endpoint.adding(pairs) else {
+            throw .configuration("the token endpoint is not a valid URL")
         }
         return HTTPRequest(.get, url, fields: fields)
     }

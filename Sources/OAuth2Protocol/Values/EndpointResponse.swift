@@ -22,16 +22,23 @@ enum EndpointResponse {
         return JSONObject(pairs.map { JSONObject.Member(name: $0.name, value: .string($0.value)) })
     }
 
+    /// Throws the status of a response that is not 200, where an OAuth error is not expected.
+    static func checkStatus(_ response: HTTPResponse) throws(OAuth2Error) {
+        guard response.status == 200 else {
+            throw .http(status: response.status, retryAfter: response.retryAfterSeconds)
+        }
+    }
+
     /// Returns the error of a response that is not a success.
     static func failure(_ response: HTTPResponse) -> OAuth2Error {
-        // Some providers answer errors as a form, even to those who accept JSON only.
+        // Some providers send errors as a form, even if the client accepts only JSON.
         let isForm = mediaType(response) == "application/x-www-form-urlencoded"
         let object = isForm ? form(response) : (try? JSONValue(parsing: response.body))?.object
         if let object, let error = providerError(object, response) { return .provider(error) }
         return .http(status: response.status, retryAfter: response.retryAfterSeconds)
     }
 
-    /// Returns the OAuth error in a response, or `nil` if there is none.
+    /// Returns the OAuth error in a response, or `nil` without one.
     static func providerError(_ object: JSONObject, _ response: HTTPResponse) -> ProviderError? {
         guard let code = object.text("error") else { return nil }
         var error = ProviderError(

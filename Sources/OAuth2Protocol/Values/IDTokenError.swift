@@ -14,6 +14,11 @@ public struct IDTokenError: Error, Sendable, Equatable {
         self.evidence = evidence
     }
 
+    /// Creates an error for a claim or header member with a JSON value.
+    init(_ kind: Kind, _ name: String, expected: String, received: JSONValue?) {
+        self.init(kind, Evidence(name, expected: expected, received: received))
+    }
+
     /// Creates an error for a claim that differs from the expected one.
     package init(_ kind: Kind, claim: String, expected: String, received: String?) {
         self.init(
@@ -34,7 +39,7 @@ public struct IDTokenError: Error, Sendable, Equatable {
     public enum Kind: String, Sendable {
         /// Not a JWT.
         case malformed
-        /// None came although `openid` was asked for.
+        /// None came although `openid` was requested.
         case missing = "id_token_missing"
         /// Signed with an algorithm that is not allowed here.
         case algorithmNotAllowed = "alg_not_allowed"
@@ -44,9 +49,9 @@ public struct IDTokenError: Error, Sendable, Equatable {
         case typeMismatch = "typ_mismatch"
         /// An encrypted or nested token.
         case contentTypeUnsupported = "cty_unsupported"
-        /// The header is no JSON object, or breaks a rule.
+        /// The header is not a JSON object, or breaks a rule.
         case header
-        /// The claims are no JSON object, or one that matters stands twice.
+        /// The claims are not a JSON object, or a security claim is a duplicate.
         case claims
         /// No issuer.
         case issuerMissing = "iss_missing"
@@ -66,23 +71,23 @@ public struct IDTokenError: Error, Sendable, Equatable {
         case audienceType = "aud_type"
         /// Issued for another client.
         case audienceMismatch = "aud_mismatch"
-        /// Issued for others too, who are not trusted.
+        /// Issued for additional, untrusted audiences.
         case audienceUntrusted = "aud_untrusted"
         /// Authorized for another client.
         case authorizedPartyMismatch = "azp_mismatch"
         /// No expiry.
         case expiryMissing = "exp_missing"
-        /// The expiry is no number.
+        /// The expiry is not a number.
         case expiryType = "exp_type"
         /// Expired.
         case expired
         /// No time of issue.
         case issuedAtMissing = "iat_missing"
-        /// The time of issue is no number.
+        /// The time of issue is not a number.
         case issuedAtType = "iat_type"
         /// Issued in the future.
         case issuedAtInFuture = "iat_in_future"
-        /// The earliest time is no number.
+        /// The earliest time is not a number.
         case notBeforeType = "nbf_type"
         /// Not valid yet.
         case notYetValid = "not_yet_valid"
@@ -92,11 +97,11 @@ public struct IDTokenError: Error, Sendable, Equatable {
         case nonceMismatch = "nonce_mismatch"
         /// A nonce although none was sent.
         case nonceUnexpected = "nonce_unexpected"
-        /// No time of log-in although a greatest age was asked for.
+        /// No time of log-in although a greatest age was requested.
         case authenticationTimeMissing = "auth_time_missing"
-        /// The time of log-in is no number.
+        /// The time of log-in is not a number.
         case authenticationTimeType = "auth_time_type"
-        /// The log-in is older than asked for.
+        /// The log-in is older than requested.
         case authenticationTimeTooOld = "auth_time_too_old"
         /// Another time of log-in than before the refresh.
         case authenticationTimeChanged = "refresh_auth_time_mismatch"
@@ -106,11 +111,11 @@ public struct IDTokenError: Error, Sendable, Equatable {
         case methodsType = "amr_type"
         /// Issued for another access token.
         case accessTokenHashMismatch = "at_hash_mismatch"
-        /// No hash of the access token although it came beside it.
+        /// No hash of the access token although both were sent together.
         case accessTokenHashMissing = "at_hash_missing"
         /// Issued for another code.
         case codeHashMismatch = "c_hash_mismatch"
-        /// No hash of the code although it came beside it.
+        /// No hash of the code although both were sent together.
         case codeHashMissing = "c_hash_missing"
         /// No key of the provider verifies it.
         case keyNotFound = "key_not_found"
@@ -133,7 +138,7 @@ public struct IDTokenError: Error, Sendable, Equatable {
         case .issuerMismatch: "it comes from another issuer"
         case .audienceMismatch: "it was issued for another client"
         case .nonceMismatch, .nonceMissing: "it does not belong to this sign-in"
-        case .missing: "the provider sent none although openid was asked for"
+        case .missing: "the provider sent none although openid was requested"
         case .signature, .keyNotFound: "no key of the provider verifies its signature"
         case .weakKey: "the client secret is too short to verify its signature"
         default: "it fails the check \(kind.rawValue)"

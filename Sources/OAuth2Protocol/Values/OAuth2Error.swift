@@ -1,11 +1,11 @@
 public import Platform
 
-/// An error code of a provider. The set is open: unknown codes are kept as they came.
+/// An error code of a provider. The set is open: unknown codes stay unchanged.
 public struct ErrorCode: RawRepresentable, Hashable, Sendable, Codable {
     /// The code on the wire.
     public let rawValue: String
 
-    /// A code.
+    /// Creates a code.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// The request is malformed.
@@ -20,19 +20,19 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, Codable {
     public static let unsupportedGrantType = ErrorCode(rawValue: "unsupported_grant_type")
     /// The scope is unknown or too wide.
     public static let invalidScope = ErrorCode(rawValue: "invalid_scope")
-    /// The person, or the provider, said no.
+    /// The user, or the provider, denied the request.
     public static let accessDenied = ErrorCode(rawValue: "access_denied")
     /// The provider had an unexpected condition.
     public static let serverError = ErrorCode(rawValue: "server_error")
     /// The provider is overloaded or in maintenance.
     public static let temporarilyUnavailable = ErrorCode(rawValue: "temporarily_unavailable")
-    /// A person has to act (OpenID Connect Core 3.1.2.6).
+    /// The user has to act (OpenID Connect Core 3.1.2.6).
     public static let interactionRequired = ErrorCode(rawValue: "interaction_required")
-    /// A person has to log in.
+    /// The user has to log in.
     public static let loginRequired = ErrorCode(rawValue: "login_required")
-    /// A person has to consent.
+    /// The user has to consent.
     public static let consentRequired = ErrorCode(rawValue: "consent_required")
-    /// A person has to choose an account.
+    /// The user has to choose an account.
     public static let accountSelectionRequired = ErrorCode(rawValue: "account_selection_required")
     /// The access token is expired or revoked (RFC 6750).
     public static let invalidToken = ErrorCode(rawValue: "invalid_token")
@@ -51,16 +51,16 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, Codable {
     public static let unsupportedTokenType = ErrorCode(rawValue: "unsupported_token_type")
     /// The access token's scope does not reach (RFC 6750).
     public static let insufficientScope = ErrorCode(rawValue: "insufficient_scope")
-    /// The person must log in with a stronger method or again (RFC 9470).
+    /// The user must log in with a stronger method or again (RFC 9470).
     public static let insufficientUserAuthentication = ErrorCode(rawValue: "insufficient_user_authentication")
     /// The access token lacks claims that the resource wants; how Entra asks for conditional access.
     public static let insufficientClaims = ErrorCode(rawValue: "insufficient_claims")
-    /// The proof needs the nonce that came with this answer (RFC 9449).
+    /// The proof needs the nonce in this response (RFC 9449).
     public static let useDPoPNonce = ErrorCode(rawValue: "use_dpop_nonce")
     /// The proof is not valid (RFC 9449).
     public static let invalidDPoPProof = ErrorCode(rawValue: "invalid_dpop_proof")
 
-    /// Whether the remedy is that the person signs in again.
+    /// Whether the remedy is that the user signs in again.
     public var needsInteraction: Bool {
         [.invalidGrant, .interactionRequired, .loginRequired, .consentRequired, .accountSelectionRequired].contains(
             self)
@@ -70,30 +70,30 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, Codable {
     public var isTransient: Bool { self == .serverError || self == .temporarilyUnavailable }
 }
 
-/// An error answer of a provider, from its token endpoint or in a redirect.
+/// An error response of a provider, from its token endpoint or in a redirect.
 ///
 /// [RFC 6749 sections 4.1.2.1 and 5.2](https://www.rfc-editor.org/rfc/rfc6749#section-5.2)
 public struct ProviderError: Error, Sendable, Equatable {
     /// The code.
     public var code: ErrorCode
-    /// The provider's words. Hostile text: make control characters visible before showing it.
+    /// The provider's text. Escape control characters before you print it.
     public var explanation: String?
-    /// Where the provider explains the error. Never open it unasked.
+    /// The page that explains the error. Open it only on request.
     public var uri: String?
-    /// The HTTP status, when it came as an answer.
+    /// The HTTP status of the response, or `nil` in a redirect.
     public var status: Int?
     /// The provider's identifier of the request, for its support.
     public var correlationID: String?
-    /// The provider's closer reason, such as Entra's `bad_token` or `consent_required`.
+    /// The provider's detailed reason, such as Entra's `bad_token` or `consent_required`.
     public var subcode: String?
     /// The claims that the next sign-in must ask for, as Entra's conditional access sends them: a JSON object.
     public var claims: String?
-    /// How many seconds to wait between polls of the device grant, when the provider says so with `slow_down`.
+    /// The seconds between polls of the device grant, from `slow_down`.
     public var interval: Int?
-    /// How many seconds to wait, when the provider said so in `Retry-After`.
+    /// The delay in seconds from `Retry-After`.
     public var retryAfter: Int?
 
-    /// An error of this code.
+    /// Creates an error with this code.
     public init(
         code: ErrorCode, explanation: String? = nil, uri: String? = nil, status: Int? = nil,
         correlationID: String? = nil
@@ -107,24 +107,24 @@ public struct ProviderError: Error, Sendable, Equatable {
 }
 
 extension ProviderError: Redacted {
-    /// The code and the status, without the provider's free text: that may repeat what was sent.
+    /// The code and the status, without the provider's free text: that may repeat secrets.
     public var description: String {
         let code = quoted(code.rawValue)
         return status.map { "\(code) with HTTP status \($0)" } ?? code
     }
 }
 
-/// Why a protocol step failed.
+/// The reason why a protocol step failed.
 public enum OAuth2Error: Error, Sendable, Equatable {
-    /// The provider answered with an error.
+    /// The provider sent an error.
     case provider(ProviderError)
-    /// The provider answered with this HTTP status and no OAuth error; seconds to wait, when it said so.
+    /// The provider sent this HTTP status and no OAuth error; seconds to wait, when it said so.
     case http(status: Int, retryAfter: Int?)
-    /// The answer is not what the specification asks for: the offending member or a word for the fault, and the sentence.
+    /// The response is not what the specification asks for: the invalid member, or a word for the problem, and the reason.
     case invalidResponse(member: String, reason: String)
     /// The token's type is one that this client does not know how to use.
     case unsupportedTokenType(String)
-    /// The redirect is not the answer to this sign-in.
+    /// The redirect is not the response to this sign-in.
     case redirect(RedirectError)
     /// The ID token is not valid.
     case idToken(IDTokenError)
@@ -142,7 +142,7 @@ extension OAuth2Error {
         }
     }
 
-    /// How many seconds the provider asks to wait.
+    /// The delay in seconds that the provider requires.
     public var retryAfter: Int? {
         switch self {
         case .http(_, let seconds): seconds
@@ -153,16 +153,16 @@ extension OAuth2Error {
 }
 
 extension OAuth2Error: CustomStringConvertible {
-    /// What happened, in a line; without secrets, without the provider's free text.
+    /// The error in one line, without secrets and without the provider's free text.
     public var description: String {
         switch self {
-        case .provider(let error): "the provider answered \(quoted(error.code.rawValue))"
-        case .http(let status, _): "the provider answered with HTTP status \(status)"
-        case .invalidResponse(_, let reason): "the provider's answer is not usable: \(reason)"
+        case .provider(let error): "the provider responded with \(quoted(error.code.rawValue))"
+        case .http(let status, _): "the provider responded with HTTP status \(status)"
+        case .invalidResponse(_, let reason): "the provider's response is not usable: \(reason)"
         case .unsupportedTokenType(let type):
             "the token's type \(quoted(type)) is not one that this client can use"
-        case .redirect(let rejection): "the redirect was not taken: \(rejection.explanation)"
-        case .idToken(let rejection): "the ID token was refused: \(rejection.explanation)"
+        case .redirect(let rejection): "the redirect was rejected: \(rejection.explanation)"
+        case .idToken(let rejection): "the ID token was rejected: \(rejection.explanation)"
         case .configuration(let reason): reason
         }
     }

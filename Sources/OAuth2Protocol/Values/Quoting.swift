@@ -1,7 +1,6 @@
 import StrictJSON
 
-/// A text of somebody else's, safe to show: in quotation marks, at most 200 characters, with every character escaped that
-/// could steer a terminal or forge a line of a log.
+/// Returns foreign text that is safe to print: in quotation marks, at most 200 characters, with escaped control characters.
 func quoted(_ text: String) -> String {
     let scalars = text.unicodeScalars
     let limit = 200
@@ -11,5 +10,5 @@ func quoted(_ text: String) -> String {
     return JSONValue.string(String(scalars[..<end]) + "…").text()
 }
 
-/// Whether two texts are the same bytes. Swift's `==` also equates different spellings of one character.
+/// Returns whether two strings have the same bytes. Swift's `==` also equates different spellings of one character.
 func bytesEqual(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }

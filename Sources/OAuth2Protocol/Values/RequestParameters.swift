@@ -2,6 +2,16 @@ import Platform
 import HTTPExchange
 import StrictJSON
 
+extension URL {
+    /// Returns this URL with parameters added to its query.
+    func adding(_ pairs: [FormEncoding.Pair]) -> URL? {
+        let text = absoluteString
+        let query = text.firstIndex(of: "?").map { text[$0...] }
+        let separator = query == nil ? "?" : query == "?" ? "" : "&"
+        return URL(string: text + separator + FormEncoding.encode(pairs), encodingInvalidCharacters: false)
+    }
+}
+
 /// Parameters that several requests have, checked.
 enum RequestParameters {
     /// The parameters that the protocol sets.
@@ -23,25 +33,25 @@ enum RequestParameters {
         return parameters.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
-    /// `resource`, once for each (RFC 8707 section 2).
+    /// Returns `resource`, once for each (RFC 8707 section 2).
     static func resources(_ resources: [String]) throws(OAuth2Error) -> [FormEncoding.Pair] {
         for resource in resources {
             guard let url = URL(string: resource, encodingInvalidCharacters: false), url.scheme != nil,
                 !resource.utf8.contains(UInt8(ascii: "#"))
             else {
                 throw .configuration(
-                    "the resource \(quoted(resource)) cannot be asked for; expected an absolute address without "
+                    "the resource \(quoted(resource)) cannot be requested; expected an absolute address without "
                         + "a fragment")
             }
         }
         return resources.map { ("resource", $0) }
     }
 
-    /// `authorization_details`, a JSON array (RFC 9396 section 2).
+    /// Returns `authorization_details`, a JSON array (RFC 9396 section 2).
     static func authorizationDetails(_ details: [JSONObject]) throws(OAuth2Error) -> [FormEncoding.Pair] {
         guard !details.isEmpty else { return [] }
         guard details.allSatisfy({ $0.text("type") != nil }) else {
-            throw .configuration("authorization details are objects with a type, and one of them has none")
+            throw .configuration("authorization details must be objects with a type")
         }
         return [("authorization_details", JSONValue.array(details.map(JSONValue.object)).text())]
     }

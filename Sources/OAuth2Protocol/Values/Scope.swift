@@ -5,18 +5,18 @@ public struct Scope: Sendable, Hashable, Codable, ExpressibleByArrayLiteral {
     /// The scope tokens.
     public let tokens: [String]
 
-    /// A scope of these tokens; repetitions are dropped.
+    /// Creates a scope of these tokens, each once.
     public init(_ tokens: some Sequence<String>) {
         var seen = Set<String>()
         self.tokens = tokens.filter { seen.insert($0).inserted }
     }
 
-    /// A scope from its form on the wire, where spaces separate the tokens.
+    /// Creates a scope from its form on the wire, where spaces separate the tokens.
     public init(parsing text: String) {
         self.init(text.split(separator: " ").map(String.init))
     }
 
-    /// A scope of these tokens.
+    /// Creates a scope of these tokens.
     public init(arrayLiteral elements: String...) { self.init(elements) }
 
     /// The form on the wire: the tokens with a space between.
@@ -25,13 +25,13 @@ public struct Scope: Sendable, Hashable, Codable, ExpressibleByArrayLiteral {
     /// Whether there are no tokens.
     public var isEmpty: Bool { tokens.isEmpty }
 
-    /// Whether this token is among them.
+    /// Returns whether it contains this token.
     public func contains(_ token: String) -> Bool { tokens.contains(token) }
 
-    /// Whether every token of `other` is among these.
+    /// Returns whether it contains every token of `other`.
     public func covers(_ other: Scope) -> Bool { Set(other.tokens).isSubset(of: tokens) }
 
-    /// These tokens and those of `other`.
+    /// Returns the tokens of both.
     public func union(_ other: Scope) -> Scope { Scope(tokens + other.tokens) }
 
     /// The first token that may not be sent: a token consists of printable ASCII without space, `"` and `\`.
@@ -42,7 +42,7 @@ public struct Scope: Sendable, Hashable, Codable, ExpressibleByArrayLiteral {
         }
     }
 
-    /// Refuses a scope that may not be sent.
+    /// Throws if a token may not be sent.
     func check() throws(OAuth2Error) {
         guard let token = firstInvalidToken else { return }
         throw .configuration(
@@ -50,7 +50,7 @@ public struct Scope: Sendable, Hashable, Codable, ExpressibleByArrayLiteral {
                 + "without space, quotation mark and backslash")
     }
 
-    /// Reads a single string of space-separated tokens.
+    /// Creates a scope from a single string of space-separated tokens.
     public init(from decoder: any Decoder) throws {
         self.init(parsing: try decoder.singleValueContainer().decode(String.self))
     }

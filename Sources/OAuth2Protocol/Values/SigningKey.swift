@@ -1,4 +1,5 @@
 import JOSE
+import StrictJSON
 
 /// A private key and the algorithm it signs with: for client assertions, signed requests and DPoP proofs.
 public struct SigningKey: Sendable, Equatable {
@@ -7,9 +8,9 @@ public struct SigningKey: Sendable, Equatable {
     /// The algorithm.
     public let algorithm: JWSAlgorithm
 
-    /// A key for signing.
+    /// Creates a key for signing.
     ///
-    /// - Throws: ``OAuth2Error/configuration(_:)`` when the key cannot sign with the algorithm: it is public, of another type,
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if the key cannot sign with the algorithm: it is public, of another type,
     ///   or symmetric.
     public init(_ key: JWK, algorithm: JWSAlgorithm) throws(OAuth2Error) {
         guard key.isPrivate, !algorithm.isSymmetric, key.canSign(with: algorithm) else {
@@ -19,14 +20,14 @@ public struct SigningKey: Sendable, Equatable {
         self.algorithm = algorithm
     }
 
-    /// The same public key and algorithm.
+    /// Returns whether both have the same public key and algorithm.
     public static func == (left: SigningKey, right: SigningKey) -> Bool {
         left.algorithm == right.algorithm && left.key.publicJSON == right.key.publicJSON
     }
 
-    /// The first of these keys whose algorithm a provider announces; the first of all when it announces none.
+    /// Returns the first key whose algorithm the provider announces, or the first key if it announces no algorithms.
     ///
-    /// - Throws: ``OAuth2Error/configuration(_:)`` when there is none.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if no key has such an algorithm.
     public static func first(of keys: [SigningKey], announced: [String]?) throws(OAuth2Error) -> SigningKey {
         guard let key = keys.first(where: { announced?.contains($0.algorithm.rawValue) ?? true }) else {
             throw .configuration(
@@ -34,5 +35,30 @@ public struct SigningKey: Sendable, Equatable {
                     + (announced ?? []).joined(separator: ", "))
         }
         return key
+    }
+}
+
+extension JWT {
+    /// Signs a JWT of the client, with a random identifier and the time of issue.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the JWT in errors.
+    ///   - lifetime: The seconds until it expires; `nil` for no expiry.
+    ///   - now: Seconds since 1970.
+    static func issue(
+        _ name: String, _ claims: JSONObject, lifetime: Int64? = nil, key: JWK, algorithm: JWSAlgorithm,
+        header: JSONObject = [:], now: Double, random: (Int) throws -> [UInt8]
+    ) throws -> String {
+        guard now.isFinite, abs(now) < 1e15 else { throw OAuth2Error.configuration("the time is out of range") }
+        let issuedAt = Int64(now)
+        var claims = claims
+        claims.append("jti", .string(Base64URL.encode(try random(16))))
+        claims.append("iat", .number(JSONNumber(issuedAt)))
+        if let lifetime { claims.append("exp", .number(JSONNumber(issuedAt + lifetime))) }
+        do {
+            return try JWT.sign(claims, with: key, algorithm: algorithm, header: header)
+        } catch {
+            throw OAuth2Error.configuration("\(name) cannot be signed: \(error)")
+        }
     }
 }

@@ -4,7 +4,6 @@ import StrictJSON
 
 // JSON batching: at most 20 requests, each with its own response.
 extension GraphEndpoint {
-    /// One request of a batch.
     private struct Item {
         var id: String
         var request: GraphRequest

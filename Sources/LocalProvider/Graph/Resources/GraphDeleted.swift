@@ -15,29 +15,18 @@ extension GraphResources {
         guard !caller.readsBasicOnly else { throw .denied }
         if segments[2].lowercased() == "microsoft.graph.user" { return try deletedUsers(segments, request, caller) }
         guard let index = contents.restorable(id: segments[2], now: now) else { throw .notFound(segments[2]) }
+        let context = request.context("directoryObjects/$entity") + Self.userType
         switch (request.method, segments.dropFirst(3).map { $0.lowercased() }) {
         case ("GET", []):
             let query = try GraphQuery(request, .one)
-            var object: JSONObject = [
-                "@odata.context": .string("\(request.base)/$metadata#directoryObjects/$entity"),
-                "@odata.type": "#microsoft.graph.user",
-            ]
             let select = query.isSelected ? query.select : query.select + [.deletedDateTime]
-            for member in json(deleted(index), select, caller).members { object.append(member.name, member.value) }
-            return .json(object)
+            return .json(context + json(deleted(index), select, caller))
         case ("DELETE", []):
             guard caller.writes else { throw .denied }
             return .purge(index)
         case ("POST", ["restore"]):
             guard caller.writes else { throw .denied }
-            var object: JSONObject = [
-                "@odata.context": .string("\(request.base)/$metadata#directoryObjects/$entity"),
-                "@odata.type": "#microsoft.graph.user",
-            ]
-            for member in json(contents[index], UserProperty.defaults, caller).members {
-                object.append(member.name, member.value)
-            }
-            return .restoration(index, object)
+            return .restoration(index, context + json(contents[index], UserProperty.defaults, caller))
         case (_, []), (_, ["restore"]): throw .wrongMethod
         default: throw .segment(segments[3])
         }

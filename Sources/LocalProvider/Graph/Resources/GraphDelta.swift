@@ -7,7 +7,7 @@ extension GraphResources {
     private static let lifetime = 7 * 86_400
 
     /// The state of a chain of delta requests, which tokens carry from request to request.
-    private struct Chain {
+    fileprivate struct Chain {
         /// The last change that is known; `nil` while all users are listed.
         var known: Int?
         /// The last change that belongs to this round.
@@ -18,31 +18,6 @@ extension GraphResources {
         var select: [UserProperty]?
         /// Only these users.
         var identifiers: [String] = []
-
-        init(end: Int, issued: Int) {
-            self.end = end
-            self.issued = issued
-        }
-
-        init?(_ token: PageToken) {
-            guard token.names.count == 2 else { return nil }
-            switch (token.kind, token.numbers.count) {
-            case (.deltaPage, 4):
-                known = token.numbers[0] < 0 ? nil : token.numbers[0]
-                end = token.numbers[1]
-                position = token.numbers[2]
-                issued = token.numbers[3]
-            case (.delta, 2):
-                known = token.numbers[0]
-                end = 0
-                issued = token.numbers[1]
-            default: return nil
-            }
-            select =
-                token.names[0].isEmpty
-                ? nil : token.names[0].split(separator: ",").compactMap { UserProperty(name: $0) }
-            identifiers = token.names[1].split(separator: ",").map { String($0) }
-        }
 
         private var names: [String] {
             [(select ?? []).map(\.rawValue).joined(separator: ","), identifiers.joined(separator: ",")]
@@ -78,17 +53,16 @@ extension GraphResources {
                 return envelope([], chain.finish(now: now), isLast: true, chain.select, request)
             }
         }
-        guard let known = chain.known else { return try everybody(chain, request, caller) }
+        guard let known = chain.known else { return allUsers(chain, request, caller) }
         guard chain.end >= known, let changes = contents.changes.after(known)?.prefix(chain.end - known) else {
             throw .resync(request.base)
         }
         return changed(Array(changes), chain, request, caller)
     }
 
-    /// Returns a page of the first round.
-    private func everybody(
+    private func allUsers(
         _ chain: Chain, _ request: GraphRequest, _ caller: DirectoryPrincipal
-    ) throws(GraphFailure) -> GraphResponse {
+    ) -> GraphResponse {
         if !chain.identifiers.isEmpty {
             let found = chain.identifiers.compactMap { contents.index(of: $0) }
             return envelope(
@@ -109,17 +83,17 @@ extension GraphResources {
         let tracked = Set(chain.select ?? UserProperty.defaults)
         var order: [Int] = []
         var properties: [Int: Set<UserProperty>] = [:]
-        var came: Set<Int> = []
+        var arrivals: Set<Int> = []
         for change in changes {
-            if properties[change.index] == nil, !came.contains(change.index) { order.append(change.index) }
+            if properties[change.index] == nil, !arrivals.contains(change.index) { order.append(change.index) }
             if let changed = change.properties {
                 properties[change.index, default: []].formUnion(changed)
             } else {
-                came.insert(change.index)
+                arrivals.insert(change.index)
             }
         }
         let relevant = order.filter { index in
-            (came.contains(index) || !tracked.isDisjoint(with: properties[index] ?? []))
+            (arrivals.contains(index) || !tracked.isDisjoint(with: properties[index] ?? []))
                 && (chain.identifiers.isEmpty || chain.identifiers.contains(contents[index].id))
         }
         let start = min(max(0, chain.position), relevant.count)
@@ -131,7 +105,7 @@ extension GraphResources {
                     "id": .string(contents[index].id), "@removed": ["reason": isGone ? "deleted" : "changed"],
                 ]
             }
-            guard !came.contains(index) else { return full(index, chain, caller) }
+            guard !arrivals.contains(index) else { return full(index, chain, caller) }
             let changed = tracked.intersection(properties[index] ?? [])
             let select = (chain.select ?? UserProperty.defaults).filter {
                 !request.prefersMinimal || changed.contains($0)
@@ -159,11 +133,10 @@ extension GraphResources {
         _ items: [JSONValue], _ token: String, isLast: Bool, _ select: [UserProperty]?, _ request: GraphRequest
     ) -> GraphResponse {
         let names = select.map { "(" + $0.map(\.rawValue).joined(separator: ",") + ")" } ?? ""
-        return .list([
-            "@odata.context": .string("\(request.base)/$metadata#users\(names)"),
-            isLast ? "@odata.deltaLink" : "@odata.nextLink": .string("\(request.base)\(request.path)?\(token)"),
-            "value": .array(items),
-        ])
+        let link = isLast ? "@odata.deltaLink" : "@odata.nextLink"
+        return .list(
+            request.context("users\(names)")
+                + [link: .string("\(request.base)\(request.path)?\(token)"), "value": .array(items)])
     }
 
     /// Returns the identifiers of the only supported filter: `id eq …`, joined by `or`.
@@ -175,5 +148,27 @@ extension GraphResources {
         case .compare(let operand, .eq, .bare(let id)) where operand.property == .id: return [id.lowercased()]
         default: throw .unsupported("Only 'id eq' is supported in a filter of the delta function.")
         }
+    }
+}
+
+extension GraphResources.Chain {
+    fileprivate init?(_ token: PageToken) {
+        guard token.names.count == 2 else { return nil }
+        switch (token.kind, token.numbers.count) {
+        case (.deltaPage, 4):
+            known = token.numbers[0] < 0 ? nil : token.numbers[0]
+            end = token.numbers[1]
+            position = token.numbers[2]
+            issued = token.numbers[3]
+        case (.delta, 2):
+            known = token.numbers[0]
+            end = 0
+            issued = token.numbers[1]
+        default: return nil
+        }
+        select =
+            token.names[0].isEmpty
+            ? nil : token.names[0].split(separator: ",").compactMap { UserProperty(name: $0) }
+        identifiers = token.names[1].split(separator: ",").map { String($0) }
     }
 }

@@ -43,10 +43,9 @@ struct GraphEndpoint {
     func response(to request: GraphRequest, _ caller: DirectoryPrincipal) -> GraphResponse {
         let now = provider.now
         let (contents, generation) = provider.state.withLock { ($0.directory, $0.generation) }
-        var resources = GraphResources(contents)
-        resources.withholdsNonBasicProperties = provider.configuration.withholdsNonBasicProperties
-        resources.now = now
-        resources.generation = generation
+        let resources = GraphResources(
+            contents: contents, withholdsNonBasicProperties: provider.configuration.withholdsNonBasicProperties,
+            now: now, generation: generation)
         let response = resources.response(to: request, caller)
         switch response {
         case .restoration(let index, _):
@@ -184,8 +183,8 @@ struct GraphEndpoint {
     /// Continuous access evaluation: the token is no longer valid before it expires, and a new one must have these
     /// claims.
     private func claimsChallenge(_ claims: String?, _ wire: GraphWire) -> LoopbackResponse {
-        let usual = "{\"access_token\":{\"nbf\":{\"essential\":true,\"value\":\"\(provider.now)\"}}}"
-        let encoded = Data((claims ?? usual).utf8).base64EncodedString()
+        let defaultClaims = "{\"access_token\":{\"nbf\":{\"essential\":true,\"value\":\"\(provider.now)\"}}}"
+        let encoded = Data((claims ?? defaultClaims).utf8).base64EncodedString()
         return unauthenticated(
             "Continuous access evaluation resulted in challenge with result: InteractionRequired",
             error: "insufficient_claims", parameters: ", claims=\"\(encoded)\"", wire)

@@ -1,6 +1,5 @@
 import StrictJSON
 
-/// A group, role or administrative unit of a user.
 struct DirectoryGroup: Sendable, UserValues {
     var type: String
     var id: String
@@ -24,7 +23,6 @@ struct DirectoryGroup: Sendable, UserValues {
     private var nickname: String { displayName.filter { $0.isASCII && ($0.isLetter || $0.isNumber) } }
     private var mail: String? { isMailEnabled ? "\(nickname.lowercased())@contoso.example" : nil }
 
-    /// Every member, in order.
     private var members: JSONObject {
         guard type == "group" else {
             return [
@@ -133,7 +131,6 @@ extension GraphResources {
             count: query.countsTotal ? found.count : nil, next: next)
     }
 
-    /// Returns the selected properties of a group.
     private static func groupSelection(_ request: GraphRequest) throws(GraphFailure) -> [String]? {
         guard let options = request.options else {
             throw .malformed("The query string is not percent-encoded UTF-8.")

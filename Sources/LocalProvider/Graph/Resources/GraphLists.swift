@@ -2,17 +2,15 @@ import StrictJSON
 
 // Users as JSON, one and many.
 extension GraphResources {
+    static let userType: JSONObject = ["@odata.type": "#microsoft.graph.user"]
+
     func one(
         _ index: Int, _ request: GraphRequest, _ caller: DirectoryPrincipal, context: String, isMixed: Bool
     ) throws(GraphFailure) -> JSONObject {
         let query = try GraphQuery(request, .one)
         try check(query, caller)
-        var object: JSONObject = [
-            "@odata.context": .string("\(request.base)/$metadata#\(Self.context(context, query))")
-        ]
-        if isMixed { object.append("@odata.type", "#microsoft.graph.user") }
-        for member in json(contents[index], query, caller).members { object.append(member.name, member.value) }
-        return object
+        return request.context(Self.context(context, query)) + (isMixed ? Self.userType : [:])
+            + json(contents[index], query, caller)
     }
 
     /// Checks the permissions that single properties need.
@@ -26,7 +24,6 @@ extension GraphResources {
         return "users(\(names))" + context.dropFirst(5)
     }
 
-    /// Returns the list of all users.
     func allUsers(_ request: GraphRequest, _ caller: DirectoryPrincipal) throws(GraphFailure) -> GraphResponse {
         let query = try GraphQuery(request, .list, generation: generation)
         try check(query, caller)
@@ -37,7 +34,6 @@ extension GraphResources {
             count: query.countsTotal ? selection.count() : nil, next: page.next)
     }
 
-    /// Returns a short list.
     func list(
         _ users: [StoredUser], _ request: GraphRequest, _ caller: DirectoryPrincipal, context: String, isMixed: Bool
     ) throws(GraphFailure) -> GraphResponse {
@@ -46,14 +42,10 @@ extension GraphResources {
         let found = Self.found(users, query)
         let (page, next) = Self.page(found, query)
         return envelope(
-            page.map { user in
-                var item: JSONObject = isMixed ? ["@odata.type": "#microsoft.graph.user"] : [:]
-                for member in json(user, query, caller).members { item.append(member.name, member.value) }
-                return .object(item)
-            }, query, request, context: context, count: query.countsTotal ? found.count : nil, next: next)
+            page.map { .object((isMixed ? Self.userType : [:]) + json($0, query, caller)) }, query, request,
+            context: context, count: query.countsTotal ? found.count : nil, next: next)
     }
 
-    /// Returns the number of matches in a short list.
     func count(_ users: [StoredUser], _ request: GraphRequest) throws(GraphFailure) -> GraphResponse {
         guard request.isEventual else { throw .badRequest("$count is not currently supported.") }
         return .text(String(Self.found(users, try GraphQuery(request, .count)).count))
@@ -65,25 +57,20 @@ extension GraphResources {
         return UserSelection.sorted(found, by: query.order) { $0.text($1)?.lowercased() ?? "" }
     }
 
-    /// Returns the page that the query asks for.
     static func page<Item>(_ items: [Item], _ query: GraphQuery) -> ([Item], next: UserSelection.Position?) {
         let start = min(max(0, query.position.sample), items.count)
         let end = min(items.count, start + query.top)
         return (Array(items[start..<end]), end < items.count ? .init(sample: end) : nil)
     }
 
-    /// Returns a list as OData writes it.
     func envelope(
         _ items: [JSONValue], _ query: GraphQuery, _ request: GraphRequest, context: String, count: Int?,
         next: UserSelection.Position?
     ) -> GraphResponse {
-        var object: JSONObject = [
-            "@odata.context": .string("\(request.base)/$metadata#\(Self.context(context, query))")
-        ]
-        if let count { object.append("@odata.count", .number(JSONNumber(Int64(count)))) }
-        if let next {
-            object.append("@odata.nextLink", .string(GraphQuery.link(request, next, generation: generation)))
-        }
+        var object = request.context(Self.context(context, query))
+        if let count { object.append("@odata.count", .integer(count)) }
+        object.append(
+            "@odata.nextLink", text: next.map { GraphQuery.link(request, $0, generation: generation) })
         object.append("value", .array(items))
         return .list(object)
     }
@@ -135,9 +122,7 @@ extension GraphResources {
     }
 
     private func reference(_ index: Int, _ select: [UserProperty], _ caller: DirectoryPrincipal) -> JSONObject {
-        var object: JSONObject = ["@odata.type": "#microsoft.graph.user"]
-        for member in json(contents[index], select, caller).members { object.append(member.name, member.value) }
-        return object
+        Self.userType + json(contents[index], select, caller)
     }
 
     func json(_ user: some UserValues, _ select: [UserProperty], _ caller: DirectoryPrincipal) -> JSONObject {

@@ -5,7 +5,6 @@ import StrictJSON
 extension GraphResources {
     static let photoSizes = [48, 64, 96, 120, 240, 360, 432, 504, 648]
 
-    /// The photo of a user, or the service's response without one.
     private enum Photo {
         case picture
         case noMailbox
@@ -32,10 +31,7 @@ extension GraphResources {
         if isList, parts.isEmpty {
             let photos =
                 kind == .picture ? Self.photoSizes.map { JSONValue.object(description(index, $0, request)) } : []
-            return .list([
-                "@odata.context": .string("\(request.base)/$metadata#users('\(contents[index].id)')/photos"),
-                "value": .array(photos),
-            ])
+            return .list(request.context("users('\(contents[index].id)')/photos") + ["value": .array(photos)])
         }
         var size = 648
         if isList, let name = parts.first {
@@ -46,13 +42,13 @@ extension GraphResources {
             size = side
             parts = parts.dropFirst()
         }
-        let wantsValue = parts.first?.lowercased() == "$value"
-        guard parts.count == (wantsValue ? 1 : 0) else { throw .segment(parts.first ?? "") }
+        let isContent = parts.first?.lowercased() == "$value"
+        guard parts.count == (isContent ? 1 : 0) else { throw .segment(parts.first ?? "") }
         switch kind {
         case .picture:
-            if wantsValue { return .content(Data(Picture.png(of: contents[index].id, side: size)), type: "image/png") }
+            if isContent { return .content(Data(Picture.png(of: contents[index].id, side: size)), type: "image/png") }
             return .json(description(index, size, request))
-        case .point where !wantsValue:
+        case .point where !isContent:
             return .json([
                 "@odata.context": .string(Self.context(index, contents, request)),
                 "@odata.id": .string("\(request.base)/users('\(contents[index].id)')/photo"),
@@ -73,7 +69,7 @@ extension GraphResources {
             "@odata.context": .string(Self.context(index, contents, request)),
             "@odata.id": .string("\(request.base)/users('\(id)')/photo"), "@odata.mediaContentType": "image/png",
             "@odata.mediaEtag": .string("\"\(id.prefix(8).uppercased())\""), "id": .string("\(side)x\(side)"),
-            "width": .number(JSONNumber(Int64(side))), "height": .number(JSONNumber(Int64(side))),
+            "width": .integer(side), "height": .integer(side),
         ]
     }
 }

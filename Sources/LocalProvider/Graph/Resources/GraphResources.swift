@@ -11,8 +11,6 @@ struct GraphResources: Sendable {
     /// Page tokens of another generation have expired.
     var generation = 0
 
-    init(_ contents: DirectoryContents) { self.contents = contents }
-
     /// Responds to a request with a valid token.
     func response(to request: GraphRequest, _ caller: DirectoryPrincipal) -> GraphResponse {
         do throws(GraphFailure) {
@@ -49,22 +47,8 @@ struct GraphResources: Sendable {
 
     /// Returns the key of `users('…')` without doubled quotes.
     private static func keyInParentheses(_ segment: String) -> String? {
-        guard segment.lowercased().hasPrefix("users('"), segment.hasSuffix("')"), segment.utf8.count > 9 else {
-            return nil
-        }
-        let inner = segment.dropFirst(7).dropLast(2)
-        var key = ""
-        var isHalf = false
-        for character in inner {
-            if character == "'" {
-                isHalf.toggle()
-                if isHalf { continue }
-            } else if isHalf {
-                return nil
-            }
-            key.append(character)
-        }
-        return isHalf ? nil : key
+        segment.wholeMatch(of: /users\('((?:[^']|'')+)'\)/.ignoresCase())
+            .map { String($0.1).replacing("''", with: "'") }
     }
 
     private func index(of key: String) throws(GraphFailure) -> Int {
@@ -90,7 +74,6 @@ struct GraphResources: Sendable {
         }
     }
 
-    /// Returns a user or one of its relations.
     private func one(
         of index: Int, _ rest: [String], _ request: GraphRequest, _ caller: DirectoryPrincipal
     ) throws(GraphFailure) -> GraphResponse {

@@ -3,9 +3,9 @@ import HTTPExchange
 import JOSE
 import OAuth2Protocol
 
-// What metadata means for a type. No I/O but the fetch of the keys.
+// The checks of metadata and keys for an account type.
 extension ProviderReport {
-    mutating func judge(_ server: AuthorizationServer, for type: AccountType) {
+    mutating func check(_ server: AuthorizationServer, for type: AccountType) {
         if let issuer = server.issuer { add("issuer", .ok, issuer) }
         for (name, path) in AuthorizationServer.endpointNames {
             if let url = server[keyPath: path] {
@@ -13,15 +13,15 @@ extension ProviderReport {
             } else if let reason = server.unusable[name] {
                 add(name, .problem, reason)
             } else if let use = Self.needed(name, type) {
-                add(name, .problem, "missing, and needed to \(use)")
+                add(name, .problem, "missing, but required to \(use)")
             } else {
                 add(name, .notOffered, "")
             }
         }
-        judgeGrants(server)
-        judgeClient(server, type)
-        judgeTokens(server, type)
-        judgeHardening(server)
+        checkGrants(server)
+        checkClient(server, type)
+        checkTokens(server, type)
+        checkHardening(server)
         let endpoints = Set(AuthorizationServer.endpointNames.map(\.name))
         for (name, reason) in server.unusable.sorted(by: { $0.key < $1.key }) where !endpoints.contains(name) {
             add(name, .problem, reason)
@@ -37,13 +37,13 @@ extension ProviderReport {
         }
     }
 
-    private mutating func judgeGrants(_ server: AuthorizationServer) {
-        // Absent means the default, which has no refresh token grant; providers that leave the list out offer it all the same.
+    private mutating func checkGrants(_ server: AuthorizationServer) {
+        // Without a list the default applies, which has no refresh token grant; such providers offer it nevertheless.
         let known = server.grantTypes
         let grants = [
-            ("authorization_code", "sign-in with the browser"), ("refresh_token", "renewal without a sign-in"),
+            ("authorization_code", "sign-in with the browser"), ("refresh_token", "refresh without a sign-in"),
             ("urn:ietf:params:oauth:grant-type:device_code", "sign-in with another device"),
-            ("client_credentials", "tokens without a person"),
+            ("client_credentials", "tokens without a user"),
         ]
         for (grant, use) in grants {
             let subject = "grant " + (grant.split(separator: ":").last.map(String.init) ?? grant)
@@ -51,18 +51,18 @@ extension ProviderReport {
             if isDevice, server.deviceAuthorizationEndpoint == nil {
                 add(subject, .notOffered, use)
             } else if let known {
-                let isThere = known.contains(grant)
-                let state: Finding.State = isThere ? .ok : grant == "authorization_code" ? .problem : .notOffered
-                add(subject, state, use + (isThere || state != .problem ? "" : ": not among the provider's grants"))
+                let isOffered = known.contains(grant)
+                let state: Finding.State = isOffered ? .ok : grant == "authorization_code" ? .problem : .notOffered
+                add(subject, state, use + (isOffered || state != .problem ? "" : ": not among the provider's grants"))
             } else {
                 add(subject, .ok, use + "; the provider does not list its grants")
             }
         }
     }
 
-    private mutating func judgeClient(_ server: AuthorizationServer, _ type: AccountType) {
+    private mutating func checkClient(_ server: AuthorizationServer, _ type: AccountType) {
         switch server.codeChallengeMethods {
-        case nil: add("PKCE S256", .notOffered, "not announced; it is sent all the same")
+        case nil: add("PKCE S256", .notOffered, "not announced; sent nevertheless")
         case let methods? where methods.contains("S256"): add("PKCE S256", .ok, "")
         case let methods?:
             // Falling back to "plain" would give up what PKCE is for (RFC 7636 section 7.2).
@@ -74,7 +74,7 @@ extension ProviderReport {
         guard let method = type.clientAuthentication?.rawValue else {
             return add(subject, .ok, Self.list(methods) + (announced == nil ? ", the default" : ""))
         }
-        // How the provider decodes HTTP Basic is nothing that metadata could say.
+        // Metadata does not say how the provider decodes HTTP Basic.
         let name = method == "client_secret_basic_raw" ? "client_secret_basic" : method
         if announced == nil || methods.contains(name) || name == "none" {
             add(subject, .ok, "\(method), as the settings say")
@@ -83,13 +83,13 @@ extension ProviderReport {
         }
     }
 
-    private mutating func judgeTokens(_ server: AuthorizationServer, _ type: AccountType) {
+    private mutating func checkTokens(_ server: AuthorizationServer, _ type: AccountType) {
         if type.scope.contains("openid") || server.jwksURI != nil {
             let usable = server.idTokenSigningAlgorithms.filter { JWSAlgorithm(name: $0) != nil }
             if usable.isEmpty {
                 add(
                     "ID token algorithms", .problem,
-                    "none that is verified here: \(Self.list(server.idTokenSigningAlgorithms))")
+                    "no supported algorithm: \(Self.list(server.idTokenSigningAlgorithms))")
             } else {
                 add("ID token algorithms", .ok, Self.list(usable))
             }
@@ -100,12 +100,12 @@ extension ProviderReport {
                 add("scopes", .ok, type.scope.text)
             } else {
                 // A provider may leave scopes out of its list (RFC 8414 section 2).
-                add("scopes", .notOffered, "asked for and not announced: \(Self.list(missing))")
+                add("scopes", .notOffered, "requested but not announced: \(Self.list(missing))")
             }
         }
     }
 
-    private mutating func judgeHardening(_ server: AuthorizationServer) {
+    private mutating func checkHardening(_ server: AuthorizationServer) {
         add(
             "issuer in the redirect", server.sendsIssuerInRedirect ? .ok : .notOffered,
             server.sendsIssuerInRedirect ? "always, and checked" : "")
@@ -113,7 +113,7 @@ extension ProviderReport {
             let required = server.requiresPushedAuthorizationRequests
             add(
                 "pushed requests", required ? .problem : .notOffered,
-                required ? "required, and there is no endpoint for them" : "")
+                required ? "required, but there is no endpoint for them" : "")
         } else {
             add("pushed requests", .ok, server.requiresPushedAuthorizationRequests ? "required" : "not required")
         }
@@ -121,14 +121,14 @@ extension ProviderReport {
         add("DPoP", algorithms == nil ? .notOffered : .ok, Self.list(algorithms ?? []))
     }
 
-    mutating func judgeKeys(
+    mutating func checkKeys(
         _ server: AuthorizationServer, for type: AccountType, _ transport: any HTTPTransport
     ) async throws {
         guard server.jwksURI != nil else { return }
         do {
             let set = try JWKSRequest.read(try await transport.send(try JWKSRequest(server: server).request))
             let skipped = set.skippedKeyCount
-            let detail = "\(set.keys.count) usable" + (skipped == 0 ? "" : ", \(skipped) of a kind that is not")
+            let detail = "\(set.keys.count) usable" + (skipped == 0 ? "" : ", \(skipped) unsupported")
             add("keys", set.keys.isEmpty ? .problem : .ok, set.keys.isEmpty ? "no usable key among \(skipped)" : detail)
         } catch is CancellationError {
             throw CancellationError()

@@ -6,27 +6,34 @@ public enum EndpointURL {
     /// Checks an address: absolute, https, with a host, without user, password, fragment and white space. Plain http is for
     /// loopback only, and only when allowed.
     ///
-    /// - Throws: ``OAuth2Error/configuration(_:)`` with the name and what was expected.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` with the name and the expected value.
     public static func check(_ text: String, name: String, allowsLoopbackHTTP: Bool) throws(OAuth2Error) -> URL {
-        func refused(_ expected: String) -> OAuth2Error {
+        func rejection(_ expected: String) -> OAuth2Error {
             .configuration("\(name) is \(text.isEmpty ? "empty" : quoted(text)); expected \(expected)")
         }
         guard let url = url(text), let scheme = url.scheme?.lowercased(),
             let host = url.host(percentEncoded: true), !host.isEmpty
-        else { throw refused("an absolute https address") }
-        guard url.user == nil, url.password == nil else { throw refused("an address without user and password") }
-        guard !text.utf8.contains(UInt8(ascii: "#")) else { throw refused("an address without a fragment") }
+        else { throw rejection("an absolute https address") }
+        guard url.user == nil, url.password == nil else { throw rejection("an address without user and password") }
+        guard !text.utf8.contains(UInt8(ascii: "#")) else { throw rejection("an address without a fragment") }
         switch scheme {
         case "https": return url
         case "http" where url.isLoopback:
-            guard allowsLoopbackHTTP else { throw refused("https; plain http on this machine is not allowed here") }
+            guard allowsLoopbackHTTP else { throw rejection("https; plain http on this machine is not allowed here") }
             return url
-        case "http": throw refused("https; plain http is only for this machine")
-        default: throw refused("an https address")
+        case "http": throw rejection("https; plain http is only for this machine")
+        default: throw rejection("an https address")
         }
     }
 
-    /// The address as it stands. In a query, characters that may not stand there are percent-encoded.
+    /// Returns a checked URL as its origin and the rest.
+    static func split(_ text: String) -> (origin: String, path: String) {
+        let start = text.firstRange(of: "://")?.upperBound ?? text.startIndex
+        let end = text[start...].firstIndex { $0 == "/" || $0 == "?" } ?? text.endIndex
+        return (String(text[..<end]), String(text[end...]))
+    }
+
+    /// Returns the URL unchanged, except that characters that a query may not contain are percent-encoded.
     private static func url(_ text: String) -> URL? {
         if let url = URL(string: text, encodingInvalidCharacters: false) { return url }
         guard let mark = text.firstIndex(of: "?") else { return nil }

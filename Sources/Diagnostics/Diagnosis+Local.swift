@@ -1,0 +1,182 @@
+import OAuth2AccountStore
+import LoopbackHTTP
+import Platform
+import OAuth2Protocol
+
+// The checks of this machine.
+extension Diagnosis {
+    mutating func checkSettings(_ settings: Settings, _ types: [AccountType], _ dependencies: Dependencies) {
+        let count = settings.types.count
+        add(.settings, .ok, "\(count) account type\(count == 1 ? "" : "s") in \(settings.source)")
+        for type in types {
+            let credentials = ClientCredentials(type: type, environment: dependencies.environment)
+            do {
+                _ = try credentials.secret()
+                if type.clientKey != nil { _ = try credentials.signingKey() }
+            } catch {
+                add(.settings, of: type.name, failing: error)
+            }
+            guard let path = type.caFile else { continue }
+            if case .failure(let failure) = OwnerOnlyFile.read(path, maximumSize: 8 << 20) {
+                let error = SettingsError(
+                    file: path, key: nil, expected: "the certificates of caFile, readable", found: failure.explanation,
+                    hint: "correct caFile of \(type.name), or the mode of the file")
+                add(.settings, of: type.name, failing: error)
+            }
+        }
+    }
+
+    /// Checks the store, its key, the locks and the accounts.
+    ///
+    /// - Parameter settings: The account types; `nil` to check only the accounts.
+    mutating func checkStore(
+        _ storage: any AccountStorage, _ custody: (any KeyCustody)?, _ locations: KeyLocations?, _ settings: Settings?,
+        _ dependencies: Dependencies, type: String?
+    ) async throws {
+        if isMissing(storage) { return addNoAccounts() }
+        guard try await isUsable(storage) else { return }
+        let store: AccountStore
+        do {
+            // Without settings, the presets open the store: only its accounts are checked.
+            let presets = { try ProviderPreset.all.filter(\.isComplete).map { try $0.accountType() } }
+            store = try await AccountStore(
+                settings: try settings ?? Settings(types: try presets()), storage: storage, custody: custody,
+                keyLocations: locations, dependencies: dependencies, watchesOtherProcesses: false)
+            add(.key, .ok, store.keyLocation)
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            let isStore = if case .storage? = (error as? AccountStoreError)?.kind { true } else { false }
+            return add(isStore ? .store : .key, failing: error)
+        }
+        do {
+            let accounts = try await store.accounts(ofType: type)
+            try await checkLocks(storage, accounts)
+            try await checkAccounts(accounts, store, type, knowsTypes: settings != nil)
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            add(.accounts, failing: error)
+        }
+    }
+
+    /// Returns whether there is no store yet, or no store can be created.
+    private mutating func isMissing(_ storage: any AccountStorage) -> Bool {
+        do throws(StorageError) {
+            guard let storage = storage as? SQLiteStorage, try storage.isMissing() else { return false }
+            if let failure = storage.unwritableFolder() { throw failure }
+            add(.store, .ok, "no store yet; the first sign-in creates \(storage.location)")
+        } catch {
+            add(.store, failing: error)
+        }
+        return true
+    }
+
+    private mutating func addNoAccounts() {
+        add(.accounts, .warning, "no account is signed in", remedy: "\(AccountRemedy.signIn(type: nil))")
+    }
+
+    /// Returns whether the records can be read and written.
+    private mutating func isUsable(_ storage: any AccountStorage) async throws -> Bool {
+        do {
+            let count = try await storage.count(ofType: nil)
+            try await storage.checkWritable()
+            if let damage = try await (storage as? SQLiteStorage)?.errors().first {
+                add(
+                    .store,
+                    failing: AccountStoreError(
+                        .storage(.notAStore), what: "the store is damaged", reason: "\(storage.location): \(damage)",
+                        remedy: .repairStore, hint: "\(StorageRemedy.salvage)"))
+            } else {
+                let accounts = "\(count) account\(count == 1 ? "" : "s")"
+                add(.store, .ok, "\(accounts) in \(storage.location), which is writable")
+            }
+            return true
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            add(.store, failing: error)
+            return false
+        }
+    }
+
+    private mutating func checkLocks(_ storage: any AccountStorage, _ accounts: [Account]) async throws {
+        var isFree = true
+        for account in accounts {
+            do {
+                try await storage.lock("account:\(account.id)", timeout: .zero).release()
+            } catch let error as StorageError where error.kind == .busy {
+                isFree = false
+                add(
+                    .locks, .warning, of: account.label, "another process is refreshing its tokens",
+                    remedy: "check again in a minute; if the lock remains, end that process")
+            } catch let error as StorageError {
+                return add(.locks, failing: error)
+            }
+        }
+        if isFree { add(.locks, .ok, "no lock is held") }
+    }
+
+    private mutating func checkAccounts(
+        _ accounts: [Account], _ store: AccountStore, _ type: String?, knowsTypes: Bool
+    ) async throws {
+        for damaged in try await store.damagedRecords() where type == nil || damaged.type == type {
+            let removal = AccountRemedy.removeAccount(id: damaged.id.rawValue)
+            add(
+                .accounts, of: "\(damaged.id)",
+                failing: AccountStoreError(
+                    .damagedRecord, what: "cannot read account \(damaged.id)",
+                    reason: "its record is damaged or sealed with another key", remedy: .signInAgain,
+                    hint: "restore a copy of \(store.storageLocation), or \(removal)"))
+        }
+        let now = store.dependencies.now()
+        for account in accounts {
+            guard !knowsTypes || store.settings[account.type] != nil else {
+                add(
+                    .accounts, .warning, of: account.label,
+                    "the settings no longer have the account type \(account.type.debugDescription)",
+                    remedy: "\(AccountRemedy.removeAccount(id: account.id.rawValue)), or restore the type")
+                continue
+            }
+            do {
+                if knowsTypes { _ = try store.type(account.type, policy: account.policy) }
+            } catch {
+                add(.accounts, of: account.label, failing: error)
+                continue
+            }
+            let hasEnded = !account.canRefresh && (account.accessTokenExpiry.map { $0 <= now } ?? false)
+            guard let reason = account.signInNeeded ?? (hasEnded ? .noRefreshToken : nil) else {
+                add(.accounts, .ok, of: account.label, "signed in")
+                continue
+            }
+            let failure = AccountStoreError(
+                .signInNeeded(reason), what: "sign-in needed", reason: reason.explanation, remedy: .signInAgain)
+            add(
+                .accounts, .problem, of: account.label, reason.explanation,
+                remedy: "\(AccountRemedy.signIn(type: account.type))", failure: failure)
+        }
+        if accounts.isEmpty { addNoAccounts() }
+    }
+
+    /// Checks the port to which the browser returns: opens and closes it.
+    mutating func checkRedirect(of type: AccountType) {
+        let redirect = type.redirectURI
+        guard redirect.isLoopback, let port = redirect.port, port != 0 else {
+            let detail = redirect.isLoopback ? "uses a free port" : "the browser does not return to this machine"
+            return add(.redirect, .ok, of: type.name, detail)
+        }
+        do throws(LoopbackError) {
+            let listener = try LoopbackListener(
+                host: redirect.host.filter { $0 != "[" && $0 != "]" }, port: port
+            ) { _ in LoopbackResponse(status: 503) }
+            listener.close()
+            add(.redirect, .ok, of: type.name, "port \(port) is free")
+        } catch {
+            add(
+                .redirect, of: type.name,
+                failing: AccountStoreError(
+                    .settings, what: "cannot wait for the browser", reason: "\(error)", remedy: .changeSettings,
+                    hint: LoopbackPort.hint(port, of: type.name)))
+        }
+    }
+}
