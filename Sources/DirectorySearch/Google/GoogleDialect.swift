@@ -8,10 +8,10 @@ extension ServiceDialect {
     /// [Limits and quotas](https://developers.google.com/workspace/admin/directory/v1/limits)
     static let google = ServiceDialect(namesRequests: false) { error, response in
         guard response.body.first != nil,
-            let failure = (try? JSONValue(parsing: response.body))?.object?["error"]?.object
+            let failure = (try? JSONValue(parsing: response.body))?[path: "error"]?.object
         else { return }
-        var reasons = (failure["errors"]?.array ?? []).compactMap { $0.object?["reason"]?.string }
-        reasons += (failure["details"]?.array ?? []).compactMap { $0.object?["reason"]?.string }
+        var reasons = ["errors", "details"].flatMap { failure[$0]?.array ?? [] }
+            .compactMap { $0[path: "reason"]?.string }
         if let status = failure["status"]?.string { reasons.append(status) }
         error.code = reasons.first?.clipped(to: 256)
         error.message = failure["message"]?.string?.clipped(to: 4096)
