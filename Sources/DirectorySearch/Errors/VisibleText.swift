@@ -35,7 +35,7 @@ extension String {
     func checkIsName() throws(DirectoryError) {
         guard !isBlank else { throw DirectoryError(.emptySearch) }
         guard self != ".", self != ".." else {
-            throw DirectoryError(.invalidQuery("\"\(self)\" is nobody's identifier"))
+            throw .invalidQuery("\"\(self)\" is nobody's identifier")
         }
     }
 }

@@ -17,13 +17,15 @@ extension DirectoryClient {
         var isAdvanced = false
         /// The permissions that the request needs, for the message of a 403.
         var permissions: [String]
+        /// The value of the field `Prefer` (RFC 7240).
+        var preference: String?
     }
 
     /// Returns the request of a plan.
     func request(for plan: QueryPlan) -> Request {
         Request(
             url: "\(base)/\(plan.target)", accept: plan.accept, isAdvanced: plan.isAdvanced,
-            permissions: plan.permissions)
+            permissions: plan.permissions, preference: plan.preference)
     }
 
     /// A response of status 200.
