@@ -4,13 +4,7 @@ enum GoogleEscaping {
     ///
     /// [Search for users](https://developers.google.com/workspace/admin/directory/v1/guides/search-users)
     static func value(_ text: String) -> String {
-        var bytes: [UInt8] = [UInt8(ascii: "'")]
-        for byte in text.utf8 {
-            if byte == UInt8(ascii: "'") || byte == UInt8(ascii: "\\") { bytes.append(UInt8(ascii: "\\")) }
-            bytes.append(byte)
-        }
-        bytes.append(UInt8(ascii: "'"))
-        return String(decoding: bytes, as: UTF8.self)
+        ODataEscaping.backslashQuoted(text, quote: "'")
     }
 }
 
@@ -43,20 +37,20 @@ struct GoogleQueryWriter {
 
     private mutating func write(_ expression: Expression, depth: Int) throws(DirectoryError) {
         guard depth <= UserQuery.maximumNesting else {
-            throw Self.invalid("the filter nests deeper than \(UserQuery.maximumNesting) levels")
+            throw .invalidQuery("the filter nests deeper than \(UserQuery.maximumNesting) levels")
         }
         switch expression {
         case .startsWith(let property, let text):
             guard !text.isBlank else { throw DirectoryError(.emptySearch) }
             let field = try field(property)
             guard Self.prefixed.contains(field) else {
-                throw Self.invalid(
+                throw .invalidQuery(
                     "Google's directory compares the beginning of givenName, surname, mail and userPrincipalName only; ask for "
                         + "the whole \(property)" + (field == "name" ? ", or for its words with a search" : ""))
             }
             try add("\(field):\(GoogleEscaping.value(text))*")
         case .endsWith(let property, _):
-            throw Self.invalid(
+            throw .invalidQuery(
                 "Google's directory does not compare the end of \(property.rawValue.visible(limit: 100)); ask for the whole "
                     + "or, for names and mail, the beginning")
         case .compare(let property, let comparison, let value): try compare(property, comparison, value)
@@ -65,14 +59,14 @@ struct GoogleQueryWriter {
             guard values.count == 1 else { throw Self.alternatives }
             try compare(property, .eq, first)
         case .count(let property, _, _), .element(let property, _):
-            throw Self.invalid(
+            throw .invalidQuery(
                 "Google's directory does not look into the list \(property.rawValue.visible(limit: 100)); compare the property "
                     + "itself")
         case .not(let inner):
             if case .compare(.accountEnabled, .eq, .truth(let truth)) = inner {
                 try compare(.accountEnabled, .eq, .truth(!truth))
             } else {
-                throw Self.invalid("Google's directory has no \"not\"; ask for all and leave out whom you do not want")
+                throw .invalidQuery("Google's directory has no \"not\"; ask for all and leave out whom you do not want")
             }
         case .all(let parts):
             guard !parts.isEmpty else { throw DirectoryError(.emptySearch) }
@@ -91,7 +85,7 @@ struct GoogleQueryWriter {
         _ property: UserProperty, _ comparison: UserFilter.Comparison, _ value: FilterValue
     ) throws(DirectoryError) {
         guard comparison == .eq else {
-            throw Self.invalid(
+            throw .invalidQuery(
                 "Google's directory compares \(property.rawValue.visible(limit: 100)) for equality only, not with "
                     + "\"\(comparison.rawValue)\"")
         }
@@ -100,7 +94,7 @@ struct GoogleQueryWriter {
             case .truth(let truth): return try add("isSuspended=\(!truth)")
             case .text(let text) where text.lowercased() == "true": return try add("isSuspended=false")
             case .text(let text) where text.lowercased() == "false": return try add("isSuspended=true")
-            default: throw Self.invalid("accountEnabled is compared with true or false")
+            default: throw .invalidQuery("accountEnabled is compared with true or false")
             }
         }
         let field = try field(property)
@@ -110,8 +104,8 @@ struct GoogleQueryWriter {
             try add("\(field)=\(GoogleEscaping.value(text))")
         case .number(let number): try add("\(field)=\(number)")
         case .null:
-            throw Self.invalid("Google's directory does not find those without a \(property); ask for a value")
-        case .truth, .date, .identifier: throw Self.invalid("\(property) is compared with a text")
+            throw .invalidQuery("Google's directory does not find those without a \(property); ask for a value")
+        case .truth, .date, .identifier: throw .invalidQuery("\(property) is compared with a text")
         }
     }
 
@@ -124,7 +118,7 @@ struct GoogleQueryWriter {
     private func field(_ property: UserProperty) throws(DirectoryError) -> String {
         guard let field = Self.fields[property.rawValue] else {
             let hint = property == .id ? "; ask for the one person by the identifier" : ""
-            throw Self.invalid(
+            throw .invalidQuery(
                 "Google's directory does not compare \"\(property.rawValue.visible(limit: 100))\"; it compares "
                     + "accountEnabled, \(Self.fields.keys.sorted().joined(separator: ", "))\(hint)")
         }
@@ -134,15 +128,13 @@ struct GoogleQueryWriter {
     private mutating func add(_ clause: String) throws(DirectoryError) {
         clauses.append(clause)
         guard clauses.count <= UserQuery.maximumComparisons else {
-            throw Self.invalid(
+            throw .invalidQuery(
                 "the filter has more than \(UserQuery.maximumComparisons) comparisons; ask in several queries")
         }
     }
 
-    private static let alternatives = invalid(
+    private static let alternatives = DirectoryError.invalidQuery(
         "Google's directory has no \"or\"; ask for each alternative in a query of its own")
-
-    private static func invalid(_ reason: String) -> DirectoryError { DirectoryError(.invalidQuery(reason)) }
 }
 
 extension UserQuery {
@@ -156,22 +148,20 @@ extension UserQuery {
     public func googleRequest() throws(DirectoryError) -> DirectoryRequest {
         try checkOptions(of: "Google's directory")
         if countsTotal {
-            throw DirectoryError(
-                .invalidQuery("Google's directory does not say how many there are; ask without the total"))
+            throw .invalidQuery("Google's directory does not say how many there are; ask without the total")
         }
         // The customer of the administrator who signed in.
         var options = ["customer=my_customer"]
-        let filter = try wholeFilter(Self.googleFilter).map(GoogleQueryWriter.text)
+        let filter = try wholeFilter(GoogleQueryWriter.words).map(GoogleQueryWriter.text)
         if let filter { options.append("query=" + ODataEscaping.queryValue(filter)) }
         guard orderBy.count <= 1 else {
-            throw DirectoryError(.invalidQuery("Google's directory sorts by one property only; give one"))
+            throw .invalidQuery("Google's directory sorts by one property only; give one")
         }
         if let order = orderBy.first {
             guard let name = Self.googleOrders[order.property.rawValue] else {
-                throw DirectoryError(
-                    .invalidQuery(
-                        "Google's directory does not sort by \"\(order.property.rawValue.visible(limit: 100))\"; it sorts by "
-                            + Self.googleOrders.keys.sorted().joined(separator: ", ")))
+                throw .invalidQuery(
+                    "Google's directory does not sort by \"\(order.property.rawValue.visible(limit: 100))\"; it sorts by "
+                        + Self.googleOrders.keys.sorted().joined(separator: ", "))
             }
             options += ["orderBy=\(name)", "sortOrder=" + (order.isDescending ? "DESCENDING" : "ASCENDING")]
         }
@@ -184,26 +174,4 @@ extension UserQuery {
     private static let googleOrders = [
         "mail": "email", "userPrincipalName": "email", "givenName": "givenName", "surname": "familyName",
     ]
-
-    private static func googleFilter(_ expression: UserSearch.Expression) throws(DirectoryError) -> UserFilter {
-        try googleFilter(expression, depth: 0)
-    }
-
-    private static func googleFilter(
-        _ expression: UserSearch.Expression, depth: Int
-    ) throws(DirectoryError) -> UserFilter {
-        guard depth <= maximumNesting else {
-            throw DirectoryError(.invalidQuery("the search nests deeper than \(maximumNesting) levels"))
-        }
-        switch expression {
-        case .clause(.displayName, let text): return try GoogleQueryWriter.words(text)
-        case .clause(let property, let text): return .property(property, startsWith: text)
-        case .raw: throw DirectoryError(.invalidQuery("the search is in Graph's own words; ask with a filter instead"))
-        case .all(let parts), .any(let parts):
-            var filters: [UserFilter] = []
-            for part in parts { filters.append(try googleFilter(part, depth: depth + 1)) }
-            if case .all = expression { return .all(of: filters) }
-            return .any(of: filters)
-        }
-    }
 }

@@ -22,9 +22,7 @@ extension User {
             mails.removeAll { $0.peek("address") == mail }
         }
         user.add("userPrincipalName", primary)
-        if !mails.isEmpty {
-            user.append("otherMails", .array(mails.compactMap { $0.peek("address").map { .string($0) } }))
-        }
+        user.add("otherMails", "address", of: mails)
         Self.readWork(&record, into: &user)
         Self.readPhones(&record, into: &user)
         let languages = record.elements("languages") { $0.peek("languageCode") != nil }
@@ -57,14 +55,7 @@ extension User {
             let parts = ["buildingId", "floorName", "floorSection", "deskCode"].compactMap { location.peek($0) }
             if !parts.isEmpty { user.append("officeLocation", .string(parts.joined(separator: " "))) }
         }
-        if let address = record.elements("addresses", where: { !$0.isOf("home") }).foremost {
-            for (name, member) in [
-                ("streetAddress", "streetAddress"), ("city", "locality"), ("state", "region"),
-                ("postalCode", "postalCode"), ("country", "country"),
-            ] {
-                user.add(name, address.peek(member))
-            }
-        }
+        user.add(address: record.elements("addresses") { !$0.isOf("home") }.foremost)
         let number = record.elements("externalIds") { $0.isOf("organization") && $0.peek("value") != nil }
         user.add("employeeId", number.first?.peek("value"))
     }
@@ -78,8 +69,6 @@ extension User {
             phone.peek("value") != nil
                 && !["home", "home_fax", "work_fax", "other_fax", "pager"].contains { phone.isOf($0) }
         }
-        if !phones.isEmpty {
-            user.append("businessPhones", .array(phones.compactMap { $0.peek("value").map { .string($0) } }))
-        }
+        user.add("businessPhones", "value", of: phones)
     }
 }

@@ -85,6 +85,22 @@ extension JSONObject {
         if let text { append(name, .string(text)) }
     }
 
+    /// Appends a member of each record as a list, if there are any.
+    mutating func add(_ name: String, _ member: String, of records: [WireRecord]) {
+        let texts = records.compactMap { $0.peek(member).map { JSONValue.string($0) } }
+        if !texts.isEmpty { append(name, .array(texts)) }
+    }
+
+    /// Appends the members of an address. SCIM and Google have the same names for them.
+    mutating func add(address: WireRecord?) {
+        for (name, member) in [
+            ("streetAddress", "streetAddress"), ("city", "locality"), ("state", "region"),
+            ("postalCode", "postalCode"), ("country", "country"),
+        ] {
+            add(name, address?.peek(member))
+        }
+    }
+
     /// Appends what was left over, but never in the place of a property: the names mean something else there.
     mutating func add(leftover record: WireRecord) {
         let known = Set(members.map(\.name))

@@ -226,9 +226,3 @@ public actor DirectorySync {
         Int64(exactly: client.now().timeIntervalSince1970.rounded(.down)) ?? 0
     }
 }
-
-extension DeltaPage.Next {
-    var isPage: Bool {
-        if case .page = self { true } else { false }
-    }
-}

@@ -71,7 +71,7 @@ indirect enum OfflineCondition: Sendable, Equatable {
     }
 
     static func unsupported(_ reason: String) -> DirectoryError {
-        DirectoryError(.invalidQuery("the offline copy cannot answer it: \(reason)"))
+        DirectoryError.invalidQuery("the offline copy cannot answer it: \(reason)")
     }
 
     func holds(for person: JSONObject) -> Bool {

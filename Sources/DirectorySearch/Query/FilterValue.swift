@@ -72,7 +72,6 @@ extension FilterValue {
     }
 
     private static func wrong(_ path: String, _ expected: String, _ text: String) -> DirectoryError {
-        DirectoryError(
-            .invalidQuery("\(path) is compared with \(expected), not with \"\(text.visible(limit: 60))\""))
+        DirectoryError.invalidQuery("\(path) is compared with \(expected), not with \"\(text.visible(limit: 60))\"")
     }
 }

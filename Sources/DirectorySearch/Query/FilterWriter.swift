@@ -14,7 +14,7 @@ struct WrittenFilter: Sendable, Equatable {
 ///
 /// [OData 4.01 URL Conventions, section 5.1.1](https://docs.oasis-open.org/odata/odata/v4.01/odata-v4.01-part2-url-conventions.html)
 struct FilterWriter: LogicWriter {
-    private typealias Expression = UserFilter.Expression
+    typealias Expression = UserFilter.Expression
     private typealias Level = PropertySupport.Level
 
     private static let maximumDepth = 32
@@ -48,7 +48,7 @@ struct FilterWriter: LogicWriter {
         _ expression: UserFilter.Expression, depth: Int, isNested: Bool
     ) throws(DirectoryError) -> String {
         guard depth <= Self.maximumDepth else {
-            throw Self.invalid("the filter nests deeper than \(Self.maximumDepth) levels")
+            throw .invalidQuery("the filter nests deeper than \(Self.maximumDepth) levels")
         }
         switch expression {
         case .startsWith(let property, let text): return try startsWith(property, text)
@@ -84,7 +84,7 @@ struct FilterWriter: LogicWriter {
         guard !text.isBlank else { throw DirectoryError(.emptySearch) }
         let operand = try operand(property)
         guard PropertySupport.endsWith.contains(operand.path) else {
-            throw Self.invalid(
+            throw .invalidQuery(
                 "the service compares the end of \(PropertySupport.endsWith.sorted().joined(separator: ", ")) only, not of "
                     + "\(operand.path)")
         }
@@ -107,7 +107,7 @@ struct FilterWriter: LogicWriter {
             }
             if comparison == .ne { need("ne needs one") }
         case .ge, .le, .gt, .lt:
-            guard value != .null else { throw Self.invalid("nothing is greater or smaller than null") }
+            guard value != .null else { throw .invalidQuery("nothing is greater or smaller than null") }
             try check(operand, comparison.rawValue, operand.support.map { $0.ordered ?? .never })
         }
         if case .text(let text) = value, text.utf16.count > Self.defaultLiteral {
@@ -146,11 +146,11 @@ struct FilterWriter: LogicWriter {
     private mutating func count(
         _ property: UserProperty, _ comparison: UserFilter.Comparison, _ number: Int
     ) throws(DirectoryError) -> String {
-        guard property.isWellFormed else { throw Self.noName(property) }
-        guard list == nil else { throw Self.invalid("the elements of an element cannot be counted") }
+        guard property.isWellFormed else { throw .noProperty(property.rawValue) }
+        guard list == nil else { throw .invalidQuery("the elements of an element cannot be counted") }
         // The service counts to 1 at most: what it indexes is whether there are any.
         guard number == 0 || number == 1 else {
-            throw Self.invalid("the service compares the length of a list with 0 or 1 only, not with \(number)")
+            throw .invalidQuery("the service compares the length of a list with 0 or 1 only, not with \(number)")
         }
         try addClause()
         properties.insert(property.rawValue)
@@ -161,8 +161,8 @@ struct FilterWriter: LogicWriter {
     private mutating func element(
         _ property: UserProperty, _ inner: Expression, depth: Int
     ) throws(DirectoryError) -> String {
-        guard property.isWellFormed else { throw Self.noName(property) }
-        guard list == nil else { throw Self.invalid("the service does not look into a list within a list") }
+        guard property.isWellFormed else { throw .noProperty(property.rawValue) }
+        guard list == nil else { throw .invalidQuery("the service does not look into a list within a list") }
         list = property.rawValue
         defer { list = nil }
         return "\(property)/any(\(Self.variable):\(try write(inner, depth: depth + 1, isNested: false)))"
@@ -191,14 +191,14 @@ struct FilterWriter: LogicWriter {
         if counts { try addClause() }
         let variable = Self.variable
         if let list {
-            guard property == .element || property.isWellFormed else { throw Self.noName(property) }
+            guard property == .element || property.isWellFormed else { throw .noProperty(property.rawValue) }
             let path = property == .element ? list : "\(list)/\(property)"
             properties.insert(list)
             return Operand(
                 path: path, name: property == .element ? variable : "\(variable)/\(property)",
                 support: PropertySupport.known(path))
         }
-        guard property.isWellFormed else { throw Self.noName(property) }
+        guard property.isWellFormed else { throw .noProperty(property.rawValue) }
         let path = property.rawValue
         let first = String(path.prefix { $0 != "/" })
         properties.insert(first)
@@ -217,7 +217,7 @@ struct FilterWriter: LogicWriter {
         case .advanced?: need("\(operand.path) takes \(name) only so")
         case nil: need("nothing is known of \(operand.path)")
         case .never?:
-            throw Self.invalid(
+            throw .invalidQuery(
                 "the service does not take \(name) on \(operand.path); \(Self.alternatives(operand.support))")
         }
     }
@@ -235,13 +235,7 @@ struct FilterWriter: LogicWriter {
     private mutating func addClause() throws(DirectoryError) {
         clauses += 1
         guard clauses <= Self.maximumClauses else {
-            throw Self.invalid("the filter has more than \(Self.maximumClauses) comparisons; ask in several queries")
+            throw .invalidQuery("the filter has more than \(Self.maximumClauses) comparisons; ask in several queries")
         }
-    }
-
-    private static func invalid(_ reason: String) -> DirectoryError { DirectoryError(.invalidQuery(reason)) }
-
-    private static func noName(_ property: UserProperty) -> DirectoryError {
-        invalid("\"\(property.rawValue.visible(limit: 100))\" is no property's name")
     }
 }

@@ -10,15 +10,18 @@ enum ODataEscaping {
     /// OData 4.01 URL Conventions, section 5.1.1.6.1
     static func literal(_ text: String) -> String { "'" + doublingQuotes(text) + "'" }
 
-    /// A clause of a search: in double quotes, each double quote and backslash within behind a backslash.
-    static func searchClause(_ text: String) -> String {
-        var bytes: [UInt8] = [UInt8(ascii: "\"")]
+    /// Returns a clause of a search: in double quotes, with a backslash before each double quote and backslash in it.
+    static func searchClause(_ text: String) -> String { backslashQuoted(text, quote: "\"") }
+
+    /// Returns a text between quotes, with a backslash before each quote and backslash in it.
+    static func backslashQuoted(_ text: String, quote: Unicode.Scalar) -> String {
+        let quote = UInt8(ascii: quote)
+        var bytes = [quote]
         for byte in text.utf8 {
-            if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { bytes.append(UInt8(ascii: "\\")) }
+            if byte == quote || byte == UInt8(ascii: "\\") { bytes.append(UInt8(ascii: "\\")) }
             bytes.append(byte)
         }
-        bytes.append(UInt8(ascii: "\""))
-        return String(decoding: bytes, as: UTF8.self)
+        return String(decoding: bytes + [quote], as: UTF8.self)
     }
 
     /// The address of a request within a batch: relative to the version, with a slash before it.

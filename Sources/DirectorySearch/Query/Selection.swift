@@ -35,17 +35,16 @@ struct Selection: Sendable, Equatable {
     /// - Throws: ``DirectoryError`` of the kind `invalidQuery`.
     init(_ select: [String], expanding expansion: UserExpansion? = nil) throws(DirectoryError) {
         self.expansion = expansion
-        guard !select.isEmpty else { throw DirectoryError(.invalidQuery("no property is asked for")) }
+        guard !select.isEmpty else { throw .invalidQuery("no property is asked for") }
         try expansion?.check()
         for name in select {
             let parts = name.split(separator: ".", omittingEmptySubsequences: false).map { String($0) }
             for part in parts where !UserProperty(rawValue: part).isWellFormed || part.contains("/") {
-                throw DirectoryError(.invalidQuery("\"\(name.visible(limit: 100))\" is no property's name"))
+                throw .noProperty(name)
             }
             if UserExpansion.relations.contains(parts[0]) {
                 guard parts.count <= 2 else {
-                    throw DirectoryError(
-                        .invalidQuery("\(name) leads further than one step; ask for \(parts[0]).\(parts[1])"))
+                    throw .invalidQuery("\(name) leads further than one step; ask for \(parts[0]).\(parts[1])")
                 }
                 try expand(parts[0], parts.count == 2 ? [parts[1]] : ["id", "displayName"])
             } else if !properties.contains(parts[0]) {
@@ -59,19 +58,17 @@ struct Selection: Sendable, Equatable {
     /// What the service gives for one person only is refused in a list.
     func checkForLists() throws(DirectoryError) {
         for name in properties where PropertySupport.singleUserOnly.contains(name) {
-            throw DirectoryError(
-                .invalidQuery(
-                    "the service gives \(name) for one person only, not in a list; ask for each person by itself"))
+            throw .invalidQuery(
+                "the service gives \(name) for one person only, not in a list; ask for each person by itself")
         }
     }
 
     private mutating func expand(_ relation: String, _ select: [String]) throws(DirectoryError) {
         var expansion = self.expansion ?? UserExpansion(relation, select: [])
         guard expansion.relation == relation else {
-            throw DirectoryError(
-                .invalidQuery(
-                    "the service expands one relation only, not both \(expansion.relation) and \(relation); ask for one of them"
-                ))
+            throw .invalidQuery(
+                "the service expands one relation only, not both \(expansion.relation) and \(relation); ask for one of them"
+            )
         }
         expansion.select += select.filter { !expansion.select.contains($0) }
         self.expansion = expansion

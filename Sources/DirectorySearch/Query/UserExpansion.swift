@@ -36,20 +36,19 @@ public struct UserExpansion: Sendable, Equatable {
     /// - Throws: ``DirectoryError`` of the kind `invalidQuery` when the service would refuse it.
     func check() throws(DirectoryError) {
         guard Self.relations.contains(relation) else {
-            throw DirectoryError(
-                .invalidQuery(
-                    "\"\(relation.visible(limit: 100))\" cannot be expanded; "
-                        + "\(Self.relations.sorted().joined(separator: ", ")) can"))
+            throw .invalidQuery(
+                "\"\(relation.visible(limit: 100))\" cannot be expanded; "
+                    + "\(Self.relations.sorted().joined(separator: ", ")) can")
         }
         for name in select where !UserProperty(rawValue: name).isWellFormed || name.contains("/") {
-            throw DirectoryError(.invalidQuery("\"\(name.visible(limit: 100))\" is no property's name"))
+            throw .noProperty(name)
         }
         guard let levels else { return }
         guard relation == "manager" else {
-            throw DirectoryError(.invalidQuery("\(relation) has no levels; manager has"))
+            throw .invalidQuery("\(relation) has no levels; manager has")
         }
         if case .upTo(let number) = levels, !(1...1000).contains(number) {
-            throw DirectoryError(.invalidQuery("a chain of \(number) managers is asked for; 1 to 1000 are taken"))
+            throw .invalidQuery("a chain of \(number) managers is asked for; 1 to 1000 are taken")
         }
     }
 

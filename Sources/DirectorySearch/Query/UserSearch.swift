@@ -51,7 +51,7 @@ extension UserSearch {
         var parts: [Expression] = []
         // What everybody must meet can move to the filter; within an `or` it cannot.
         for part in Self.conjunction(expression, depth: 0) {
-            if case .clause(let property, let text) = part, !Self.isTokenised(property), Self.hasTrouble(text) {
+            if case .clause(let property, let text) = part, !Self.isTokenized(property), Self.hasReserved(text) {
                 result.filters.append(.property(property, startsWith: text))
             } else {
                 parts.append(part)
@@ -59,75 +59,67 @@ extension UserSearch {
         }
         if parts.isEmpty, result.filters.isEmpty { throw DirectoryError(.emptySearch) }
         if !parts.isEmpty {
-            result.text = try Self.write(parts.count == 1 ? parts[0] : .all(parts), depth: 0, isNested: false)
+            var writer = SearchWriter()
+            result.text = try writer.write(parts.count == 1 ? parts[0] : .all(parts), depth: 0, isNested: false)
         }
         return result
     }
 
-    private static let maximumDepth = 32
+    fileprivate static let maximumDepth = 32
 
     private static func conjunction(_ expression: Expression, depth: Int) -> [Expression] {
         guard depth <= maximumDepth, case .all(let parts) = expression else { return [expression] }
         return parts.flatMap { conjunction($0, depth: depth + 1) }
     }
 
-    private static func write(_ expression: Expression, depth: Int, isNested: Bool) throws(DirectoryError) -> String {
-        guard depth <= maximumDepth else {
-            throw DirectoryError(.invalidQuery("the search nests deeper than \(maximumDepth) levels"))
+    /// Whether the property is found by its words.
+    fileprivate static func isTokenized(_ property: UserProperty) -> Bool { property == .displayName }
+
+    /// What the service's search was seen to stumble over, however it is encoded.
+    fileprivate static func isReserved(_ scalar: Unicode.Scalar) -> Bool { scalar == "&" || scalar == "#" }
+
+    fileprivate static func hasReserved(_ text: String) -> Bool { text.unicodeScalars.contains(where: isReserved) }
+}
+
+/// Writes a search in Graph's language.
+private struct SearchWriter: LogicWriter {
+    mutating func write(
+        _ expression: UserSearch.Expression, depth: Int, isNested: Bool
+    ) throws(DirectoryError) -> String {
+        guard depth <= UserSearch.maximumDepth else {
+            throw .invalidQuery("the search nests deeper than \(UserSearch.maximumDepth) levels")
         }
         switch expression {
-        case .clause(let property, let text): return try clause(property, text)
+        case .clause(let property, let text): return try Self.clause(property, text)
         case .raw(let text):
             guard !text.isBlank else { throw DirectoryError(.emptySearch) }
             return isNested ? "(\(text))" : text
-        case .all(let parts): return try write(parts, joinedBy: " AND ", depth, isNested)
-        case .any(let parts): return try write(parts, joinedBy: " OR ", depth, isNested)
+        case .all(let parts): return try write(parts, joinedBy: " AND ", depth: depth, isNested: isNested)
+        case .any(let parts): return try write(parts, joinedBy: " OR ", depth: depth, isNested: isNested)
         }
-    }
-
-    private static func write(
-        _ parts: [Expression], joinedBy word: String, _ depth: Int, _ isNested: Bool
-    ) throws(DirectoryError) -> String {
-        guard let first = parts.first else { throw DirectoryError(.emptySearch) }
-        guard parts.count > 1 else { return try write(first, depth: depth + 1, isNested: isNested) }
-        var texts: [String] = []
-        for part in parts { texts.append(try write(part, depth: depth + 1, isNested: true)) }
-        let text = texts.joined(separator: word)
-        return isNested ? "(\(text))" : text
     }
 
     private static func clause(_ property: UserProperty, _ text: String) throws(DirectoryError) -> String {
         guard property.isWellFormed else {
-            throw DirectoryError(.invalidQuery("\"\(property.rawValue.visible(limit: 100))\" is no property's name"))
+            throw .noProperty(property.rawValue)
         }
         var text = text
-        if isTokenised(property) {
+        if UserSearch.isTokenized(property) {
             // Symbols only part words there, so a space says the same.
-            text = String(String.UnicodeScalarView(text.unicodeScalars.map { isTrouble($0) ? " " : $0 }))
+            text = String(String.UnicodeScalarView(text.unicodeScalars.map { UserSearch.isReserved($0) ? " " : $0 }))
         } else {
             let support = PropertySupport.known(property.rawValue)
             if let support, support.startsWith ?? .never == .never {
-                throw DirectoryError(
-                    .invalidQuery("the service does not search in \(property); ask with a filter instead"))
+                throw .invalidQuery("the service does not search in \(property); ask with a filter instead")
             }
-            if hasTrouble(text) {
-                throw DirectoryError(
-                    .invalidQuery(
-                        "a search for \(property) cannot have & or # within an or; ask with startsWith in a filter instead"
-                    ))
+            if UserSearch.hasReserved(text) {
+                throw .invalidQuery(
+                    "a search for \(property) cannot have & or # within an or; ask with startsWith in a filter instead")
             }
         }
         guard !text.isBlank else { throw DirectoryError(.emptySearch) }
         return ODataEscaping.searchClause("\(property):\(text)")
     }
-
-    /// Whether the property is found by its words.
-    private static func isTokenised(_ property: UserProperty) -> Bool { property == .displayName }
-
-    /// What the service's search was seen to stumble over, however it is encoded.
-    private static func isTrouble(_ scalar: Unicode.Scalar) -> Bool { scalar == "&" || scalar == "#" }
-
-    private static func hasTrouble(_ text: String) -> Bool { text.unicodeScalars.contains(where: isTrouble) }
 }
 
 extension UserQuery {

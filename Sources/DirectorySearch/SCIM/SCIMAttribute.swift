@@ -96,10 +96,9 @@ struct SCIMAttribute: Sendable, Equatable {
                 }
                 continue
             } else {
-                throw DirectoryError(
-                    .invalidQuery(
-                        "SCIM has no attribute for \"\(property.visible(limit: 100))\"; it has "
-                            + "\(Self.names), and attributes with a schema's URN before them"))
+                throw .invalidQuery(
+                    "SCIM has no attribute for \"\(property.visible(limit: 100))\"; it has "
+                        + "\(Self.names), and attributes with a schema's URN before them")
             }
             if !names.contains(name) { names.append(name) }
         }

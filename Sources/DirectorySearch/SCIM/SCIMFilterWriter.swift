@@ -25,8 +25,6 @@ enum SCIMEscaping {
 ///
 /// RFC 7644 section 3.4.2.2
 struct SCIMFilterWriter: LogicWriter {
-    private typealias Expression = UserFilter.Expression
-
     private var comparisons = 0
 
     /// - Throws: ``DirectoryError`` of the kind `emptySearch` for a text of nothing but white space, `invalidQuery` for what cannot
@@ -40,7 +38,7 @@ struct SCIMFilterWriter: LogicWriter {
         _ expression: UserFilter.Expression, depth: Int, isNested: Bool
     ) throws(DirectoryError) -> String {
         guard depth <= UserQuery.maximumNesting else {
-            throw Self.invalid("the filter nests deeper than \(UserQuery.maximumNesting) levels")
+            throw .invalidQuery("the filter nests deeper than \(UserQuery.maximumNesting) levels")
         }
         switch expression {
         case .startsWith(let property, let text): return try comparison(property, "sw", text)
@@ -51,12 +49,12 @@ struct SCIMFilterWriter: LogicWriter {
                 values.map { .compare(property, .eq, $0) }, joinedBy: " or ", depth: depth, isNested: isNested)
         case .count(let property, let comparison, let number):
             guard number == 0, comparison == .eq || comparison == .ne else {
-                throw Self.invalid("SCIM only says whether a list has elements: compare its length with 0")
+                throw .invalidQuery("SCIM only says whether a list has elements: compare its length with 0")
             }
             let attribute = try attribute(property)
             return comparison == .eq ? "not (\(present(attribute)))" : present(attribute)
         case .element(let property, _):
-            throw Self.invalid(
+            throw .invalidQuery(
                 "the elements of \(property.rawValue.visible(limit: 100)) are not compared here; compare the property itself"
             )
         case .not(let inner): return "not (\(try write(inner, depth: depth + 1, isNested: false)))"
@@ -74,11 +72,11 @@ struct SCIMFilterWriter: LogicWriter {
     private mutating func attribute(_ property: UserProperty) throws(DirectoryError) -> SCIMAttribute {
         comparisons += 1
         guard comparisons <= UserQuery.maximumComparisons else {
-            throw Self.invalid(
+            throw .invalidQuery(
                 "the filter has more than \(UserQuery.maximumComparisons) comparisons; ask in several queries")
         }
         guard let attribute = SCIMAttribute.known(property.rawValue) else {
-            throw Self.invalid(
+            throw .invalidQuery(
                 "SCIM has no attribute for \"\(property.rawValue.visible(limit: 100))\"; it compares "
                     + "\(SCIMAttribute.names), and attributes with a schema's URN before them")
         }
@@ -91,7 +89,7 @@ struct SCIMFilterWriter: LogicWriter {
         guard !text.isBlank else { throw DirectoryError(.emptySearch) }
         let attribute = try attribute(property)
         guard attribute.kind == .text else {
-            throw Self.invalid("\(property) is no text; compare it as a whole")
+            throw .invalidQuery("\(property) is no text; compare it as a whole")
         }
         return written(attribute, word, SCIMEscaping.string(text))
     }
@@ -104,12 +102,12 @@ struct SCIMFilterWriter: LogicWriter {
         switch (comparison, value) {
         case (.eq, .null): return "not (\(present(attribute)))"
         case (.ne, .null): return present(attribute)
-        case (_, .null): throw Self.invalid("nothing is greater or smaller than null")
+        case (_, .null): throw .invalidQuery("nothing is greater or smaller than null")
         // "Another value" is also no value at all, and for a list that no element is this one.
         case (.ne, _): return "not (\(written(attribute, "eq", try literal(value, attribute, property))))"
         default:
             guard comparison == .eq || attribute.kind != .truth else {
-                throw Self.invalid("\(property) is true or false and has no order")
+                throw .invalidQuery("\(property) is true or false and has no order")
             }
             return written(attribute, comparison.rawValue, try literal(value, attribute, property))
         }
@@ -122,14 +120,14 @@ struct SCIMFilterWriter: LogicWriter {
         case (.truth, .truth(let truth)): return truth ? "true" : "false"
         case (.truth, .text(let text)):
             guard case let word = text.lowercased(), word == "true" || word == "false" else {
-                throw Self.invalid(
+                throw .invalidQuery(
                     "\(property) is compared with true or false, not with \"\(text.visible(limit: 60))\"")
             }
             return word
-        case (.truth, _): throw Self.invalid("\(property) is compared with true or false")
+        case (.truth, _): throw .invalidQuery("\(property) is compared with true or false")
         case (.date, .text(let text)):
             guard ServerDate.isLiteral(text) else {
-                throw Self.invalid(
+                throw .invalidQuery(
                     "\(property) is compared with a date such as 2026-01-31T00:00:00Z, not with "
                         + "\"\(text.visible(limit: 60))\"")
             }
@@ -152,6 +150,4 @@ struct SCIMFilterWriter: LogicWriter {
         guard let type = attribute.type else { return "\(attribute.path) pr" }
         return "\(attribute.path)[type eq \(SCIMEscaping.string(type)) and value pr]"
     }
-
-    private static func invalid(_ reason: String) -> DirectoryError { DirectoryError(.invalidQuery(reason)) }
 }

@@ -19,9 +19,7 @@ extension User {
         if let foremost = mails.foremost?.peek("value") {
             user.append("mail", .string(foremost))
             mails.removeAll { $0.peek("value") == foremost }
-            if !mails.isEmpty {
-                user.append("otherMails", .array(mails.compactMap { $0.peek("value").map { .string($0) } }))
-            }
+            user.add("otherMails", "value", of: mails)
         }
         user.add("userPrincipalName", record.text("userName"))
         user.add("jobTitle", record.text("title"))
@@ -30,7 +28,7 @@ extension User {
         user.add("companyName", enterprise?.text("organization"))
         user.add("employeeId", enterprise?.text("employeeNumber"))
         Self.readPhones(&record, into: &user)
-        Self.readAddress(&record, into: &user)
+        user.add(address: record.elements("addresses").foremost)
         user.add("preferredLanguage", record.text("preferredLanguage"))
         user.add("userType", record.text("userType"))
         if let active = record.truth("active") { user.append("accountEnabled", .bool(active)) }
@@ -64,18 +62,6 @@ extension User {
         let phones = record.elements("phoneNumbers") { phone in
             phone.peek("value") != nil && !["fax", "pager", "home"].contains { phone.isOf($0) }
         }
-        if !phones.isEmpty {
-            user.append("businessPhones", .array(phones.compactMap { $0.peek("value").map { .string($0) } }))
-        }
-    }
-
-    private static func readAddress(_ record: inout WireRecord, into user: inout JSONObject) {
-        guard let address = record.elements("addresses").foremost else { return }
-        for (name, member) in [
-            ("streetAddress", "streetAddress"), ("city", "locality"), ("state", "region"),
-            ("postalCode", "postalCode"), ("country", "country"),
-        ] {
-            user.add(name, address.peek(member))
-        }
+        user.add("businessPhones", "value", of: phones)
     }
 }
