@@ -10,7 +10,7 @@ public enum DirectoryRemedy: SuggestedAction {
     case correctURL
     /// Check the directory's URL in the settings.
     case checkURL
-    /// Check the directory's URL in the settings, or sign in to the network, such as the one of a hotel.
+    /// Check the directory's URL in the settings, or sign in to the network, for example in a hotel.
     case checkNetwork
     /// Sign in again, with the claims that the directory requires: a JSON object.
     case signIn(claims: String?)

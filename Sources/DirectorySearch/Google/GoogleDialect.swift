@@ -3,7 +3,7 @@ import HTTPExchange
 import StrictJSON
 
 extension ServiceDialect {
-    /// The Directory API of Google: a quota that is used up comes as 403 with a reason, and is what others call 429.
+    /// The Directory API of Google. It reports an exceeded quota as 403 with a reason, where other services send 429.
     ///
     /// [Limits and quotas](https://developers.google.com/workspace/admin/directory/v1/limits)
     static let google = ServiceDialect(namesRequests: false) { error, response in
@@ -19,7 +19,7 @@ extension ServiceDialect {
         if reasons.contains(where: quotaReasons.contains) {
             error.kind = .throttled
         } else if reasons.contains(where: configurationReasons.contains) {
-            // The API is not switched on for the program's project: no permission mends that.
+            // The API is disabled in the program's project: a permission does not fix that.
             error.kind = .notPermitted(permissions: [])
         }
     }

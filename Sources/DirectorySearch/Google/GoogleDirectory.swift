@@ -24,7 +24,7 @@ public struct GoogleDirectory: UserDirectory {
     /// Creates a directory whose client is made at the start of each operation. The caller of the operation gets its errors
     /// unchanged.
     public init(makeClient: @escaping @Sendable () async throws -> DirectoryClient) {
-        // Google returns all properties, whatever the query selects.
+        // Google returns all properties and ignores the selection.
         directory = CursorPagedDirectory(makeClient, speaking: .google, Self.cursorProtocol) {
             name, _, client, budget in
             try await Self.find(name, client, budget)

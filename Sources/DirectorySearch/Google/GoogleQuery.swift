@@ -1,6 +1,6 @@
-/// Escaping for the Directory API of Google: the one place where text meets a search query.
+/// Escaping for the Directory API of Google. No other code puts text into a search query.
 enum GoogleEscaping {
-    /// A value of a clause: in single quotes, each quote and backslash within behind a backslash.
+    /// Returns a value of a clause: in single quotes, with a backslash before each quote and backslash in it.
     ///
     /// [Search for users](https://developers.google.com/workspace/admin/directory/v1/guides/search-users)
     static func value(_ text: String) -> String {
@@ -8,7 +8,7 @@ enum GoogleEscaping {
     }
 }
 
-/// Writes a filter in the words of Google's Directory API, whose clauses must all hold, and refuses what they cannot say.
+/// Writes a filter for Google's Directory API, as clauses of which all must match. It rejects a filter that the API does not support.
 ///
 /// [Search for users](https://developers.google.com/workspace/admin/directory/v1/guides/search-users)
 struct GoogleQueryWriter {
@@ -22,13 +22,12 @@ struct GoogleQueryWriter {
         "postalCode": "addressPostalCode", "country": "addressCountry", "businessPhones": "phone",
         "mobilePhone": "phone", "manager/id": "directManagerId", "manager/mail": "directManager",
     ]
-    /// The fields that are compared from their beginning.
+    /// The fields with a comparison of their start.
     private static let prefixed: Set<String> = ["givenName", "familyName", "email"]
 
     private var clauses: [String] = []
 
-    /// - Throws: ``DirectoryError`` of the kind `emptySearch` for a text of nothing but white space, `invalidQuery` for what cannot
-    ///   be said.
+    /// - Throws: ``DirectoryError`` of the kind `emptySearch` if a text is empty, `invalidQuery` if Google does not support the filter.
     static func text(_ filter: UserFilter) throws(DirectoryError) -> String {
         var writer = GoogleQueryWriter()
         try writer.write(filter.expression, depth: 0)
@@ -63,8 +62,8 @@ struct GoogleQueryWriter {
                 "Google's directory does not look into the list \(property.rawValue.visible(limit: 100)); compare the property "
                     + "itself")
         case .not(let inner):
-            if case .compare(.accountEnabled, .eq, .truth(let truth)) = inner {
-                try compare(.accountEnabled, .eq, .truth(!truth))
+            if case .compare(.accountEnabled, .eq, .bool(let bool)) = inner {
+                try compare(.accountEnabled, .eq, .bool(!bool))
             } else {
                 throw .invalidQuery("Google's directory has no \"not\"; ask for all and leave out whom you do not want")
             }
@@ -91,7 +90,7 @@ struct GoogleQueryWriter {
         }
         if property == .accountEnabled {
             switch value {
-            case .truth(let truth): return try add("isSuspended=\(!truth)")
+            case .bool(let bool): return try add("isSuspended=\(!bool)")
             case .text(let text) where text.lowercased() == "true": return try add("isSuspended=false")
             case .text(let text) where text.lowercased() == "false": return try add("isSuspended=true")
             default: throw .invalidQuery("accountEnabled is compared with true or false")
@@ -105,11 +104,11 @@ struct GoogleQueryWriter {
         case .number(let number): try add("\(field)=\(number)")
         case .null:
             throw .invalidQuery("Google's directory does not find those without a \(property); ask for a value")
-        case .truth, .date, .identifier: throw .invalidQuery("\(property) is compared with a text")
+        case .bool, .date, .identifier: throw .invalidQuery("\(property) is compared with a text")
         }
     }
 
-    /// The words of a name, found whole and in their order.
+    /// Returns the filter for the whole words of a name in their order.
     static func words(_ text: String) throws(DirectoryError) -> UserFilter {
         guard !text.isBlank else { throw DirectoryError(.emptySearch) }
         return .raw("name:\(GoogleEscaping.value(text))")

@@ -23,7 +23,7 @@ extension OfflineDirectory: UserDirectory {
     }
 
     fileprivate func count(ofPlanned filter: UserFilter?) async throws -> Int {
-        guard filter != nil else { return try summary().people }
+        guard filter != nil else { return try summary().users }
         var count = 0
         var position: Position? = Position()
         while let start = position {
@@ -46,7 +46,7 @@ extension OfflineDirectory: UserDirectory {
         throw OfflineCondition.unsupported("it does not say which person is signed in")
     }
 
-    /// Returns one user. The copy contains no related objects: every part is ``UserDetail/Part/notAsked``.
+    /// Returns one user. The copy contains no related objects: every part is ``UserDetail/Part/notRequested``.
     public func detail(
         of name: String, select: [String], parts: Set<UserDetail.PartName>
     ) async throws -> UserDetail {

@@ -1,7 +1,7 @@
-/// Words to look for in an index, where a filter compares from the beginning of a value.
+/// Words to search for in an index.
 ///
-/// A display name is found by its words: each word asked for must begin one of its own, in any order. Every other property is
-/// compared from its beginning. Always an advanced query.
+/// A display name matches if each word is the start of one of its words, in any order. Any other property matches if it starts with
+/// the text. It is always an advanced query.
 public struct UserSearch: Sendable, Equatable {
     indirect enum Expression: Sendable, Equatable {
         case clause(UserProperty, String)
@@ -12,44 +12,43 @@ public struct UserSearch: Sendable, Equatable {
 
     let expression: Expression
 
-    /// People whose display name has these words.
+    /// Users whose display name has these words.
     public static func displayName(_ words: String) -> UserSearch { property(.displayName, words) }
 
-    /// People whose property begins with this text; for ``UserProperty/displayName``, has these words.
+    /// Users whose property starts with this text or, for ``UserProperty/displayName``, has these words.
     public static func property(_ property: UserProperty, _ text: String) -> UserSearch {
         UserSearch(expression: .clause(property, text))
     }
 
-    /// People to whom every search applies.
+    /// Users who match every search.
     public static func all(of searches: [UserSearch]) -> UserSearch {
         UserSearch(expression: .all(searches.map(\.expression)))
     }
 
-    /// People to whom at least one search applies.
+    /// Users who match at least one search.
     public static func any(of searches: [UserSearch]) -> UserSearch {
         UserSearch(expression: .any(searches.map(\.expression)))
     }
 
-    /// A search in Graph's own words, clauses in double quotes joined by `AND` and `OR`, sent as it is but for the
-    /// percent-encoding.
+    /// A search in Graph's syntax, sent verbatim: clauses in double quotes, joined by `AND` and `OR`.
     public static func raw(_ text: String) -> UserSearch { UserSearch(expression: .raw(text)) }
 }
 
-/// A search as text, and what of it must be said in a filter.
+/// A search as text, and the clauses that are sent in the filter instead.
 struct WrittenSearch: Sendable, Equatable {
-    /// The value of `$search`, not yet percent-encoded; nil when the filters say it all.
+    /// The value of `$search`, not percent-encoded; `nil` if the filters contain all clauses.
     var text: String?
-    /// Clauses with `&` or `#`, which the service's search does not read: they stand in the filter.
+    /// The clauses with `&` or `#`, which the service's search does not support.
     var filters: [UserFilter] = []
 }
 
 extension UserSearch {
-    /// - Throws: ``DirectoryError`` of the kind `emptySearch` for a text without words, `invalidQuery` for what the service would
-    ///   refuse.
+    /// - Throws: ``DirectoryError`` of the kind `emptySearch` for a text without words, `invalidQuery` if the service would reject
+    ///   the search.
     func written() throws(DirectoryError) -> WrittenSearch {
         var result = WrittenSearch()
         var parts: [Expression] = []
-        // What everybody must meet can move to the filter; within an `or` it cannot.
+        // A condition for all users can move to the filter; one inside an `or` cannot.
         for part in Self.conjunction(expression, depth: 0) {
             if case .clause(let property, let text) = part, !Self.isTokenized(property), Self.hasReserved(text) {
                 result.filters.append(.property(property, startsWith: text))
@@ -72,10 +71,10 @@ extension UserSearch {
         return parts.flatMap { conjunction($0, depth: depth + 1) }
     }
 
-    /// Whether the property is found by its words.
+    /// Whether the search compares the words of the property.
     fileprivate static func isTokenized(_ property: UserProperty) -> Bool { property == .displayName }
 
-    /// What the service's search was seen to stumble over, however it is encoded.
+    /// Whether the service's search fails with this character in any encoding.
     fileprivate static func isReserved(_ scalar: Unicode.Scalar) -> Bool { scalar == "&" || scalar == "#" }
 
     fileprivate static func hasReserved(_ text: String) -> Bool { text.unicodeScalars.contains(where: isReserved) }
@@ -105,7 +104,7 @@ private struct SearchWriter: LogicWriter {
         }
         var text = text
         if UserSearch.isTokenized(property) {
-            // Symbols only part words there, so a space says the same.
+            // These characters separate words, like a space.
             text = String(String.UnicodeScalarView(text.unicodeScalars.map { UserSearch.isReserved($0) ? " " : $0 }))
         } else {
             let support = PropertySupport.known(property.rawValue)

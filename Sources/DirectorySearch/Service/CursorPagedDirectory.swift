@@ -49,7 +49,7 @@ struct CursorPagedDirectory: Sendable {
         }
     }
 
-    /// Returns a user with those of the parts that other users are: the manager and the reports.
+    /// Returns a user with the manager and the reports, if these are among the parts.
     ///
     /// - Parameters:
     ///   - manager: The key of the manager; `nil` without one.

@@ -130,7 +130,7 @@ extension DirectoryClient {
     func response(toLong request: Request, budget: RetryBudget) async throws -> Response {
         guard request.isAdvanced, request.url.utf8.count > QueryPlan.maximumURLLength, request.url.hasPrefix(base + "/")
         else { return try await response(to: request, budget: budget) }
-        let target = String(ODataEscaping.address(request.url).dropFirst(base.count + 1))
+        let target = String(ODataEscaping.url(request.url).dropFirst(base.count + 1))
         let batch = try await batch(
             [BatchItem(target: target, isAdvanced: true, permissions: request.permissions)], budget: budget)
         return try response(0, of: batch, permissions: request.permissions)

@@ -154,7 +154,7 @@ public struct DirectoryClient: Sendable {
     /// - Throws: ``DirectoryError`` of the kind `foreignNextLink`.
     @discardableResult
     func checked(_ link: String) throws(DirectoryError) -> URL {
-        let text = ODataEscaping.address(link)
+        let text = ODataEscaping.url(link)
         let origin = Origin(text)
         guard let origin, origin == self.origin, let url = URL(string: text), url.absoluteString == text else {
             throw DirectoryError(.foreignNextLink(host: origin?.description ?? "an unreadable address"))

@@ -62,7 +62,7 @@ extension DirectoryClient {
         func number() throws(DirectoryError) -> Int {
             let text = String(decoding: http.body.prefix(64), as: UTF8.self).unicodeScalars
                 .split { $0.properties.isWhitespace || $0 == "\u{FEFF}" }.map(String.init).joined(separator: " ")
-            guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(text) else {
+            guard text.utf8.allSatisfy(\.isDigit), let number = Int(text) else {
                 throw unreadable("it is no number")
             }
             return number
