@@ -39,8 +39,8 @@ enum OfflineBenchmark {
         let begin = Seconds.elapsed
         let first = try await sync.run()
         let spent = Seconds.elapsed - begin
-        guard first.people == people, let summary = try await sync.index.summary() else {
-            throw BenchmarkError("the sync kept \(first.people) people, expected \(people)")
+        guard first.users == people, let summary = try await sync.index.summary() else {
+            throw BenchmarkError("the sync kept \(first.users) people, expected \(people)")
         }
         say(
             "Measured: \(people) people, \(summary.size / 1_000_000) MB, first sync \(decimal(spent, 1)) s, "

@@ -69,7 +69,7 @@ private let unknown = #"{"error":{"code":"Request_ResourceNotFound","message":"n
     let one = ScriptedTransport([batch([("0", 200, #"{"id":"1"}"#), ("1", 200, #"{"width":1,"height":1}"#)])])
     let photo = try await GraphDirectory(client: try client(one))
         .detail(of: "1", select: ["id"], parts: [.photo])
-    #expect(photo.photo == .none && photo.manager == .notAsked)
+    #expect(photo.photo == .none && photo.manager == .notRequested)
 }
 
 @Test func `a mail address leads to the person by their identifier`() async throws {

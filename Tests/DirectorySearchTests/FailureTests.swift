@@ -72,7 +72,7 @@ func `an error answer of any body is read`(body: String) {
     #expect(error.code == "invalid_token" && error.message == "expired")
 }
 
-@Test func `a licence that is missing is not called a permission`() {
+@Test func `a license that is missing is not called a permission`() {
     let body = #"{"error":{"code":"Authentication_RequestFromNonPremiumTenantOrB2CTenant","message":"m"}}"#
     #expect(error(403, body).kind == .notPermitted(permissions: []))
 }
@@ -82,7 +82,8 @@ func `an error answer of any body is read`(body: String) {
     #expect(
         error.description
             == "the directory does not permit this without User.ReadBasic.All: Insufficient privileges.")
-    #expect(error.remedy == "ask an administrator to grant User.ReadBasic.All, then sign in with it")
+    #expect(error.remedy == .askAdministrator(permissions: ["User.ReadBasic.All"]))
+    #expect(error.remedy.description == "ask an administrator to grant User.ReadBasic.All, then sign in with it")
     #expect(error.reference?.hasPrefix("code Authorization_RequestDenied, ") == true)
 }
 
@@ -93,14 +94,14 @@ func `an error answer of any body is read`(body: String) {
     let error = error(400, body)
     #expect(error.message?.unicodeScalars.count == 4096)
     #expect(error.message?.hasPrefix("a\u{1B}]0;x\u{7}") == true)
-    let shown = error.description + (error.reference ?? "") + (error.remedy ?? "")
+    let shown = error.description + (error.reference ?? "") + error.remedy.description
     #expect(shown.hasPrefix(#"the directory refuses the request (status 400): a\u{1B}]0;x\u{7}\u{202E}b  c"#))
     #expect(shown.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F && $0.value != 0x202E })
     #expect(shown.unicodeScalars.count < 1000)
 }
 
 @Test(arguments: [
-    DirectoryError.Kind.emptySearch, .invalidQuery("x"), .invalidAddress("x"), .signInNeeded(claims: nil),
+    DirectoryError.Kind.emptySearch, .invalidQuery("x"), .invalidURL("x"), .signInNeeded(claims: nil),
     .signInNeeded(claims: "{}"), .notPermitted(permissions: []), .notPermitted(permissions: ["a", "b"]), .notFound,
     .ambiguous, .throttled, .unavailable, .badRequest, .notSupported, .resyncNeeded, .unreadable("x"),
     .foreignNextLink(host: "x"), .endlessPages,
@@ -108,7 +109,7 @@ func `an error answer of any body is read`(body: String) {
 func `every failure says what happened and what to do`(kind: DirectoryError.Kind) {
     let error = DirectoryError(kind)
     #expect(!error.summary.isEmpty && !error.summary.hasSuffix("."))
-    #expect(error.remedy?.isEmpty == false)
+    #expect(!error.remedy.description.isEmpty)
     #expect(error.displayMessage == nil)
     #expect(error.reference == nil)
 }

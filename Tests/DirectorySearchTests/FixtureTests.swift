@@ -26,12 +26,12 @@ struct Fixture: Sendable, CustomTestStringConvertible {
         let index = try JSONValue(parsing: Data(contentsOf: folder.appending(path: "index.json")))
         return try (index.object?["fixtures"]?.array ?? []).compactMap { entry in
             guard let entry = entry.object, let name = entry["name"]?.string,
-                let method = entry["request"]?.object?["method"]?.string,
+                let method = entry[path: "request", "method"]?.string,
                 let match = entry["match"]?.object, let path = match["path"]?.string,
-                let status = entry["response"]?.object?["status"]?.number?.int64
+                let status = entry[path: "response", "status"]?.number?.int64
             else { return nil }
             var fields = HTTPFields()
-            for member in entry["response"]?.object?["headers"]?.object?.members ?? [] {
+            for member in entry[path: "response", "headers"]?.object?.members ?? [] {
                 fields.append(name: member.name, value: member.value.string ?? "")
             }
             let body = try entry["file"]?.string.map { try Data(contentsOf: folder.appending(path: $0)) } ?? Data()

@@ -52,7 +52,7 @@ private func nonsense(_ pieces: [String], count: Int = 3000) -> [String] {
     for text in nonsense(pieces, count: 5000)
         + nonsense(pieces, count: 5000).map({ "https://graph.microsoft.com" + $0 })
     {
-        let address = ODataEscaping.address(text)
+        let address = ODataEscaping.url(text)
         guard Origin(address) == own else { continue }
         let url = URL(string: address)
         #expect(url?.host()?.lowercased() == "graph.microsoft.com", "\(text.debugDescription)")

@@ -342,8 +342,8 @@ struct LocalShapeTests {
                     differences.append("\(name) is there")
                 }
             }
-            if let code = recorded.object?["error"]?.object?["code"]?.string {
-                let other = given.object?["error"]?.object?["code"]?.string
+            if let code = recorded[path: "error", "code"]?.string {
+                let other = given[path: "error", "code"]?.string
                 if code != other { differences.append("the code is \(other ?? "nothing"), not \(code)") }
             }
         } else if let text = String(bytes: fixture.response.body, encoding: .utf8), Int(text) != nil {

@@ -33,7 +33,7 @@ private let full = ##"""
     #expect(user.signInActivity?.lastNonInteractiveSignInDateTime == nil)
     #expect(user.manager?.displayName == "M" && user.manager?.manager?.id == "mm")
     #expect(user.memberOf.first?.kind == "group")
-    #expect(user.customSecurityAttributes?["set"]?.object?["a"] == true)
+    #expect(user.customSecurityAttributes?[path: "set", "a"] == true)
     #expect(user.additional.members.map(\.name) == ["extension_0a_badge", "big", "tiny"])
     #expect(JSONValue.object(user.json) == (try JSONValue(parsing: full)))
 }

@@ -68,13 +68,13 @@ private struct SeededNumbers: RandomNumberGenerator {
         case 10...13:
             var detail = UserDetail(user: numbers.pick(people))
             detail.manager = numbers.pick([
-                .notAsked, .none, .value(numbers.pick(people)), .failed(DirectoryError(.unavailable)),
+                .notRequested, .none, .value(numbers.pick(people)), .failed(DirectoryError(.unavailable)),
                 .notPermitted(DirectoryError(.notPermitted(permissions: ["User.Read.All"]))),
             ])
             let objects = people.prefix(numbers.below(40)).map { DirectoryObject(json: $0.json) }
-            detail.reports = numbers.pick([.notAsked, .none, .value(objects), .failed(DirectoryError(.throttled))])
-            detail.groups = numbers.pick([.notAsked, .none, .value(objects), .failed(DirectoryError(.throttled))])
-            detail.photo = numbers.pick([.notAsked, .none, .value(ProfilePhoto(json: ["width": 48, "height": 48]))])
+            detail.reports = numbers.pick([.notRequested, .none, .value(objects), .failed(DirectoryError(.throttled))])
+            detail.groups = numbers.pick([.notRequested, .none, .value(objects), .failed(DirectoryError(.throttled))])
+            detail.photo = numbers.pick([.notRequested, .none, .value(ProfilePhoto(json: ["width": 48, "height": 48]))])
             return .detail(number, detail)
         case 14: return .photo(number, numbers.pick([nil, UserPhoto(bytes: Data([1, 2]))]))
         case 15, 16: return .failed(number, failure(&numbers))

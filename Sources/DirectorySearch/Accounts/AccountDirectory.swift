@@ -33,10 +33,16 @@ extension Account {
 }
 
 extension AccountType {
-    /// Checks whether this type's directory supports a query. It sends no request.
+    /// Plans a query for this type's directory. It sends no request: ``UserDirectory/pages(of:)`` does.
     ///
     /// - Throws: ``DirectoryError`` of the kind `emptySearch` or `invalidQuery`, with an alternative.
-    public func check(_ query: UserQuery) throws(DirectoryError) { _ = try explanation(of: query, base: "") }
+    public func plan(_ query: UserQuery) throws(DirectoryError) -> SearchPlan {
+        switch directory {
+        case .graph: try SearchPlan(query)
+        case .scim: SearchPlan(query, .cursor(try query.scimRequest()))
+        case .google: SearchPlan(query, .cursor(try query.googleRequest()))
+        }
+    }
 
     /// Returns the request of a query in this type's directory as text, without a token, with the notes of the directory.
     ///
@@ -47,17 +53,10 @@ extension AccountType {
         guard var base = graphAPI?.absoluteString else { return nil }
         while base.hasSuffix("/") { base.removeLast() }
         if directory == .graph { base += "/" + graphVersion }
-        guard countOnly else { return try explanation(of: query, base: base) }
-        if directory == .graph, !query.isAmongDeleted { return try query.countPlan().description(base: base) }
-        return try explanation(of: query.pageForTotal, base: base)
-    }
-
-    private func explanation(of query: UserQuery, base: String) throws(DirectoryError) -> String {
-        switch directory {
-        case .graph: try query.plan().description(base: base)
-        case .scim: try query.scimRequest().description(base: base)
-        case .google: try query.googleRequest().description(base: base)
+        if countOnly, directory == .graph, !query.isAmongDeleted {
+            return try query.countPlan().description(base: base)
         }
+        return try plan(countOnly ? query.pageForTotal : query).description(base: base)
     }
 
     /// Returns the filter of a query in the language of this type's directory; `nil` if the query finds all users.

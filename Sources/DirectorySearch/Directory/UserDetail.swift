@@ -17,7 +17,7 @@ public struct UserDetail: Sendable, Equatable {
     /// The result of a part.
     public enum Part<Value: Sendable & Equatable>: Sendable, Equatable {
         /// The caller did not request it, or the directory has no such part.
-        case notAsked
+        case notRequested
         /// The value.
         case value(Value)
         /// There is none.
@@ -36,13 +36,13 @@ public struct UserDetail: Sendable, Equatable {
     /// The user.
     public var user: User
     /// The manager.
-    public var manager: Part<User> = .notAsked
+    public var manager: Part<User> = .notRequested
     /// The direct reports; an empty list is ``Part/none``.
-    public var reports: Part<[DirectoryObject]> = .notAsked
+    public var reports: Part<[DirectoryObject]> = .notRequested
     /// The groups, roles and units with the user as a direct member; an empty list is ``Part/none``.
-    public var groups: Part<[DirectoryObject]> = .notAsked
+    public var groups: Part<[DirectoryObject]> = .notRequested
     /// The size of the photo.
-    public var photo: Part<ProfilePhoto> = .notAsked
+    public var photo: Part<ProfilePhoto> = .notRequested
 
     /// Creates a user without related objects.
     public init(user: User) { self.user = user }

@@ -7,6 +7,9 @@ public protocol UserDirectory: Sendable {
     /// does not support the query.
     func pages(matching query: UserQuery) -> UserPages
 
+    /// Returns the users of a planned query, page by page. A directory of another kind than the plan's plans the query itself.
+    func pages(of plan: SearchPlan) -> UserPages
+
     /// Returns the number of users of a query without reading them, regardless of ``UserQuery/limit``.
     ///
     /// - Throws: ``DirectoryError`` of the kind `invalidQuery` or `notSupported` if the directory does not return the number.
@@ -29,6 +32,9 @@ public protocol UserDirectory: Sendable {
 }
 
 extension UserDirectory {
+    /// Returns the users of a planned query, page by page. It plans the query again.
+    public func pages(of plan: SearchPlan) -> UserPages { pages(matching: plan.query) }
+
     /// Returns the users of a query. The first user sends the first request.
     public func users(matching query: UserQuery) -> Users { Users(pages: pages(matching: query)) }
 

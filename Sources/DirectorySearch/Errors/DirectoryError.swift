@@ -4,14 +4,14 @@ public import Platform
 ///
 /// Errors of the network and of the access token are not among these: the caller gets them unchanged.
 public struct DirectoryError: Error, Sendable, Equatable {
-    /// The kind of an error, and thus its remedy.
+    /// The kind of an error. It decides the remedy.
     public enum Kind: Sendable, Equatable {
         /// The search text is empty. No request was sent.
         case emptySearch
         /// The query is invalid, for this reason. No request was sent.
         case invalidQuery(String)
         /// The directory's URL is invalid, for this reason. No request was sent.
-        case invalidAddress(String)
+        case invalidURL(String)
         /// The service rejected the access token, also after a refresh. With `claims`, a JSON object, if the service requests
         /// them in the next sign-in (OpenID Connect Core, section 5.5).
         case signInNeeded(claims: String?)
@@ -76,6 +76,16 @@ public struct DirectoryError: Error, Sendable, Equatable {
     }
 }
 
+extension DirectoryError {
+    /// Returns the error of a query that cannot be sent, for this reason.
+    static func invalidQuery(_ reason: String) -> DirectoryError { DirectoryError(.invalidQuery(reason)) }
+
+    /// Returns the error of a text that cannot be the name of a property.
+    static func noProperty(_ name: String) -> DirectoryError {
+        invalidQuery("\"\(name.visible(limit: 100))\" is no property's name")
+    }
+}
+
 extension DirectoryError: CustomStringConvertible {
     /// The error and the service's message in one line that is safe for a terminal.
     public var description: String {
@@ -94,7 +104,7 @@ extension DirectoryError: CustomStringConvertible {
         switch kind {
         case .emptySearch: "there is nothing to search for: the text is empty"
         case .invalidQuery(let reason): "the query cannot be sent: \(reason)"
-        case .invalidAddress(let reason): "the directory's address cannot be used: \(reason)"
+        case .invalidURL(let reason): "the directory's address cannot be used: \(reason)"
         case .signInNeeded(claims: .some): "the directory asks for a new sign-in with further proof"
         case .signInNeeded: "the directory does not accept the sign-in"
         case .notPermitted(let permissions):
@@ -115,24 +125,19 @@ extension DirectoryError: CustomStringConvertible {
         }
     }
 
-    /// The remedy in one sentence without a full stop; `nil` without one.
-    public var remedy: String? {
+    /// The action that solves the problem.
+    public var remedy: DirectoryRemedy {
         switch kind {
-        case .emptySearch: "give at least one letter of a name"
-        case .invalidQuery, .ambiguous: "change the query"
-        case .invalidAddress: "correct the directory's address in the settings"
-        case .signInNeeded: "sign in again"
-        case .notPermitted(let permissions):
-            permissions.isEmpty
-                ? "ask an administrator of the directory"
-                : "ask an administrator to grant \(permissions.joined(separator: " or ")), then sign in with it"
-        case .notFound: "check the spelling, and that it is the right directory"
-        case .throttled, .unavailable:
-            retryAt.map { "come back at \($0.rfc3339)" } ?? "try again later"
-        case .badRequest, .notSupported: "change the query"
-        case .resyncNeeded: "start again from the beginning"
-        case .unreadable: "check the directory's address in the settings, and whether the network asks for a sign-in"
-        case .foreignNextLink, .endlessPages: "check the directory's address in the settings"
+        case .emptySearch: .enterText
+        case .invalidQuery, .ambiguous, .badRequest, .notSupported: .changeQuery
+        case .invalidURL: .correctURL
+        case .foreignNextLink, .endlessPages: .checkURL
+        case .signInNeeded(let claims): .signIn(claims: claims)
+        case .notPermitted(let permissions): .askAdministrator(permissions: permissions)
+        case .notFound: .checkName
+        case .throttled, .unavailable: .retry(at: retryAt)
+        case .resyncNeeded: .startAgain
+        case .unreadable: .checkNetwork
         }
     }
 

@@ -44,11 +44,11 @@ enum GraphErrorResponse {
         case 401:
             .signInNeeded(claims: claims(in: response))
         case 403:
-            // A tenant without the license, or of a kind without this property: no permission helps.
+            // The tenant does not have the license or the property: a permission does not fix that.
             code == "Authentication_RequestFromNonPremiumTenantOrB2CTenant"
                 ? .notPermitted(permissions: []) : .notPermitted(permissions: permissions)
         case 404: .notFound
-        // A page token that is no longer known: what was read before still holds, what follows does not.
+        // The service no longer knows the page token. The users of previous pages are still valid.
         case 400 where code == "Directory_ExpiredPageToken" || code == "DirectoryPageTokenNotFoundException":
             .resyncNeeded
         case 410: .resyncNeeded
@@ -95,27 +95,26 @@ struct GraphErrorBody: Equatable {
         }
     }
 
-    /// Takes what is not known yet from this object, then from the objects within it: the outermost counts.
+    /// Reads the missing members from this object, then from the objects in it.
     private mutating func read(_ object: JSONObject, depth: Int) {
         guard depth < 16 else { return }
         var inner: [JSONObject] = []
         for member in object.members {
-            switch member.name.lowercased() {
-            case "code": code = code ?? text(member.value)?.clipped(to: 256)
-            case "message": message = message ?? text(member.value)?.clipped(to: 4096)
-            case "request-id", "requestid": requestID = requestID ?? text(member.value)?.clipped(to: 256)
-            case "client-request-id", "clientrequestid":
-                clientRequestID = clientRequestID ?? text(member.value)?.clipped(to: 256)
-            case "date": date = date ?? text(member.value).flatMap(ServerDate.graph)
-            case "innererror":
-                if let value = member.value.object { inner.append(value) }
+            let text = text(member.value)?.clipped(to: 256)
+            switch member.name.lowercased().replacing("-", with: "") {
+            case "code": code = code ?? text
+            case "message": message = message ?? self.text(member.value)?.clipped(to: 4096)
+            case "requestid": requestID = requestID ?? text
+            case "clientrequestid": clientRequestID = clientRequestID ?? text
+            case "date": date = date ?? text.flatMap(ServerDate.graph)
+            case "innererror": if let object = member.value.object { inner.append(object) }
             default: break
             }
         }
         for object in inner { read(object, depth: depth + 1) }
     }
 
-    /// A text that says something: an empty `code` is as good as none.
+    /// Returns a text that is not empty: an empty `code` equals a missing one.
     private func text(_ value: JSONValue) -> String? {
         switch value {
         case .string(let text): text.isBlank ? nil : text

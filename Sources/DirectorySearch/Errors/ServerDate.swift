@@ -1,8 +1,8 @@
 import Platform
 
-/// Dates as Graph writes them.
+/// Dates in the format of Graph.
 enum ServerDate {
-    /// `2021-05-18T19:12:36`, with or without a fraction. Graph means UTC and often does not say so.
+    /// Returns the date of `2021-05-18T19:12:36`, with or without a fraction. It is in UTC, even without a `Z`.
     static func graph(_ text: String) -> Date? {
         guard text.utf8.count <= 40 else { return nil }
         let halves = text.split(separator: "T", omittingEmptySubsequences: false)
@@ -15,19 +15,19 @@ enum ServerDate {
         return Date(year: year, month: month, day: day, time: time)
     }
 
-    /// Whether a text can stand in a filter as a date or a moment: digits and what parts them, and nothing that could end it.
+    /// Returns whether a string can be a date in a filter: it has only digits and separators, so that it cannot end the literal.
     static func isLiteral(_ text: String) -> Bool {
-        guard (10...40).contains(text.utf8.count), text.utf8.prefix(4).allSatisfy({ (0x30...0x39).contains($0) }) else {
-            return false
-        }
-        return text.utf8.allSatisfy { byte in
-            switch byte {
-            case 0x30...0x39, UInt8(ascii: "-"), UInt8(ascii: ":"), UInt8(ascii: "."), UInt8(ascii: "+"),
-                UInt8(ascii: "T"), UInt8(ascii: "Z"):
-                true
-            default: false
-            }
-        }
+        (10...40).contains(text.utf8.count) && text.utf8.prefix(4).allSatisfy(\.isDigit)
+            && text.utf8.allSatisfy { $0.isDigit || "-:.+TZ".utf8.contains($0) }
+    }
+}
+
+extension UInt8 {
+    var isDigit: Bool { (0x30...0x39).contains(self) }
+
+    /// Returns whether this is an ASCII letter or digit, or one of these other characters.
+    func isAlphanumeric(or others: String) -> Bool {
+        isDigit || (0x61...0x7A).contains(self | 0x20) || others.utf8.contains(self)
     }
 }
 

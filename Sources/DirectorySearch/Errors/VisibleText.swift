@@ -1,8 +1,9 @@
 extension String {
-    /// The text with characters that could steer a terminal or hide what is written made visible as `\u{1B}`, on one line,
-    /// at most this many Unicode scalars long.
+    /// Returns the text on one line, with characters escaped that could control a terminal or hide text: `\u{1B}`.
     ///
-    /// Those are the control characters, the bidirectional controls, line separators, the byte order mark and tags.
+    /// These are control characters, bidirectional controls, line separators, the byte order mark and tags.
+    ///
+    /// - Parameter limit: The maximum number of Unicode scalars.
     func visible(limit: Int = 500) -> String {
         var result = ""
         var count = 0
@@ -22,20 +23,20 @@ extension String {
         return result
     }
 
-    /// At most this many Unicode scalars of the text: what a server says is kept, but not without end.
+    /// Returns at most this number of Unicode scalars, because a server's text can have any length.
     func clipped(to limit: Int) -> String {
         guard utf8.count > limit else { return self }
         return String(String.UnicodeScalarView(unicodeScalars.prefix(limit)))
     }
 
-    /// Whether there is nothing but white space.
+    /// Whether the text is empty or white space.
     var isBlank: Bool { unicodeScalars.allSatisfy(\.properties.isWhitespace) }
 
-    /// Refuses what names nobody and would change the path that it stands in.
+    /// Throws an error if the text cannot be the name of a user or would change the path of a URL.
     func checkIsName() throws(DirectoryError) {
         guard !isBlank else { throw DirectoryError(.emptySearch) }
         guard self != ".", self != ".." else {
-            throw DirectoryError(.invalidQuery("\"\(self)\" is nobody's identifier"))
+            throw .invalidQuery("\"\(self)\" is nobody's identifier")
         }
     }
 }

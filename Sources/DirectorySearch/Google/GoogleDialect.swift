@@ -3,15 +3,15 @@ import HTTPExchange
 import StrictJSON
 
 extension ServiceDialect {
-    /// The Directory API of Google: a quota that is used up comes as 403 with a reason, and is what others call 429.
+    /// The Directory API of Google. It reports an exceeded quota as 403 with a reason, where other services send 429.
     ///
     /// [Limits and quotas](https://developers.google.com/workspace/admin/directory/v1/limits)
     static let google = ServiceDialect(namesRequests: false) { error, response in
         guard response.body.first != nil,
-            let failure = (try? JSONValue(parsing: response.body))?.object?["error"]?.object
+            let failure = (try? JSONValue(parsing: response.body))?[path: "error"]?.object
         else { return }
-        var reasons = (failure["errors"]?.array ?? []).compactMap { $0.object?["reason"]?.string }
-        reasons += (failure["details"]?.array ?? []).compactMap { $0.object?["reason"]?.string }
+        var reasons = ["errors", "details"].flatMap { failure[$0]?.array ?? [] }
+            .compactMap { $0[path: "reason"]?.string }
         if let status = failure["status"]?.string { reasons.append(status) }
         error.code = reasons.first?.clipped(to: 256)
         error.message = failure["message"]?.string?.clipped(to: 4096)
@@ -19,7 +19,7 @@ extension ServiceDialect {
         if reasons.contains(where: quotaReasons.contains) {
             error.kind = .throttled
         } else if reasons.contains(where: configurationReasons.contains) {
-            // The API is not switched on for the program's project: no permission mends that.
+            // The API is disabled in the program's project: a permission does not fix that.
             error.kind = .notPermitted(permissions: [])
         }
     }

@@ -19,18 +19,23 @@ public struct GoogleDirectory: UserDirectory {
     private let directory: CursorPagedDirectory
 
     /// Creates the directory of this client. The client's base is ``base``.
-    public init(client: DirectoryClient) {
-        self.init { client }
-    }
+    public init(client: DirectoryClient) { self.init { client } }
 
     /// Creates a directory whose client is made at the start of each operation. The caller of the operation gets its errors
     /// unchanged.
     public init(makeClient: @escaping @Sendable () async throws -> DirectoryClient) {
-        directory = CursorPagedDirectory(makeClient, speaking: .google, Self.cursorProtocol)
+        // Google returns all properties and ignores the selection.
+        directory = CursorPagedDirectory(makeClient, speaking: .google, Self.cursorProtocol) {
+            name, _, client, budget in
+            try await Self.find(name, client, budget)
+        }
     }
 
     /// Returns the users of a query, page by page. The first page sends the first request.
-    public func pages(matching query: UserQuery) -> UserPages { directory.pages(matching: query) }
+    public func pages(matching query: UserQuery) -> UserPages { directory.pages(of: query) }
+
+    /// Returns the users of a planned query, page by page.
+    public func pages(of plan: SearchPlan) -> UserPages { directory.pages(of: plan.query, plan.request) }
 
     /// Throws an error: Google's directory has no URL for the signed-in user.
     ///
@@ -46,8 +51,7 @@ public struct GoogleDirectory: UserDirectory {
     /// - Throws: ``DirectoryError`` of the kind `notFound` if there is no such user, `emptySearch` for an empty text; the errors of
     ///   the transport and the authorization; `CancellationError`.
     public func user(_ name: String, select: [String] = UserQuery.defaultProperties) async throws -> User {
-        let client = try await directory.makeClient()
-        return try await Self.find(name, client, client.makeBudget())
+        try await directory.user(name, select)
     }
 
     /// Returns one user and the related objects, without a photo. Groups need ``groupScope``.
@@ -60,18 +64,10 @@ public struct GoogleDirectory: UserDirectory {
         let client = try await directory.makeClient()
         let budget = client.makeBudget()
         let user = try await Self.find(name, client, budget)
-        var detail = UserDetail(user: user)
-        if parts.contains(.manager) {
-            if let manager = user.manager?.mail {
-                detail.manager = try await UserDetail.Part { try await Self.find(manager, client, budget) }
-            } else {
-                detail.manager = .none
-            }
-        }
-        if parts.contains(.reports), let mail = user.userPrincipalName {
-            let query = UserQuery(.property("manager/mail", equals: mail), pageSize: 500)
-            detail.reports = try await .reports(of: directory.pages(matching: query, client, budget))
-        }
+        let reports = user.userPrincipalName.map { UserQuery(.property("manager/mail", equals: $0), pageSize: 500) }
+        var detail = try await directory.detail(
+            of: user, parts, manager: user.manager?.mail, reports: reports, client, budget
+        ) { try await Self.find($0, client, budget) }
         if parts.contains(.groups), let key = user.id ?? user.userPrincipalName {
             detail.groups = try await Self.groups(of: key, client, budget)
         }
@@ -82,11 +78,7 @@ public struct GoogleDirectory: UserDirectory {
     public func lookUp<Names: AsyncSequence & Sendable>(
         _ names: Names, select: [String] = UserQuery.defaultProperties
     ) -> UserLookups where Names.Element == String, Names.AsyncIterator: Sendable {
-        UserLookups { [makeClient = directory.makeClient] in
-            SequentialLookups(makeClient: makeClient, names: names.makeAsyncIterator()) { client, name in
-                try await Self.find(name, client, client.makeBudget())
-            }
-        }
+        directory.lookUp(names, select)
     }
 
     // MARK: Requests

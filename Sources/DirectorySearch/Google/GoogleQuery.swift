@@ -1,20 +1,14 @@
-/// Escaping for the Directory API of Google: the one place where text meets a search query.
+/// Escaping for the Directory API of Google. No other code puts text into a search query.
 enum GoogleEscaping {
-    /// A value of a clause: in single quotes, each quote and backslash within behind a backslash.
+    /// Returns a value of a clause: in single quotes, with a backslash before each quote and backslash in it.
     ///
     /// [Search for users](https://developers.google.com/workspace/admin/directory/v1/guides/search-users)
     static func value(_ text: String) -> String {
-        var bytes: [UInt8] = [UInt8(ascii: "'")]
-        for byte in text.utf8 {
-            if byte == UInt8(ascii: "'") || byte == UInt8(ascii: "\\") { bytes.append(UInt8(ascii: "\\")) }
-            bytes.append(byte)
-        }
-        bytes.append(UInt8(ascii: "'"))
-        return String(decoding: bytes, as: UTF8.self)
+        ODataEscaping.backslashQuoted(text, quote: "'")
     }
 }
 
-/// Writes a filter in the words of Google's Directory API, whose clauses must all hold, and refuses what they cannot say.
+/// Writes a filter for Google's Directory API, as clauses of which all must match. It rejects a filter that the API does not support.
 ///
 /// [Search for users](https://developers.google.com/workspace/admin/directory/v1/guides/search-users)
 struct GoogleQueryWriter {
@@ -28,13 +22,12 @@ struct GoogleQueryWriter {
         "postalCode": "addressPostalCode", "country": "addressCountry", "businessPhones": "phone",
         "mobilePhone": "phone", "manager/id": "directManagerId", "manager/mail": "directManager",
     ]
-    /// The fields that are compared from their beginning.
+    /// The fields with a comparison of their start.
     private static let prefixed: Set<String> = ["givenName", "familyName", "email"]
 
     private var clauses: [String] = []
 
-    /// - Throws: ``DirectoryError`` of the kind `emptySearch` for a text of nothing but white space, `invalidQuery` for what cannot
-    ///   be said.
+    /// - Throws: ``DirectoryError`` of the kind `emptySearch` if a text is empty, `invalidQuery` if Google does not support the filter.
     static func text(_ filter: UserFilter) throws(DirectoryError) -> String {
         var writer = GoogleQueryWriter()
         try writer.write(filter.expression, depth: 0)
@@ -43,20 +36,20 @@ struct GoogleQueryWriter {
 
     private mutating func write(_ expression: Expression, depth: Int) throws(DirectoryError) {
         guard depth <= UserQuery.maximumNesting else {
-            throw Self.invalid("the filter nests deeper than \(UserQuery.maximumNesting) levels")
+            throw .invalidQuery("the filter nests deeper than \(UserQuery.maximumNesting) levels")
         }
         switch expression {
         case .startsWith(let property, let text):
             guard !text.isBlank else { throw DirectoryError(.emptySearch) }
             let field = try field(property)
             guard Self.prefixed.contains(field) else {
-                throw Self.invalid(
+                throw .invalidQuery(
                     "Google's directory compares the beginning of givenName, surname, mail and userPrincipalName only; ask for "
                         + "the whole \(property)" + (field == "name" ? ", or for its words with a search" : ""))
             }
             try add("\(field):\(GoogleEscaping.value(text))*")
         case .endsWith(let property, _):
-            throw Self.invalid(
+            throw .invalidQuery(
                 "Google's directory does not compare the end of \(property.rawValue.visible(limit: 100)); ask for the whole "
                     + "or, for names and mail, the beginning")
         case .compare(let property, let comparison, let value): try compare(property, comparison, value)
@@ -65,14 +58,14 @@ struct GoogleQueryWriter {
             guard values.count == 1 else { throw Self.alternatives }
             try compare(property, .eq, first)
         case .count(let property, _, _), .element(let property, _):
-            throw Self.invalid(
+            throw .invalidQuery(
                 "Google's directory does not look into the list \(property.rawValue.visible(limit: 100)); compare the property "
                     + "itself")
         case .not(let inner):
-            if case .compare(.accountEnabled, .eq, .truth(let truth)) = inner {
-                try compare(.accountEnabled, .eq, .truth(!truth))
+            if case .compare(.accountEnabled, .eq, .bool(let bool)) = inner {
+                try compare(.accountEnabled, .eq, .bool(!bool))
             } else {
-                throw Self.invalid("Google's directory has no \"not\"; ask for all and leave out whom you do not want")
+                throw .invalidQuery("Google's directory has no \"not\"; ask for all and leave out whom you do not want")
             }
         case .all(let parts):
             guard !parts.isEmpty else { throw DirectoryError(.emptySearch) }
@@ -91,16 +84,16 @@ struct GoogleQueryWriter {
         _ property: UserProperty, _ comparison: UserFilter.Comparison, _ value: FilterValue
     ) throws(DirectoryError) {
         guard comparison == .eq else {
-            throw Self.invalid(
+            throw .invalidQuery(
                 "Google's directory compares \(property.rawValue.visible(limit: 100)) for equality only, not with "
                     + "\"\(comparison.rawValue)\"")
         }
         if property == .accountEnabled {
             switch value {
-            case .truth(let truth): return try add("isSuspended=\(!truth)")
+            case .bool(let bool): return try add("isSuspended=\(!bool)")
             case .text(let text) where text.lowercased() == "true": return try add("isSuspended=false")
             case .text(let text) where text.lowercased() == "false": return try add("isSuspended=true")
-            default: throw Self.invalid("accountEnabled is compared with true or false")
+            default: throw .invalidQuery("accountEnabled is compared with true or false")
             }
         }
         let field = try field(property)
@@ -110,12 +103,12 @@ struct GoogleQueryWriter {
             try add("\(field)=\(GoogleEscaping.value(text))")
         case .number(let number): try add("\(field)=\(number)")
         case .null:
-            throw Self.invalid("Google's directory does not find those without a \(property); ask for a value")
-        case .truth, .date, .identifier: throw Self.invalid("\(property) is compared with a text")
+            throw .invalidQuery("Google's directory does not find those without a \(property); ask for a value")
+        case .bool, .date, .identifier: throw .invalidQuery("\(property) is compared with a text")
         }
     }
 
-    /// The words of a name, found whole and in their order.
+    /// Returns the filter for the whole words of a name in their order.
     static func words(_ text: String) throws(DirectoryError) -> UserFilter {
         guard !text.isBlank else { throw DirectoryError(.emptySearch) }
         return .raw("name:\(GoogleEscaping.value(text))")
@@ -124,7 +117,7 @@ struct GoogleQueryWriter {
     private func field(_ property: UserProperty) throws(DirectoryError) -> String {
         guard let field = Self.fields[property.rawValue] else {
             let hint = property == .id ? "; ask for the one person by the identifier" : ""
-            throw Self.invalid(
+            throw .invalidQuery(
                 "Google's directory does not compare \"\(property.rawValue.visible(limit: 100))\"; it compares "
                     + "accountEnabled, \(Self.fields.keys.sorted().joined(separator: ", "))\(hint)")
         }
@@ -134,15 +127,13 @@ struct GoogleQueryWriter {
     private mutating func add(_ clause: String) throws(DirectoryError) {
         clauses.append(clause)
         guard clauses.count <= UserQuery.maximumComparisons else {
-            throw Self.invalid(
+            throw .invalidQuery(
                 "the filter has more than \(UserQuery.maximumComparisons) comparisons; ask in several queries")
         }
     }
 
-    private static let alternatives = invalid(
+    private static let alternatives = DirectoryError.invalidQuery(
         "Google's directory has no \"or\"; ask for each alternative in a query of its own")
-
-    private static func invalid(_ reason: String) -> DirectoryError { DirectoryError(.invalidQuery(reason)) }
 }
 
 extension UserQuery {
@@ -156,22 +147,20 @@ extension UserQuery {
     public func googleRequest() throws(DirectoryError) -> DirectoryRequest {
         try checkOptions(of: "Google's directory")
         if countsTotal {
-            throw DirectoryError(
-                .invalidQuery("Google's directory does not say how many there are; ask without the total"))
+            throw .invalidQuery("Google's directory does not say how many there are; ask without the total")
         }
         // The customer of the administrator who signed in.
         var options = ["customer=my_customer"]
-        let filter = try wholeFilter(Self.googleFilter).map(GoogleQueryWriter.text)
+        let filter = try wholeFilter(GoogleQueryWriter.words).map(GoogleQueryWriter.text)
         if let filter { options.append("query=" + ODataEscaping.queryValue(filter)) }
         guard orderBy.count <= 1 else {
-            throw DirectoryError(.invalidQuery("Google's directory sorts by one property only; give one"))
+            throw .invalidQuery("Google's directory sorts by one property only; give one")
         }
         if let order = orderBy.first {
             guard let name = Self.googleOrders[order.property.rawValue] else {
-                throw DirectoryError(
-                    .invalidQuery(
-                        "Google's directory does not sort by \"\(order.property.rawValue.visible(limit: 100))\"; it sorts by "
-                            + Self.googleOrders.keys.sorted().joined(separator: ", ")))
+                throw .invalidQuery(
+                    "Google's directory does not sort by \"\(order.property.rawValue.visible(limit: 100))\"; it sorts by "
+                        + Self.googleOrders.keys.sorted().joined(separator: ", "))
             }
             options += ["orderBy=\(name)", "sortOrder=" + (order.isDescending ? "DESCENDING" : "ASCENDING")]
         }
@@ -184,26 +173,4 @@ extension UserQuery {
     private static let googleOrders = [
         "mail": "email", "userPrincipalName": "email", "givenName": "givenName", "surname": "familyName",
     ]
-
-    private static func googleFilter(_ expression: UserSearch.Expression) throws(DirectoryError) -> UserFilter {
-        try googleFilter(expression, depth: 0)
-    }
-
-    private static func googleFilter(
-        _ expression: UserSearch.Expression, depth: Int
-    ) throws(DirectoryError) -> UserFilter {
-        guard depth <= maximumNesting else {
-            throw DirectoryError(.invalidQuery("the search nests deeper than \(maximumNesting) levels"))
-        }
-        switch expression {
-        case .clause(.displayName, let text): return try GoogleQueryWriter.words(text)
-        case .clause(let property, let text): return .property(property, startsWith: text)
-        case .raw: throw DirectoryError(.invalidQuery("the search is in Graph's own words; ask with a filter instead"))
-        case .all(let parts), .any(let parts):
-            var filters: [UserFilter] = []
-            for part in parts { filters.append(try googleFilter(part, depth: depth + 1)) }
-            if case .all = expression { return .all(of: filters) }
-            return .any(of: filters)
-        }
-    }
 }

@@ -1,12 +1,12 @@
 import StrictJSON
 
 extension User {
-    /// Reads a person as Google's Directory API writes one. What no property of this model is for is kept in ``additional``, under
-    /// Google's names; `kind` and `etag` are notes of the protocol and are not.
+    /// Creates a user from a resource of Google's Directory API. Fields without a property here are in ``additional``, with Google's
+    /// names, except `kind` and `etag`.
     ///
     /// [users](https://developers.google.com/workspace/admin/directory/reference/rest/v1/users)
     ///
-    /// - Parameter object: a resource of the kind `admin#directory#user`. Anything can be read.
+    /// - Parameter object: Any object, such as a resource of the kind `admin#directory#user`.
     public init(google object: JSONObject) {
         var record = WireRecord(object, ignoresCase: false)
         var user = JSONObject()
@@ -17,35 +17,33 @@ extension User {
         user.add("surname", name?.text("familyName"))
         let primary = record.text("primaryEmail")
         var mails = record.elements("emails") { $0.peek("address") != nil }
-        if let mail = primary ?? mails.foremost?.peek("address") {
+        if let mail = primary ?? mails.preferred?.peek("address") {
             user.append("mail", .string(mail))
             mails.removeAll { $0.peek("address") == mail }
         }
         user.add("userPrincipalName", primary)
-        if !mails.isEmpty {
-            user.append("otherMails", .array(mails.compactMap { $0.peek("address").map { .string($0) } }))
-        }
+        user.add("otherMails", "address", of: mails)
         Self.readWork(&record, into: &user)
         Self.readPhones(&record, into: &user)
         let languages = record.elements("languages") { $0.peek("languageCode") != nil }
         user.add(
             "preferredLanguage",
             (languages.first { $0.peek("preference") == "preferred" } ?? languages.first)?.peek("languageCode"))
-        if let isSuspended = record.truth("suspended") { user.append("accountEnabled", .bool(!isSuspended)) }
+        if let isSuspended = record.bool("suspended") { user.append("accountEnabled", .bool(!isSuspended)) }
         user.add("createdDateTime", record.text("creationTime"))
         if let manager = record.elements("relations", where: { $0.isOf("manager") && $0.peek("value") != nil }).first {
-            // The address is all that Google says.
+            // Google returns only the address.
             user.append("manager", ["mail": manager.peek("value").map { .string($0) } ?? .null])
         }
         record.drop("kind")
         record.drop("etag")
-        user.add(leftover: record)
-        if let rest = name?.rest, !rest.isEmpty { user.append("name", .object(JSONObject(rest))) }
+        user.add(remaining: record)
+        if let remaining = name?.remaining, !remaining.isEmpty { user.append("name", .object(JSONObject(remaining))) }
         self.init(json: user)
     }
 
     private static func readWork(_ record: inout WireRecord, into user: inout JSONObject) {
-        if let work = record.elements("organizations").foremost {
+        if let work = record.elements("organizations").preferred {
             user.add("jobTitle", work.peek("title"))
             user.add("department", work.peek("department"))
             user.add("companyName", work.peek("name"))
@@ -53,18 +51,11 @@ extension User {
                 user.append("employeeOrgData", ["costCenter": .string(center)])
             }
         }
-        if let location = record.elements("locations").foremost {
+        if let location = record.elements("locations").preferred {
             let parts = ["buildingId", "floorName", "floorSection", "deskCode"].compactMap { location.peek($0) }
             if !parts.isEmpty { user.append("officeLocation", .string(parts.joined(separator: " "))) }
         }
-        if let address = record.elements("addresses", where: { !$0.isOf("home") }).foremost {
-            for (name, member) in [
-                ("streetAddress", "streetAddress"), ("city", "locality"), ("state", "region"),
-                ("postalCode", "postalCode"), ("country", "country"),
-            ] {
-                user.add(name, address.peek(member))
-            }
-        }
+        user.add(address: record.elements("addresses") { !$0.isOf("home") }.preferred)
         let number = record.elements("externalIds") { $0.isOf("organization") && $0.peek("value") != nil }
         user.add("employeeId", number.first?.peek("value"))
     }
@@ -73,13 +64,11 @@ extension User {
         let mobile = record.elements("phones") { phone in
             phone.peek("value") != nil && (phone.isOf("mobile") || phone.isOf("work_mobile"))
         }
-        user.add("mobilePhone", mobile.foremost?.peek("value"))
+        user.add("mobilePhone", mobile.preferred?.peek("value"))
         let phones = record.elements("phones") { phone in
             phone.peek("value") != nil
                 && !["home", "home_fax", "work_fax", "other_fax", "pager"].contains { phone.isOf($0) }
         }
-        if !phones.isEmpty {
-            user.append("businessPhones", .array(phones.compactMap { $0.peek("value").map { .string($0) } }))
-        }
+        user.add("businessPhones", "value", of: phones)
     }
 }

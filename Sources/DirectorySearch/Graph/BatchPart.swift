@@ -6,7 +6,7 @@ public import StrictJSON
 ///
 /// ```swift
 /// let timeZone = BatchPart(get: ["users", id, "mailboxSettings"], options: ["$select": "timeZone"]) { response in
-///     try JSONValue(parsing: response.body).object?["timeZone"]?.string
+///     try JSONValue(parsing: response.body)[path: "timeZone"]?.string
 /// }
 /// let (person, manager, zone) = try await directory.batch(.user(id), .manager(of: id), timeZone)
 /// ```
@@ -18,10 +18,10 @@ public struct BatchPart<Value: Sendable>: Sendable {
     let read: @Sendable (DirectoryClient.Response) throws(DirectoryError) -> Value
 
     init(
-        _ item: () throws(DirectoryError) -> BatchItem,
+        _ item: @autoclosure () throws(DirectoryError) -> BatchItem,
         read: @escaping @Sendable (DirectoryClient.Response) throws(DirectoryError) -> Value
     ) {
-        self.item = Result(catching: item)
+        self.item = Result { () throws(DirectoryError) in try item() }
         self.read = read
     }
 
@@ -39,9 +39,9 @@ public struct BatchPart<Value: Sendable>: Sendable {
         get segments: [String], options: KeyValuePairs<String, String> = [:], isAdvanced: Bool = false,
         permissions: [String] = [], read: @escaping @Sendable (HTTPResponse) throws -> Value
     ) {
-        self.init { () throws(DirectoryError) in
+        self.init(
             BatchItem(target: try Self.target(segments, options), isAdvanced: isAdvanced, permissions: permissions)
-        } read: { response throws(DirectoryError) in
+        ) { response throws(DirectoryError) in
             do {
                 return try read(response.http)
             } catch let error as DirectoryError {
@@ -55,9 +55,9 @@ public struct BatchPart<Value: Sendable>: Sendable {
     private static func target(
         _ segments: [String], _ options: KeyValuePairs<String, String>
     ) throws(DirectoryError) -> String {
-        guard !segments.isEmpty else { throw DirectoryError(.invalidQuery("the path of a question is empty")) }
+        guard !segments.isEmpty else { throw .invalidQuery("the path of a question is empty") }
         for segment in segments where segment.isEmpty || segment == "." || segment == ".." {
-            throw DirectoryError(.invalidQuery("\"\(segment)\" is no part of a path"))
+            throw .invalidQuery("\"\(segment)\" is no part of a path")
         }
         let path = segments.map(ODataEscaping.pathSegment).joined(separator: "/")
         let query = options.map { ODataEscaping.pathSegment($0.key) + "=" + ODataEscaping.queryValue($0.value) }
@@ -82,17 +82,17 @@ extension BatchPart where Value == JSONObject {
         get segments: [String], options: KeyValuePairs<String, String> = [:], isAdvanced: Bool = false,
         permissions: [String] = []
     ) {
-        self.init { () throws(DirectoryError) in
+        self.init(
             BatchItem(target: try Self.target(segments, options), isAdvanced: isAdvanced, permissions: permissions)
-        } read: { response throws(DirectoryError) in
+        ) { response throws(DirectoryError) in
             try response.object()
         }
     }
 }
 
 extension BatchPart where Value == User {
-    private init(_ item: () throws(DirectoryError) -> BatchItem) {
-        self.init(item) { response throws(DirectoryError) in try response.user() }
+    private init(user item: @autoclosure () throws(DirectoryError) -> BatchItem) {
+        self.init(try item()) { response throws(DirectoryError) in try response.user() }
     }
 
     /// Returns the request of one user, by identifier or sign-in name. It does not find a user by another mail address:
@@ -102,19 +102,12 @@ extension BatchPart where Value == User {
     public static func user(
         _ identifierOrName: String, select: [String] = UserQuery.defaultProperties, expand: UserExpansion? = nil
     ) -> BatchPart {
-        BatchPart { () throws(DirectoryError) in
-            let selection = try Selection(select, expanding: expand)
-            return BatchItem(
-                target: "\(try UserPath(identifierOrName).text)?\(selection.options)",
-                isAdvanced: selection.needsAdvancedQuery, permissions: UserQuery.permissions(toRead: select))
-        }
+        BatchPart(user: try item(identifierOrName, select, expand))
     }
 
     /// Returns the request of the signed-in user.
     public static func me(select: [String] = UserQuery.defaultProperties) -> BatchPart {
-        BatchPart { () throws(DirectoryError) in
-            BatchItem(target: "me?\(try Selection(select).options)", permissions: ["User.Read"])
-        }
+        BatchPart(user: BatchItem(target: "me?\(try Selection(select).options)", permissions: ["User.Read"]))
     }
 
     /// Returns the request of a user's manager, by the user's identifier or sign-in name. It fails with the kind `notFound` if the
@@ -122,20 +115,26 @@ extension BatchPart where Value == User {
     public static func manager(
         of identifierOrName: String, select: [String] = UserQuery.defaultProperties
     ) -> BatchPart {
-        BatchPart { () throws(DirectoryError) in
-            BatchItem(
+        BatchPart(
+            user: BatchItem(
                 target: "\(try UserPath(identifierOrName).text)/manager?\(try Selection(select).selectOption)",
-                permissions: ["User.Read.All"])
-        }
+                permissions: ["User.Read.All"]))
+    }
+
+    private static func item(
+        _ name: String, _ select: [String], _ expand: UserExpansion?
+    ) throws(DirectoryError) -> BatchItem {
+        let selection = try Selection(select, expanding: expand)
+        return BatchItem(
+            target: "\(try UserPath(name).text)?\(selection.options)", isAdvanced: selection.needsAdvancedQuery,
+            permissions: UserQuery.permissions(toRead: select))
     }
 }
 
 extension BatchPart where Value == UserPage {
     /// Returns the request of a search's first page. ``GraphDirectory/pages(matching:)`` loads all pages.
     public static func page(of query: UserQuery) -> BatchPart {
-        BatchPart { () throws(DirectoryError) in
-            BatchItem(try query.plan())
-        } read: { response throws(DirectoryError) in
+        BatchPart(BatchItem(try query.plan())) { response throws(DirectoryError) in
             var page = try response.page().page
             if let limit = query.limit, page.users.count > limit {
                 page.users.removeLast(page.users.count - limit)
@@ -149,11 +148,7 @@ extension BatchPart where Value == UserPage {
 extension BatchPart where Value == Int {
     /// Returns the request of the number of users that a search finds.
     public static func count(of query: UserQuery) -> BatchPart {
-        BatchPart { () throws(DirectoryError) in
-            BatchItem(try query.countPlan())
-        } read: { response throws(DirectoryError) in
-            try response.number()
-        }
+        BatchPart(BatchItem(try query.countPlan())) { response throws(DirectoryError) in try response.number() }
     }
 }
 
@@ -161,11 +156,11 @@ extension BatchPart where Value == UserPhoto {
     /// Returns the request of a user's photo, by identifier or sign-in name. It fails with the kind `notFound` if the user has no
     /// photo.
     public static func photo(of identifierOrName: String) -> BatchPart {
-        BatchPart { () throws(DirectoryError) in
+        BatchPart(
             BatchItem(
                 target: "\(try UserPath(identifierOrName).text)/photo/$value",
                 permissions: ["User.ReadBasic.All", "User.Read.All"])
-        } read: { response throws(DirectoryError) in
+        ) { response throws(DirectoryError) in
             guard let photo = response.photo() else { throw DirectoryError(.notFound, status: 200) }
             return photo
         }

@@ -59,7 +59,7 @@ extension GraphDirectory {
 private struct SentParts {
     private(set) var items: [BatchItem] = []
     private var indices: [Int?] = []
-    private var taken = 0
+    private var nextIndex = 0
 
     mutating func add<Value>(_ part: BatchPart<Value>) {
         guard case .success(let item) = part.item else {
@@ -74,8 +74,8 @@ private struct SentParts {
     mutating func take<Value>(
         _ part: BatchPart<Value>, _ response: BatchResponse, _ client: DirectoryClient
     ) -> Result<Value, DirectoryError> {
-        defer { taken += 1 }
-        return part.result(at: indices[taken], of: response, client)
+        defer { nextIndex += 1 }
+        return part.result(at: indices[nextIndex], of: response, client)
     }
 }
 

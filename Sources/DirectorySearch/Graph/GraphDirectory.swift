@@ -22,8 +22,15 @@ public struct GraphDirectory: UserDirectory {
     }
 
     /// Returns the users of a query, page by page. The first page sends the first request.
-    public func pages(matching query: UserQuery) -> UserPages {
-        let pages = GraphPages(makeClient: makeClient, query: query)
+    public func pages(matching query: UserQuery) -> UserPages { pages(query, nil) }
+
+    /// Returns the users of a planned query, page by page.
+    public func pages(of plan: SearchPlan) -> UserPages {
+        if case .graph(let request) = plan.request { pages(plan.query, request) } else { pages(matching: plan.query) }
+    }
+
+    private func pages(_ query: UserQuery, _ plan: QueryPlan?) -> UserPages {
+        let pages = GraphPages(makeClient: makeClient, query: query, plan: plan)
         return UserPages { pages }
     }
 

@@ -3,10 +3,10 @@ public import StrictJSON
 
 /// A way to sign in. Every property may be missing.
 public struct ObjectIdentity: GraphObject {
-    /// What the service says, members without a property here included.
+    /// All members, including those without a property here.
     public var json: JSONObject
 
-    /// Reads an object of the service.
+    /// Creates an object with these members.
     public init(json: JSONObject) { self.json = json }
 
     /// `userPrincipalName`, `emailAddress`, `federated` and the like.
@@ -15,61 +15,61 @@ public struct ObjectIdentity: GraphObject {
         set { set("signInType", newValue) }
     }
 
-    /// Who vouches for it, such as a domain.
+    /// The issuer, such as a domain.
     public var issuer: String? {
         get { text("issuer") }
         set { set("issuer", newValue) }
     }
 
-    /// The name that the issuer knows the person by.
+    /// The name of the user at the issuer.
     public var issuerAssignedID: String? {
         get { text("issuerAssignedId") }
         set { set("issuerAssignedId", newValue) }
     }
 }
 
-/// What must happen to a password. The service never gives the password itself. Every property may be missing.
+/// The required changes of a password. The service never returns the password itself. Every property may be missing.
 public struct PasswordProfile: GraphObject {
-    /// What the service says, members without a property here included.
+    /// All members, including those without a property here.
     public var json: JSONObject
 
-    /// Reads an object of the service.
+    /// Creates an object with these members.
     public init(json: JSONObject) { self.json = json }
 
-    /// Whether it must be changed at the next sign-in.
+    /// Whether the user must change it at the next sign-in.
     public var forceChangePasswordNextSignIn: Bool? {
-        get { truth("forceChangePasswordNextSignIn") }
+        get { bool("forceChangePasswordNextSignIn") }
         set { set("forceChangePasswordNextSignIn", newValue) }
     }
 
-    /// Whether it must be changed at the next sign-in, after a second factor.
+    /// Whether the user must change it at the next sign-in, after a second factor.
     public var forceChangePasswordNextSignInWithMfa: Bool? {
-        get { truth("forceChangePasswordNextSignInWithMfa") }
+        get { bool("forceChangePasswordNextSignInWithMfa") }
         set { set("forceChangePasswordNextSignInWithMfa", newValue) }
     }
 }
 
-/// When a person last signed in; nil for never. Every property may be missing.
+/// The last sign-ins of a user; `nil` for never. Every property may be missing.
 public struct SignInActivity: GraphObject {
-    /// What the service says, members without a property here included.
+    /// All members, including those without a property here.
     public var json: JSONObject
 
-    /// Reads an object of the service.
+    /// Creates an object with these members.
     public init(json: JSONObject) { self.json = json }
 
-    /// The last sign-in with the person there, failed ones too.
+    /// The date of the last interactive sign-in, which may have failed.
     public var lastSignInDateTime: Date? {
         get { date("lastSignInDateTime") }
         set { set("lastSignInDateTime", newValue) }
     }
 
-    /// The last sign-in by a program for the person.
+    /// The date of the last sign-in by a program for the user.
     public var lastNonInteractiveSignInDateTime: Date? {
         get { date("lastNonInteractiveSignInDateTime") }
         set { set("lastNonInteractiveSignInDateTime", newValue) }
     }
 
-    /// The last sign-in that succeeded.
+    /// The date of the last sign-in that succeeded.
     public var lastSuccessfulSignInDateTime: Date? {
         get { date("lastSuccessfulSignInDateTime") }
         set { set("lastSuccessfulSignInDateTime", newValue) }
@@ -96,10 +96,10 @@ public struct SignInActivity: GraphObject {
 
 /// Identifiers of certificates. Every property may be missing.
 public struct AuthorizationInfo: GraphObject {
-    /// What the service says, members without a property here included.
+    /// All members, including those without a property here.
     public var json: JSONObject
 
-    /// Reads an object of the service.
+    /// Creates an object with these members.
     public init(json: JSONObject) { self.json = json }
 
     /// The identifiers, such as `X509:<PN>ada@contoso.com`.
@@ -109,33 +109,33 @@ public struct AuthorizationInfo: GraphObject {
     }
 }
 
-/// What went wrong when an account was synchronized. Every property may be missing.
+/// An error of the synchronization of an account. Every property may be missing.
 public struct OnPremisesProvisioningError: GraphObject {
-    /// What the service says, members without a property here included.
+    /// All members, including those without a property here.
     public var json: JSONObject
 
-    /// Reads an object of the service.
+    /// Creates an object with these members.
     public init(json: JSONObject) { self.json = json }
 
-    /// Such as `PropertyConflict`.
+    /// The category, such as `PropertyConflict`.
     public var category: String? {
         get { text("category") }
         set { set("category", newValue) }
     }
 
-    /// The property that caused it.
+    /// The property that caused the error.
     public var propertyCausingError: String? {
         get { text("propertyCausingError") }
         set { set("propertyCausingError", newValue) }
     }
 
-    /// Its value.
+    /// The value of the property.
     public var value: String? {
         get { text("value") }
         set { set("value", newValue) }
     }
 
-    /// When.
+    /// The date of the error.
     public var occurredDateTime: Date? {
         get { date("occurredDateTime") }
         set { set("occurredDateTime", newValue) }

@@ -1,35 +1,35 @@
 import Platform
 public import StrictJSON
 
-/// An object of the service, as a value: what it said is kept as it was said, and properties read it.
+/// An object of the service as a value. It contains the members as they arrived, and its properties read them.
 ///
-/// Setting a property to nil takes the member away. Two objects are equal when they say the same: the order of their members, and
-/// whether a value is `null` or missing, make no difference. As `Codable` it is the service's own JSON, every member included.
+/// To remove a member, set its property to `nil`. Two objects are equal if they have the same members in any order; a member that is
+/// `null` equals a missing one. As `Codable` it is the service's own JSON with every member.
 public protocol GraphObject: Sendable, Equatable, Codable {
-    /// What the service says.
+    /// All members.
     var json: JSONObject { get set }
 
-    /// Reads an object of the service. Anything can be read.
+    /// Creates an object with any members.
     init(json: JSONObject)
 
-    /// The member of this name, by the service's spelling; nil when there is none.
+    /// The member with this name in the service's spelling; `nil` without one.
     subscript(name: String) -> JSONValue? { get set }
 }
 
 extension GraphObject {
-    /// Reads an object of the service; a value that is no object gives one that says nothing.
+    /// Creates an object from a value; it has no members if the value is not an object.
     public init(json value: JSONValue) { self.init(json: value.object ?? JSONObject()) }
 
-    /// The member of this name, by the service's spelling; nil when there is none.
+    /// The member with this name in the service's spelling; `nil` without one.
     public subscript(name: String) -> JSONValue? {
         get { json[name] }
         set { json[name] = newValue }
     }
 
-    /// Whether both say the same.
-    public static func == (left: Self, right: Self) -> Bool { left.json.saysTheSame(as: right.json) }
+    /// Returns whether both have the same members.
+    public static func == (left: Self, right: Self) -> Bool { left.json.hasSameMembers(as: right.json) }
 
-    /// Reads what ``encode(to:)`` wrote, or any other JSON object.
+    /// Creates an object from any JSON object.
     public init(from decoder: any Decoder) throws {
         guard case .object(let object) = try CodableJSON(from: decoder).value else {
             throw DecodingError.typeMismatch(
@@ -46,18 +46,18 @@ extension GraphObject {
 
 extension GraphObject {
     func text(_ name: String) -> String? { self[name]?.string }
-    func truth(_ name: String) -> Bool? { self[name]?.bool }
+    func bool(_ name: String) -> Bool? { self[name]?.bool }
     func number(_ name: String) -> Int? { self[name]?.number?.int64.flatMap { Int(exactly: $0) } }
     func object(_ name: String) -> JSONObject? { self[name]?.object }
     func identifier(_ name: String) -> UUID? { text(name).flatMap { UUID(uuidString: $0) } }
 
-    /// A moment; nil also for the year 1, which is the service's word for never.
+    /// Returns a date; `nil` for the year 1, by which the service means "never".
     func date(_ name: String) -> Date? {
         guard let text = text(name), !text.hasPrefix("0001-01-01") else { return nil }
         return ServerDate.graph(text)
     }
 
-    /// A list of texts; empty when it is missing or holds anything else.
+    /// Returns a list of strings; an empty list if the member is missing or has other elements.
     func texts(_ name: String) -> [String] {
         guard let elements = self[name]?.array else { return [] }
         let texts = elements.compactMap(\.string)
@@ -88,16 +88,16 @@ extension GraphObject {
 }
 
 extension JSONObject {
-    /// Whether both have the same members, whatever their order; `null`, an empty list and a missing member are no difference.
-    /// Where a name stands twice, the last counts.
-    func saysTheSame(as other: JSONObject) -> Bool {
-        let mine = saying
-        let theirs = other.saying
+    /// Returns whether both have the same members in any order. `null` and an empty list equal a missing member. The last member of
+    /// a name counts.
+    func hasSameMembers(as other: JSONObject) -> Bool {
+        let mine = significantMembers
+        let theirs = other.significantMembers
         return mine.count == theirs.count
-            && mine.allSatisfy { name, value in theirs[name].map { $0.saysTheSame(as: value) } ?? false }
+            && mine.allSatisfy { name, value in theirs[name].map { $0.hasSameMembers(as: value) } ?? false }
     }
 
-    private var saying: [String: JSONValue] {
+    private var significantMembers: [String: JSONValue] {
         var result: [String: JSONValue] = [:]
         for member in members { result[member.name] = member.value }
         return result.filter { $0.value != .null && $0.value != .array([]) }
@@ -105,49 +105,48 @@ extension JSONObject {
 }
 
 extension JSONValue {
-    fileprivate func saysTheSame(as other: JSONValue) -> Bool {
+    fileprivate func hasSameMembers(as other: JSONValue) -> Bool {
         switch (self, other) {
-        case (.object(let left), .object(let right)): left.saysTheSame(as: right)
+        case (.object(let left), .object(let right)): left.hasSameMembers(as: right)
         case (.array(let left), .array(let right)):
-            left.count == right.count && zip(left, right).allSatisfy { $0.saysTheSame(as: $1) }
+            left.count == right.count && zip(left, right).allSatisfy { $0.hasSameMembers(as: $1) }
         default: self == other
         }
     }
 }
 
-/// A group, a role, a unit or somebody, as lists of mixed objects have them. Of a kind that may not be read only identifier and type
-/// come.
+/// A group, role, unit or user in a list of mixed objects. An object that you may not read has only its identifier and type.
 public struct DirectoryObject: GraphObject, Identifiable {
-    /// What the service says.
+    /// All members.
     public var json: JSONObject
 
-    /// Reads an object of the service.
+    /// Creates an object with these members.
     public init(json: JSONObject) { self.json = json }
 
     /// The identifier.
     public var id: String? { text("id") }
     /// The name.
     public var displayName: String? { text("displayName") }
-    /// What it is for, in the organization's words.
+    /// The description.
     public var objectDescription: String? { text("description") }
     /// The mail address.
     public var mail: String? { text("mail") }
-    /// What it is, such as `group`, `directoryRole`, `administrativeUnit` or `user`; nil when the answer does not say.
+    /// The kind, such as `group`, `directoryRole`, `administrativeUnit` or `user`; `nil` if the response does not contain it.
     public var kind: String? {
         guard let type = text("@odata.type") else { return nil }
         return type.hasPrefix("#microsoft.graph.") ? String(type.dropFirst(17)) : type
     }
 }
 
-/// The fifteen attributes that an organization gives a meaning of its own.
+/// The fifteen attributes whose meaning the organization defines.
 public struct OnPremisesExtensionAttributes: GraphObject {
-    /// What the service says.
+    /// All members.
     public var json: JSONObject
 
-    /// Reads an object of the service.
+    /// Creates an object with these members.
     public init(json: JSONObject) { self.json = json }
 
-    /// The attribute of this number, 1 to 15; nil when it has no value.
+    /// The attribute of this number, 1 to 15; `nil` without a value.
     public subscript(number: Int) -> String? {
         get { text("extensionAttribute\(number)") }
         set { if (1...15).contains(number) { set("extensionAttribute\(number)", newValue) } }

@@ -1,11 +1,11 @@
 public import StrictJSON
 
-/// Where in the organization a person works. Every property may be missing.
+/// The position of a user in the organization. Every property may be missing.
 public struct EmployeeOrgData: GraphObject {
-    /// What the service says, members without a property here included.
+    /// All members, including those without a property here.
     public var json: JSONObject
 
-    /// Reads an object of the service.
+    /// Creates an object with these members.
     public init(json: JSONObject) { self.json = json }
 
     /// The division.
@@ -14,7 +14,7 @@ public struct EmployeeOrgData: GraphObject {
         set { set("division", newValue) }
     }
 
-    /// The cost centre.
+    /// The cost center.
     public var costCenter: String? {
         get { text("costCenter") }
         set { set("costCenter", newValue) }
@@ -23,10 +23,10 @@ public struct EmployeeOrgData: GraphObject {
 
 /// Settings of a mailbox. Every property may be missing.
 public struct MailboxSettings: GraphObject {
-    /// What the service says, members without a property here included.
+    /// All members, including those without a property here.
     public var json: JSONObject
 
-    /// Reads an object of the service.
+    /// Creates an object with these members.
     public init(json: JSONObject) { self.json = json }
 
     /// The time zone.
@@ -35,13 +35,13 @@ public struct MailboxSettings: GraphObject {
         set { set("timeZone", newValue) }
     }
 
-    /// How dates are written.
+    /// The format of dates.
     public var dateFormat: String? {
         get { text("dateFormat") }
         set { set("dateFormat", newValue) }
     }
 
-    /// How times are written.
+    /// The format of times.
     public var timeFormat: String? {
         get { text("timeFormat") }
         set { set("timeFormat", newValue) }
@@ -65,7 +65,7 @@ public struct MailboxSettings: GraphObject {
         set { set("workingHours", newValue) }
     }
 
-    /// What is answered while the person is away.
+    /// The automatic replies while the user is away.
     public var automaticRepliesSetting: JSONObject? {
         get { object("automaticRepliesSetting") }
         set { set("automaticRepliesSetting", newValue) }
@@ -74,10 +74,10 @@ public struct MailboxSettings: GraphObject {
 
 /// The size of a photo. Every property may be missing.
 public struct ProfilePhoto: GraphObject {
-    /// What the service says, members without a property here included.
+    /// All members, including those without a property here.
     public var json: JSONObject
 
-    /// Reads an object of the service.
+    /// Creates an object with these members.
     public init(json: JSONObject) { self.json = json }
 
     /// The name of the size, such as `48x48`.

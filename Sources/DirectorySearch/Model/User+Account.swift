@@ -5,7 +5,7 @@ public import Platform
 extension User {
     /// Whether the account is enabled.
     public var accountEnabled: Bool? {
-        get { truth("accountEnabled") }
+        get { bool("accountEnabled") }
         set { set("accountEnabled", newValue) }
     }
 
@@ -27,55 +27,55 @@ extension User {
         set { set("consentProvidedForMinor", newValue) }
     }
 
-    /// What the law makes of age group and consent.
+    /// The legal age group, from age group and consent.
     public var legalAgeGroupClassification: String? {
         get { text("legalAgeGroupClassification") }
         set { set("legalAgeGroupClassification", newValue) }
     }
 
-    /// How the account came to be: `Invitation`, `LocalAccount`, `EmailVerified`, `SelfServiceSignUp`, or nil for one of work or school.
+    /// The origin: `Invitation`, `LocalAccount`, `EmailVerified` or `SelfServiceSignUp`; `nil` for an account of work or school.
     public var creationType: String? {
         get { text("creationType") }
         set { set("creationType", newValue) }
     }
 
-    /// When the account was made.
+    /// The date of the creation.
     public var createdDateTime: Date? {
         get { date("createdDateTime") }
         set { set("createdDateTime", newValue) }
     }
 
-    /// When the account was deleted; nil for one that was not.
+    /// The date of the deletion; `nil` if the account is not deleted.
     public var deletedDateTime: Date? {
         get { date("deletedDateTime") }
         set { set("deletedDateTime", newValue) }
     }
 
-    /// How far an invited guest got: `PendingAcceptance` or `Accepted`.
+    /// The state of an invited guest: `PendingAcceptance` or `Accepted`.
     public var externalUserState: String? {
         get { text("externalUserState") }
         set { set("externalUserState", newValue) }
     }
 
-    /// When ``externalUserState`` last changed.
+    /// The date of the last change of ``externalUserState``.
     public var externalUserStateChangeDateTime: Date? {
         get { date("externalUserStateChangeDateTime") }
         set { set("externalUserStateChangeDateTime", newValue) }
     }
 
-    /// When the password was last changed.
+    /// The date of the last change of the password.
     public var lastPasswordChangeDateTime: Date? {
         get { date("lastPasswordChangeDateTime") }
         set { set("lastPasswordChangeDateTime", newValue) }
     }
 
-    /// Before this moment every sign-in is void.
+    /// The date before which every sign-in is invalid.
     public var signInSessionsValidFromDateTime: Date? {
         get { date("signInSessionsValidFromDateTime") }
         set { set("signInSessionsValidFromDateTime", newValue) }
     }
 
-    /// When the person last signed in. Needs `AuditLog.Read.All` and a premium tenant.
+    /// The last sign-ins. They require `AuditLog.Read.All` and a premium tenant.
     public var signInActivity: SignInActivity? {
         get { part("signInActivity") }
         set { set("signInActivity", newValue) }
@@ -93,33 +93,33 @@ extension User {
         set { set("identityParentId", newValue) }
     }
 
-    /// Identifiers of the certificates that sign in.
+    /// The identifiers of certificates for the sign-in.
     public var authorizationInfo: AuthorizationInfo? {
         get { part("authorizationInfo") }
         set { set("authorizationInfo", newValue) }
     }
 
-    /// Which password rules are off, by comma.
+    /// The disabled password rules, separated by commas.
     public var passwordPolicies: String? {
         get { text("passwordPolicies") }
         set { set("passwordPolicies", newValue) }
     }
 
-    /// Whether the password must be changed.
+    /// The required changes of the password.
     public var passwordProfile: PasswordProfile? {
         get { part("passwordProfile") }
         set { set("passwordProfile", newValue) }
     }
 
-    /// Whether this is a room, a device or the like.
+    /// Whether this is a resource such as a room or a device.
     public var isResourceAccount: Bool? {
-        get { truth("isResourceAccount") }
+        get { bool("isResourceAccount") }
         set { set("isResourceAccount", newValue) }
     }
 
     /// Whether only some administrators may change this account.
     public var isManagementRestricted: Bool? {
-        get { truth("isManagementRestricted") }
+        get { bool("isManagementRestricted") }
         set { set("isManagementRestricted", newValue) }
     }
 }

@@ -1,52 +1,52 @@
 public import Platform
 public import StrictJSON
 
-// MARK: Licences, and what comes from the premises
+// MARK: Licenses, and data from the directory on premises
 
 extension User {
-    /// Whether address lists show the person.
+    /// Whether address lists show the user.
     public var showInAddressList: Bool? {
-        get { truth("showInAddressList") }
+        get { bool("showInAddressList") }
         set { set("showInAddressList", newValue) }
     }
 
-    /// How many devices the person may enrol.
+    /// The maximum number of devices that the user may enroll.
     public var deviceEnrollmentLimit: Int? {
         get { number("deviceEnrollmentLimit") }
         set { set("deviceEnrollmentLimit", newValue) }
     }
 
-    /// The licences.
+    /// The licenses.
     public var assignedLicenses: [AssignedLicense] {
         get { parts("assignedLicenses") }
         set { set("assignedLicenses", newValue) }
     }
 
-    /// How each licence was assigned.
+    /// The assignment of each license.
     public var licenseAssignmentStates: [LicenseAssignmentState] {
         get { parts("licenseAssignmentStates") }
         set { set("licenseAssignmentStates", newValue) }
     }
 
-    /// The plans that the licences bring.
+    /// The plans of the licenses.
     public var assignedPlans: [AssignedPlan] {
         get { parts("assignedPlans") }
         set { set("assignedPlans", newValue) }
     }
 
-    /// The plans that are set up.
+    /// The provisioned plans.
     public var provisionedPlans: [ProvisionedPlan] {
         get { parts("provisionedPlans") }
         set { set("provisionedPlans", newValue) }
     }
 
-    /// What services say went wrong while they were set up.
+    /// The errors of services during provisioning.
     public var serviceProvisioningErrors: [ServiceProvisioningError] {
         get { parts("serviceProvisioningErrors") }
         set { set("serviceProvisioningErrors", newValue) }
     }
 
-    /// Where the data should be kept.
+    /// The preferred location of the data.
     public var preferredDataLocation: String? {
         get { text("preferredDataLocation") }
         set { set("preferredDataLocation", newValue) }
@@ -76,19 +76,19 @@ extension User {
         set { set("onPremisesExtensionAttributes", newValue) }
     }
 
-    /// What ties the account to the one on premises.
+    /// The link to the account on premises.
     public var onPremisesImmutableID: String? {
         get { text("onPremisesImmutableId") }
         set { set("onPremisesImmutableId", newValue) }
     }
 
-    /// When the account was last synchronized.
+    /// The date of the last synchronization.
     public var onPremisesLastSyncDateTime: Date? {
         get { date("onPremisesLastSyncDateTime") }
         set { set("onPremisesLastSyncDateTime", newValue) }
     }
 
-    /// What went wrong when the account was synchronized.
+    /// The errors of the synchronization.
     public var onPremisesProvisioningErrors: [OnPremisesProvisioningError] {
         get { parts("onPremisesProvisioningErrors") }
         set { set("onPremisesProvisioningErrors", newValue) }
@@ -106,9 +106,9 @@ extension User {
         set { set("onPremisesSecurityIdentifier", newValue) }
     }
 
-    /// Whether the account comes from a directory on premises; nil when it never did.
+    /// Whether a directory on premises updates the account; `nil` if it never did.
     public var onPremisesSyncEnabled: Bool? {
-        get { truth("onPremisesSyncEnabled") }
+        get { bool("onPremisesSyncEnabled") }
         set { set("onPremisesSyncEnabled", newValue) }
     }
 
@@ -118,13 +118,13 @@ extension User {
         set { set("onPremisesUserPrincipalName", newValue) }
     }
 
-    /// The attributes that the organization defined, by set. Needs a permission of its own.
+    /// The attributes that the organization defines, by set. They require another permission.
     public var customSecurityAttributes: JSONObject? {
         get { object("customSecurityAttributes") }
         set { set("customSecurityAttributes", newValue) }
     }
 
-    /// What the service for printing says of the person.
+    /// The data of the print service.
     public var print: JSONObject? {
         get { object("print") }
         set { set("print", newValue) }

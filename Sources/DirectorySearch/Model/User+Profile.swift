@@ -1,6 +1,6 @@
 public import Platform
 
-// MARK: Who the person is and how to reach them
+// MARK: Name, organization and addresses
 
 extension User {
     /// The object's identifier.
@@ -9,7 +9,7 @@ extension User {
         set { set("id", newValue) }
     }
 
-    /// The name shown in address books.
+    /// The name in address books.
     public var displayName: String? {
         get { text("displayName") }
         set { set("displayName", newValue) }
@@ -63,7 +63,7 @@ extension User {
         set { set("officeLocation", newValue) }
     }
 
-    /// Telephone numbers at work; empty when there are none.
+    /// The telephone numbers at work.
     public var businessPhones: [String] {
         get { texts("businessPhones") }
         set { set("businessPhones", newValue) }
@@ -117,19 +117,19 @@ extension User {
         set { set("country", newValue) }
     }
 
-    /// The country whose law decides which services are offered, two letters.
+    /// The country whose law decides which services are available: two letters.
     public var usageLocation: String? {
         get { text("usageLocation") }
         set { set("usageLocation", newValue) }
     }
 
-    /// Further mail addresses.
+    /// Additional mail addresses.
     public var otherMails: [String] {
         get { texts("otherMails") }
         set { set("otherMails", newValue) }
     }
 
-    /// The addresses under which mail arrives, such as `SMTP:ada@contoso.com`.
+    /// The addresses that receive mail, such as `SMTP:ada@contoso.com`.
     public var proxyAddresses: [String] {
         get { texts("proxyAddresses") }
         set { set("proxyAddresses", newValue) }
@@ -147,7 +147,7 @@ extension User {
         set { set("mailNickname", newValue) }
     }
 
-    /// The number that the organization knows the person by.
+    /// The number of the employee in the organization.
     public var employeeID: String? {
         get { text("employeeId") }
         set { set("employeeId", newValue) }
@@ -159,13 +159,13 @@ extension User {
         set { set("employeeType", newValue) }
     }
 
-    /// Division and cost centre.
+    /// The division and the cost center.
     public var employeeOrgData: EmployeeOrgData? {
         get { part("employeeOrgData") }
         set { set("employeeOrgData", newValue) }
     }
 
-    /// When the employment began or will begin.
+    /// The first day of the employment.
     public var employeeHireDate: Date? {
         get { date("employeeHireDate") }
         set { set("employeeHireDate", newValue) }

@@ -1,118 +1,117 @@
 public import Platform
 
-// MARK: Whom the person is related to, and what a profile tells
+// MARK: Related users, groups, and the profile
 
 extension User {
-    /// When the employment ended or will end.
+    /// The last day of the employment.
     public var employeeLeaveDateTime: Date? {
         get { date("employeeLeaveDateTime") }
         set { set("employeeLeaveDateTime", newValue) }
     }
 
-    /// The manager, when the query expanded it.
+    /// The manager, if the query expands it.
     public var manager: User? {
         get { part("manager") }
         set { set("manager", newValue) }
     }
 
-    /// The manager, the manager's manager and so on, from the nearest, as far as the query expanded them. None of them has a manager
-    /// within: they follow one another in the list.
+    /// The manager, the manager's manager and so on, as far as the query expands them. The list replaces their own ``manager``.
     public var managers: [User] {
         var chain: [User] = []
         var next = manager
-        while var person = next {
-            next = person.manager
-            person.manager = nil
-            chain.append(person)
+        while var user = next {
+            next = user.manager
+            user.manager = nil
+            chain.append(user)
         }
         return chain
     }
 
-    /// Those who report to this person, when the query expanded it: at most 20.
+    /// The users who report to this user, if the query expands them: at most 20.
     public var directReports: [User] {
         get { parts("directReports") }
         set { set("directReports", newValue) }
     }
 
-    /// Groups, roles and units that the person is a direct member of, when the query expanded it: at most 20.
+    /// The groups, roles and units with the user as a direct member, if the query expands them: at most 20.
     public var memberOf: [DirectoryObject] {
         get { parts("memberOf") }
         set { set("memberOf", newValue) }
     }
 
-    /// Groups, roles and units that the person is a member of, also by way of others, when the query expanded it: at most 20.
+    /// The groups, roles and units with the user as a direct or indirect member, if the query expands them: at most 20.
     public var transitiveMemberOf: [DirectoryObject] {
         get { parts("transitiveMemberOf") }
         set { set("transitiveMemberOf", newValue) }
     }
 
-    /// The size of the photo, when the query expanded it.
+    /// The size of the photo, if the query expands it.
     public var photo: ProfilePhoto? {
         get { part("photo") }
         set { set("photo", newValue) }
     }
 
-    /// What the person says of themselves. For one person only.
+    /// The user's own description. For one user only.
     public var aboutMe: String? {
         get { text("aboutMe") }
         set { set("aboutMe", newValue) }
     }
 
-    /// The birthday. For one person only.
+    /// The birthday. For one user only.
     public var birthday: Date? {
         get { date("birthday") }
         set { set("birthday", newValue) }
     }
 
-    /// When the employment began, by the profile. For one person only.
+    /// The first day of the employment in the profile. For one user only.
     public var hireDate: Date? {
         get { date("hireDate") }
         set { set("hireDate", newValue) }
     }
 
-    /// Interests. For one person only.
+    /// Interests. For one user only.
     public var interests: [String] {
         get { texts("interests") }
         set { set("interests", newValue) }
     }
 
-    /// The address of the personal site. For one person only.
+    /// The URL of the personal site. For one user only.
     public var mySite: String? {
         get { text("mySite") }
         set { set("mySite", newValue) }
     }
 
-    /// Past projects. For one person only.
+    /// Past projects. For one user only.
     public var pastProjects: [String] {
         get { texts("pastProjects") }
         set { set("pastProjects", newValue) }
     }
 
-    /// The preferred name. For one person only.
+    /// The preferred name. For one user only.
     public var preferredName: String? {
         get { text("preferredName") }
         set { set("preferredName", newValue) }
     }
 
-    /// Responsibilities. For one person only.
+    /// Responsibilities. For one user only.
     public var responsibilities: [String] {
         get { texts("responsibilities") }
         set { set("responsibilities", newValue) }
     }
 
-    /// Schools. For one person only.
+    /// Schools. For one user only.
     public var schools: [String] {
         get { texts("schools") }
         set { set("schools", newValue) }
     }
 
-    /// Skills. For one person only.
+    /// Skills. For one user only.
     public var skills: [String] {
         get { texts("skills") }
         set { set("skills", newValue) }
     }
 
-    /// Time zone, language and working hours of the mailbox. For one person only.
+    /// Time zone, language and working hours of the mailbox. For one user only.
     public var mailboxSettings: MailboxSettings? {
         get { part("mailboxSettings") }
         set { set("mailboxSettings", newValue) }

@@ -1,10 +1,10 @@
 public import StrictJSON
 
-/// A person in the directory.
+/// A user in a directory.
 ///
-/// Every property may be missing: it was not asked for, is not set, or may not be read. What the service said is kept as it came and
-/// read when a property is asked for, so that a hundred thousand people can be handed on without being taken apart; a person of a
-/// list keeps the page that it came with in memory, hundreds of kilobytes: who keeps single people for long keeps ``detached()`` ones.
+/// Every property may be missing: the query did not select it, it has no value, or you may not read it. A user contains the bytes of
+/// the service and reads a property when you use it. A user of a list keeps its whole page in memory, hundreds of kilobytes: to store
+/// single users, use ``detached()``.
 public struct User: GraphObject, Identifiable {
     private enum Content: Sendable {
         case text(JSONSlice)
@@ -13,25 +13,24 @@ public struct User: GraphObject, Identifiable {
 
     private var content: Content
 
-    /// A person about whom nothing is known yet.
+    /// Creates a user without properties.
     public init() { content = .object(JSONObject()) }
 
-    /// Reads a person from an object of the service. Where a name stands twice, the last counts.
+    /// Creates a user from an object of the service. The last member of a name counts.
     public init(json object: JSONObject) { content = .object(object) }
 
-    /// Reads a person from a part of an answer. A value that is no object gives a person about whom nothing is known.
+    /// Creates a user from a part of a response. The user of a value that is not an object has no properties.
     public init(json slice: JSONSlice) { content = slice.isObject ? .text(slice) : .object(JSONObject()) }
 
-    /// The same person, without the page that they came with: only their own bytes, hundreds where a page has hundreds of thousands.
+    /// Returns the same user with a copy of its own bytes, without its page.
     ///
-    /// Costs as much as reading these bytes once. Worth it where some people of many pages are kept, as in a list that grows while
-    /// somebody scrolls; not for people who are handed on or written and forgotten.
+    /// It reads these bytes once. Use it to store some users of many pages, not for users that you print and release.
     public func detached() -> User {
         guard case .text(let slice) = content, let own = try? JSONSlice(parsing: slice.rawBytes) else { return self }
         return User(json: own)
     }
 
-    /// What the service says, in its order.
+    /// All members, in the order of the service.
     public var json: JSONObject {
         get {
             switch content {
@@ -42,7 +41,7 @@ public struct User: GraphObject, Identifiable {
         set { content = .object(newValue) }
     }
 
-    /// The member of this name, by Graph's own spelling; nil when there is none.
+    /// The member with this name in Graph's spelling; `nil` without one.
     public subscript(name: String) -> JSONValue? {
         get {
             switch content {
@@ -76,7 +75,7 @@ public struct User: GraphObject, Identifiable {
         set { displayName = newValue }
     }
 
-    /// What has no property here, and what came with an unexpected type, in its order.
+    /// The members without a property here, and those of an unexpected type, in the order of the service.
     public var additional: JSONObject {
         get { JSONObject(json.members.filter(Self.isAdditional)) }
         set { json = JSONObject(json.members.filter { !Self.isAdditional($0) } + newValue.members) }
@@ -86,12 +85,12 @@ public struct User: GraphObject, Identifiable {
         kinds[member.name].map { !$0.fits(member.value) } ?? true
     }
 
-    /// Whether this is somebody of another organization.
+    /// Whether the user belongs to another organization.
     public var isGuest: Bool { userType == "Guest" }
 
-    /// Appends the person as JSON on one line, without the notes of Graph's protocol (`@odata.…`).
+    /// Appends the user as JSON on one line, without the annotations of Graph's protocol (`@odata.…`).
     ///
-    /// What could steer a terminal is escaped, as by `JSONValue`.
+    /// It escapes characters that could control a terminal, like `JSONValue`.
     public func writeJSON(to output: inout [UInt8]) {
         if case .text(let slice) = content, !slice.hasAnnotations, let bytes = slice.plainBytes {
             output += bytes
@@ -100,12 +99,12 @@ public struct User: GraphObject, Identifiable {
         }
     }
 
-    /// What the service says, without the notes of its protocol (`@odata.…`).
+    /// All members without the annotations of the protocol (`@odata.…`).
     public var jsonWithoutAnnotations: JSONObject {
         JSONObject(json.members.filter { !$0.name.hasPrefix("@odata.") })
     }
 
-    /// A number for this person's identifier, to know them again by; nil without an identifier.
+    /// A hash of the identifier, to recognize the user; `nil` without an identifier.
     var identity: Int? {
         switch content {
         case .text(let slice):
@@ -119,6 +118,6 @@ public struct User: GraphObject, Identifiable {
 }
 
 extension User: CustomStringConvertible {
-    /// The display name, else the sign-in name or the identifier, with control characters made visible.
+    /// The display name, the sign-in name or the identifier, with control characters escaped.
     public var description: String { (displayName ?? userPrincipalName ?? id ?? "somebody").visible() }
 }

@@ -15,6 +15,10 @@ struct DeltaPage: Sendable {
         case page(String)
         /// The list is complete; the next changes are at this URL.
         case changes(String)
+
+        var isPage: Bool {
+            if case .page = self { true } else { false }
+        }
     }
 
     var changes: [Change]
@@ -22,9 +26,6 @@ struct DeltaPage: Sendable {
 }
 
 extension DirectoryClient {
-    /// The maximum number of requests for a page until one succeeds without a retry.
-    private static let maximumRepeats = 3
-
     /// Returns the URL of a new list.
     func deltaURL(selecting properties: [String]) throws(DirectoryError) -> String {
         "\(base)/\(try DeltaQuery(select: properties).plan().target)"
@@ -36,27 +37,21 @@ extension DirectoryClient {
     /// - Throws: ``DirectoryError`` of the kind `resyncNeeded` if the service no longer knows the URL; the errors of the transport
     ///   and the authorization; `CancellationError`.
     func deltaPage(at url: String, isMinimal: Bool) async throws -> DeltaPage {
-        var client = self
-        let lastRequest = LastRequestFlag()
-        client.transport = DeltaTransport(
-            inner: transport, preference: isMinimal ? DeltaQuery.minimal : nil, lastRequest: lastRequest)
-        let request = Request(url: url, permissions: DeltaQuery.permissions)
+        let request = Request(
+            url: url, permissions: DeltaQuery.permissions, preference: isMinimal ? DeltaQuery.minimal : nil)
         let budget = makeBudget()
-        var repeats = 1
-        while true {
-            do {
-                let response = try await client.response(to: request, budget: budget)
+        do {
+            return try await loadPage {
+                try await response(to: request, budget: budget)
+            } read: { response in
                 let page = try read(response, try response.object())
-                // The service forgets the page token of a response to a retried request (`DirectoryPageTokenNotFoundException`),
-                // so this sends such a request once more.
-                guard lastRequest.wasRetried, case .page = page.next, repeats < Self.maximumRepeats else { return page }
-                repeats += 1
-            } catch var error as DirectoryError {
-                // The codes also come with the status 400.
-                let expired = ["syncstatenotfound", "syncstateinvalid", "resyncrequired", "directory_expiredpagetoken"]
-                if let code = error.code?.lowercased(), expired.contains(code) { error.kind = .resyncNeeded }
-                throw error
+                return (page, page.next.isPage)
             }
+        } catch var error as DirectoryError {
+            // The codes also come with the status 400.
+            let expired = ["syncstatenotfound", "syncstateinvalid", "resyncrequired", "directory_expiredpagetoken"]
+            if let code = error.code?.lowercased(), expired.contains(code) { error.kind = .resyncNeeded }
+            throw error
         }
     }
 
@@ -98,19 +93,5 @@ extension DirectoryClient {
     /// Whether a text is an identifier that can be shown: no control characters, at most 256 bytes.
     private static func isIdentifier(_ text: String) -> Bool {
         (1...256).contains(text.utf8.count) && text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F }
-    }
-}
-
-/// Adds the field `Prefer` (RFC 7240) for `/users/delta`.
-private struct DeltaTransport: HTTPTransport {
-    let inner: any HTTPTransport
-    let preference: String?
-    let lastRequest: LastRequestFlag
-
-    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
-        var request = request
-        request.fields["Prefer"] = preference
-        lastRequest.note(request.fields["Retry-Attempt"] != nil)
-        return try await inner.send(request)
     }
 }

@@ -27,7 +27,7 @@ public actor DirectorySync {
         /// The current phase.
         public var phase = Phase.listing
         /// The number of users in the copy.
-        public var people = 0
+        public var users = 0
         /// The number of users that this sync added or changed.
         public var changed = 0
         /// The number of users that this sync removed.
@@ -170,7 +170,7 @@ public actor DirectorySync {
 
     /// Removes a new copy without users after an error: a search in it would find no users.
     private func discardEmptyCopy() {
-        guard isNew, let state = try? database?.state(), state.link == nil, state.people == 0 else { return }
+        guard isNew, let state = try? database?.state(), state.link == nil, state.users == 0 else { return }
         isNew = false
         database = nil
         _ = try? index.erase()
@@ -212,7 +212,7 @@ public actor DirectorySync {
     private func note(_ changes: AppliedChanges, _ state: SyncState) {
         progress.changed += changes.changed
         progress.removed += changes.removed
-        progress.people = Int(clamping: state.people)
+        progress.users = Int(clamping: state.users)
         progress.phase =
             switch state.phase {
             case .listing: .listing
@@ -224,11 +224,5 @@ public actor DirectorySync {
 
     private static func seconds(_ client: DirectoryClient) -> Int64 {
         Int64(exactly: client.now().timeIntervalSince1970.rounded(.down)) ?? 0
-    }
-}
-
-extension DeltaPage.Next {
-    var isPage: Bool {
-        if case .page = self { true } else { false }
     }
 }

@@ -1,29 +1,29 @@
 import StrictJSON
 
-/// The texts of a person that are found by their words: one value a column of the index `words`.
+/// The texts of a user for the full-text index: one value for each column of `words`.
 struct IndexedText: Equatable {
     var displayName: String
     var givenName: String
     var surname: String
-    /// What stands before the `@` of mail address and sign-in name. What stands after it is the same for everybody.
+    /// The parts of mail address and sign-in name before the `@`. The other parts are the same for all users.
     var address: String
 
-    init(_ person: JSONObject) {
-        displayName = Self.text(person["displayName"])
-        givenName = Self.text(person["givenName"])
-        surname = Self.text(person["surname"])
-        let mail = Self.localPart(Self.text(person["mail"]))
-        let name = Self.localPart(Self.text(person["userPrincipalName"]))
+    init(_ user: JSONObject) {
+        displayName = Self.text(user["displayName"])
+        givenName = Self.text(user["givenName"])
+        surname = Self.text(user["surname"])
+        let mail = Self.localPart(Self.text(user["mail"]))
+        let name = Self.localPart(Self.text(user["userPrincipalName"]))
         address = mail == name || name.isEmpty ? mail : mail.isEmpty ? name : "\(mail) \(name)"
     }
 
     var values: [String] { [displayName, givenName, surname, address] }
     var isEmpty: Bool { values.allSatisfy(\.isEmpty) }
 
-    /// What stands before the first `@`; the whole text when there is none.
+    /// Returns the part before the first `@`, or the whole text without one.
     static func localPart(_ text: String) -> String { String(text.prefix { $0 != "@" }) }
 
-    /// The longest text that goes into the index, in characters.
+    /// The maximum length of an indexed text, in characters.
     private static let maximumLength = 1000
 
     private static func text(_ value: JSONValue?) -> String {
@@ -32,31 +32,31 @@ struct IndexedText: Equatable {
     }
 }
 
-/// Questions in the language of FTS5.
+/// Queries in the language of FTS5.
 enum FullText {
     enum Column: String {
         case displayName, givenName, surname, address
     }
 
-    /// People with a column, or any column, in which this text stands.
+    /// Returns the query for users with this text in a column, or in any column.
     ///
     /// - Parameters:
-    ///   - isPrefix: whether the text's last word may be the beginning of one.
-    ///   - isFirst: whether it must stand at the beginning.
-    /// - Returns: nil when the text has no letter and no digit: then the index knows nothing of it.
+    ///   - isPrefix: Whether the last word may be the start of a longer one.
+    ///   - isFirst: Whether the text must be at the start of the column.
+    /// - Returns: `nil` for a text without letters and digits: the index does not contain it.
     static func phrase(_ text: String, in column: Column? = nil, isPrefix: Bool, isFirst: Bool) -> String? {
         guard text.unicodeScalars.contains(where: isPartOfWord) else { return nil }
         var phrase = column.map { "{\($0.rawValue)} : " } ?? ""
         if isFirst { phrase += "^ " }
-        // A quote would end the phrase, and a NUL the question.
+        // A quote would end the phrase, and a NUL the query.
         phrase += "\"" + String(String.UnicodeScalarView(text.unicodeScalars.map { isHarmless($0) ? $0 : " " })) + "\""
-        // A sign at the end has closed the last word, but a longer one is no mistake: people are compared again afterwards.
+        // A character at the end completes the last word, but a longer word does no harm: the results are compared again.
         return isPrefix ? phrase + " *" : phrase
     }
 
     private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool { scalar.value >= 0x20 && scalar != "\"" }
 
-    /// Whether the index takes this as a part of a word: letters, numbers and characters of private use, as FTS5's `unicode61` does.
+    /// Returns whether FTS5's `unicode61` reads this as a part of a word: letters, numbers and characters of private use.
     static func isPartOfWord(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .decimalNumber,
@@ -66,20 +66,12 @@ enum FullText {
         }
     }
 
-    /// The words of what somebody typed, control characters left out; no more than ``maximumWords``.
+    /// Returns the words of a typed text without control characters, at most ``maximumWords``.
     static func words(_ text: String) -> [String] {
-        var words: [String] = []
-        var word = String.UnicodeScalarView()
-        for scalar in text.unicodeScalars.prefix(maximumLength) {
-            if scalar.properties.isWhitespace || scalar.properties.generalCategory == .control {
-                if !word.isEmpty { words.append(String(word)) }
-                word = String.UnicodeScalarView()
-            } else {
-                word.append(scalar)
-            }
-        }
-        if !word.isEmpty { words.append(String(word)) }
-        return Array(words.filter { $0.unicodeScalars.contains(where: isPartOfWord) }.prefix(maximumWords))
+        let words = text.unicodeScalars.prefix(maximumLength)
+            .split { $0.properties.isWhitespace || $0.properties.generalCategory == .control }
+            .filter { $0.contains(where: isPartOfWord) }
+        return words.prefix(maximumWords).map { String(String.UnicodeScalarView($0)) }
     }
 
     private static let maximumWords = 16

@@ -64,43 +64,43 @@ indirect enum OfflineCondition: Sendable, Equatable {
         let path = try saved.path(property)
         switch value {
         case .text(let text): return .equals(path: path, lowercased: text.lowercased())
-        case .truth(let value): return .equals(path: path, lowercased: value ? "true" : "false")
+        case .bool(let value): return .equals(path: path, lowercased: value ? "true" : "false")
         case .null: return .hasNone(path: path)
         default: throw unsupported("only texts and truth values are compared in it")
         }
     }
 
     static func unsupported(_ reason: String) -> DirectoryError {
-        DirectoryError(.invalidQuery("the offline copy cannot answer it: \(reason)"))
+        DirectoryError.invalidQuery("the offline copy cannot answer it: \(reason)")
     }
 
-    func holds(for person: JSONObject) -> Bool {
+    func holds(for user: JSONObject) -> Bool {
         switch self {
         case .startsWith(let path, let text):
-            Self.values(person, path).contains { $0.lowercased().utf8.starts(with: text.utf8) }
+            Self.values(user, path).contains { $0.lowercased().utf8.starts(with: text.utf8) }
         case .endsWith(let path, let text):
-            Self.values(person, path).contains { $0.lowercased().utf8.reversed().starts(with: text.utf8.reversed()) }
+            Self.values(user, path).contains { $0.lowercased().utf8.reversed().starts(with: text.utf8.reversed()) }
         case .equals(let path, let text):
-            Self.values(person, path).contains { $0.lowercased().utf8.elementsEqual(text.utf8) }
-        case .hasNone(let path): Self.found(person, path).allSatisfy(\.isNull)
-        case .not(let part): !part.holds(for: person)
-        case .all(let parts): parts.allSatisfy { $0.holds(for: person) }
-        case .any(let parts): parts.contains { $0.holds(for: person) }
+            Self.values(user, path).contains { $0.lowercased().utf8.elementsEqual(text.utf8) }
+        case .hasNone(let path): Self.found(user, path).allSatisfy(\.isNull)
+        case .not(let part): !part.holds(for: user)
+        case .all(let parts): parts.allSatisfy { $0.holds(for: user) }
+        case .any(let parts): parts.contains { $0.holds(for: user) }
         }
     }
 
     /// Returns the values at a path; of a list each element, because one match is enough.
-    private static func found(_ person: JSONObject, _ path: [String]) -> [JSONValue] {
-        var values: [JSONValue] = [.object(person)]
+    private static func found(_ user: JSONObject, _ path: [String]) -> [JSONValue] {
+        var values: [JSONValue] = [.object(user)]
         for name in path {
             values = values.compactMap { $0.object?[name] }.flatMap { $0.array ?? [$0] }
         }
         return values
     }
 
-    private static func values(_ person: JSONObject, _ path: [String]) -> [String] {
-        found(person, path).compactMap { value in
-            if let truth = value.bool { return truth ? "true" : "false" }
+    private static func values(_ user: JSONObject, _ path: [String]) -> [String] {
+        found(user, path).compactMap { value in
+            if let bool = value.bool { return bool ? "true" : "false" }
             return value.string
         }
     }

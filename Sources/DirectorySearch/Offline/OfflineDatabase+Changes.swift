@@ -1,21 +1,21 @@
 import OAuth2AccountStore
 import StrictJSON
 
-/// What a page changed.
+/// The number of changes of a page.
 struct AppliedChanges: Sendable, Equatable {
-    /// People who came or about whom something is new.
+    /// The number of new or changed users.
     var changed = 0
-    /// People who are gone.
+    /// The number of removed users.
     var removed = 0
 }
 
 extension OfflineDatabase {
-    /// Applies a page and saves where to go on, both or neither.
+    /// Applies a page and saves the next position, in one transaction.
     ///
     /// - Parameters:
-    ///   - state: where the page was asked for.
-    ///   - stored: where the copy was then: the same, or, for the first page of a new list, the place in the list that it replaces.
-    /// - Returns: the new state; nil, with nothing changed, when another process was here meanwhile.
+    ///   - state: The position of the page.
+    ///   - stored: The position of the copy at the request: the same or, for the first page of a new list, one of the old list.
+    /// - Returns: The new state; `nil`, without a change, if another process saved a page first.
     func apply(
         _ page: DeltaPage, at state: SyncState, replacing stored: SyncState, now: Int64
     ) throws(StorageError) -> (state: SyncState, changes: AppliedChanges)? {
@@ -29,22 +29,19 @@ extension OfflineDatabase {
                 case .user(let id, let user): try put(id, user, &state, &changes)
                 case .removed(let id):
                     guard try remove(id) else { continue }
-                    state.people -= 1
+                    state.users -= 1
                     changes.removed += 1
                 }
             }
-            switch (page.next, state.phase) {
-            case (.page(let link), .listing): state.link = link
-            case (.page(let link), _):
+            let isListing = state.phase == .listing
+            switch page.next {
+            case .page(let link):
                 state.link = link
-                state.phase = .changing
-            case (.changes(let link), .listing):
+                if !isListing { state.phase = .changing }
+            case .changes(let link):
                 state.link = link
-                state.phase = .finishing
-            case (.changes(let link), _):
-                state.link = link
-                state.phase = .current
-                state.completed = now
+                state.phase = isListing ? .finishing : .current
+                if !isListing { state.completed = now }
             }
             try save(state)
             return (state, changes)
@@ -52,45 +49,45 @@ extension OfflineDatabase {
     }
 
     private func put(
-        _ id: String, _ news: JSONObject, _ state: inout SyncState, _ changes: inout AppliedChanges
+        _ id: String, _ update: JSONObject, _ state: inout SyncState, _ changes: inout AppliedChanges
     ) throws(StorageError) {
         let row = try connection.run("SELECT number, generation, person FROM people WHERE id = ?", [.text(id)]).first
         guard let row, case .integer(let number) = row[0], case .integer(let generation) = row[1],
             case .text(let old) = row[2]
         else {
-            let person = Self.saved(news, of: state.properties, over: nil, id: id)
+            let user = Self.saved(update, of: state.properties, over: nil, id: id)
             try connection.run(
                 "INSERT INTO people (id, generation, person) VALUES (?, ?, ?)",
-                [.text(id), .integer(state.generation), .text(JSONValue.object(person).text())])
-            try addWords(IndexedText(person), connection.lastInsertedRow)
-            state.people += 1
+                [.text(id), .integer(state.generation), .text(JSONValue.object(user).text())])
+            try addWords(IndexedText(user), connection.lastInsertedRow)
+            state.users += 1
             changes.changed += 1
             return
         }
         let before = (try? JSONValue(parsing: old))?.object ?? JSONObject()
-        // The first word on somebody in a new list says everything; the next ones only what changed.
+        // In a new list, the first entry of a user has all properties, later ones only the changes.
         let isNewList = generation != state.generation
-        let person = Self.saved(news, of: state.properties, over: isNewList ? nil : before, id: id)
-        let new = JSONValue.object(person).text()
+        let user = Self.saved(update, of: state.properties, over: isNewList ? nil : before, id: id)
+        let new = JSONValue.object(user).text()
         guard new != old || isNewList else { return }
         try connection.run(
             "UPDATE people SET generation = ?, person = ? WHERE number = ?",
             [.integer(state.generation), .text(new), .integer(number)])
         if new != old { changes.changed += 1 }
-        let words = (IndexedText(before), IndexedText(person))
+        let words = (IndexedText(before), IndexedText(user))
         guard words.0 != words.1 else { return }
         try removeWords(words.0, number)
         try addWords(words.1, number)
     }
 
-    /// Somebody as they are kept: the chosen properties alone, what has no value left out.
+    /// Returns a user in the saved form: the selected properties with a value.
     private static func saved(
-        _ news: JSONObject, of properties: [String], over before: JSONObject?, id: String
+        _ update: JSONObject, of properties: [String], over before: JSONObject?, id: String
     ) -> JSONObject {
         var user: JSONObject = ["id": .string(id)]
         for property in properties where property != "id" {
             let name = String(property.prefix { $0 != "/" })
-            guard let value = news[name] ?? before?[name], !value.isNull, user[name] == nil else { continue }
+            guard let value = update[name] ?? before?[name], !value.isNull, user[name] == nil else { continue }
             user.append(name, value)
         }
         return user
@@ -104,8 +101,8 @@ extension OfflineDatabase {
     }
 
     private func forgetWords(of row: [SQLValue]) throws(StorageError) {
-        guard case .integer(let number) = row[0], case .text(let person) = row[1] else { return }
-        try removeWords(IndexedText((try? JSONValue(parsing: person))?.object ?? JSONObject()), number)
+        guard case .integer(let number) = row[0], case .text(let user) = row[1] else { return }
+        try removeWords(IndexedText((try? JSONValue(parsing: user))?.object ?? JSONObject()), number)
     }
 
     private func addWords(_ text: IndexedText, _ number: Int64) throws(StorageError) {
@@ -115,7 +112,7 @@ extension OfflineDatabase {
             [.integer(number)] + text.values.map { .text($0) })
     }
 
-    /// The index has no copy of the texts: what is taken out must be said.
+    /// The index has no copy of the texts, so the command contains them.
     private func removeWords(_ text: IndexedText, _ number: Int64) throws(StorageError) {
         guard !text.isEmpty else { return }
         try connection.run(
@@ -126,13 +123,13 @@ extension OfflineDatabase {
 
     // MARK: The end of a list
 
-    /// How many people are removed, and how many pages of the index are merged, at a time.
+    /// The maximum number of users to remove, or of index pages to merge, in one step.
     private static let stepSize: Int64 = 2000
 
-    /// Does a part of the work at the end of a list: removes who was not in it, then merges the runs of the index.
+    /// Performs one step at the end of a list: removes users who were not in it, then merges the index.
     ///
-    /// - Parameter isMerging: false in the first call of a process.
-    /// - Returns: the state, and how many were removed; nil when another process was here meanwhile.
+    /// - Parameter isMerging: Whether a previous step of this process started to merge.
+    /// - Returns: The state and the changes; `nil` if another process saved a change first.
     func finish(
         _ state: SyncState, isMerging: Bool, now: Int64
     ) throws(StorageError) -> (state: SyncState, changes: AppliedChanges, isMerging: Bool)? {
@@ -142,27 +139,27 @@ extension OfflineDatabase {
             guard try self.state().hasSamePosition(as: state) else { return nil }
             var changes = AppliedChanges()
             if !isMerging, state.generation > 1 {
-                let gone = try connection.run(
+                let outdated = try connection.run(
                     "SELECT number, person FROM people WHERE generation < ? LIMIT ?",
                     [.integer(state.generation), .integer(Self.stepSize)])
-                for row in gone {
+                for row in outdated {
                     guard case .integer(let number) = row[0] else { continue }
                     try connection.run("DELETE FROM people WHERE number = ?", [.integer(number)])
                     try forgetWords(of: row)
                 }
-                changes.removed = gone.count
-                state.people -= Int64(gone.count)
-                if !gone.isEmpty {
+                changes.removed = outdated.count
+                state.users -= Int64(outdated.count)
+                if !outdated.isEmpty {
                     try save(state)
                     return (state, changes, false)
                 }
             }
-            // Negative the first time: everything becomes one run. FTS5, section 6.8
+            // The first command is negative, to merge all into one segment. See FTS5, section 6.8.
             let before = try totalChanges()
             try connection.run(
                 "INSERT INTO words (words, rank) VALUES ('merge', ?)",
                 [.integer(isMerging ? Self.stepSize : -Self.stepSize)])
-            // One change is the command itself.
+            // The command itself is one change.
             guard try totalChanges() - before < 2 else { return (state, changes, true) }
             state.phase = .current
             state.completed = now

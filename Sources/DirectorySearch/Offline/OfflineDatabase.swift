@@ -1,17 +1,17 @@
 import Platform
 import OAuth2AccountStore
 
-/// The open file of an ``OfflineIndex``. Used from one thread at a time.
+/// The open file of an ``OfflineIndex``. Only one thread at a time may use it.
 ///
-/// `people` holds each person as JSON, with nothing but the properties that are kept. `words` is the full-text index: FTS5 with prefix
-/// indexes, without a copy of the texts. It was measured beside an ordinary index on folded texts, with a million people: of the
-/// answers to one beginning of a name 99 in 100 took at most 2.4 ms, with the ordinary index 0.6 ms. Both are at once for somebody who
-/// types; but a page of 1,000 people wrote 0.1 MB, with the ordinary index 7.5 MB, and that one neither finds those who have several
-/// words nor folds letters. A write-ahead log is used, so that a reader never waits for a sync.
+/// `people` has each user as JSON with the saved properties. `words` is the full-text index: FTS5 with prefix indexes, without a copy
+/// of the texts. Compared with an ordinary index on folded texts, for a million users: a search for the start of a name took at most
+/// 2.4 ms in 99 of 100 cases, with the ordinary index 0.6 ms. Both are fast enough while you type. But a page of 1,000 users wrote
+/// 0.1 MB, with the ordinary index 7.5 MB, which also does not find users by several words and does not fold letters. With the
+/// write-ahead log a reader never waits for a sync.
 final class OfflineDatabase {
-    /// "OA2P", in the file's header: by it the `file` command and we know whose file it is.
+    /// "OA2P" in the file's header identifies the file, for example for the `file` command.
     private static let applicationID = 0x4F41_3250
-    /// It changes with ``IndexedText`` too: what was put into the index can only be taken out with the same texts.
+    /// It changes with ``IndexedText`` too: a text can only be removed from the index with the same value.
     private static let schemaVersion: Int64 = 1
 
     let index: OfflineIndex
@@ -45,24 +45,24 @@ final class OfflineDatabase {
         guard let identity = Identity(index.path) else { throw OfflineIndexError(.missing, path: index.path) }
         self.index = index
         self.identity = identity
-        // SQLite refuses links in any part of a path. Those above the file are the user's own, so they are followed first.
+        // SQLite rejects links in any part of a path. Resolve those above the file first: they belong to the user.
         let resolved = OfflineIndex(account: index.account, in: try index.directory.resolved())
         connection = try SQLiteConnection(path: resolved.path)
         try configure()
     }
 
-    /// The copy; nil when there is none.
+    /// Opens the copy; `nil` without one.
     static func open(_ index: OfflineIndex) throws -> OfflineDatabase? {
         guard Identity(index.path) != nil else { return nil }
         try index.directory.prepare()
         return try wrappingErrors(index) { try OfflineDatabase(index) }
     }
 
-    /// The copy, made when there is none.
+    /// Opens the copy, or creates it.
     static func make(_ index: OfflineIndex, _ state: @autoclosure () -> SyncState) throws -> OfflineDatabase {
         if let database = try open(index) { return database }
         try index.directory.prepare()
-        // Made in memory and put in place whole, with its mode: a file that is there is never half a database.
+        // Create it in memory and write it in one step, with its mode: a file is never an incomplete database.
         let memory = try SQLiteConnection(path: ":memory:")
         try memory.execute(
             """
@@ -80,7 +80,7 @@ final class OfflineDatabase {
         guard var image = memory.image(), image.count > 100 else {
             throw StorageError(.other, location: index.path, reason: "there is no memory for it", hint: "try again")
         }
-        // A write-ahead log from the beginning (SQLite's file format, section 1.3.3): to change to it later, a process has to be alone.
+        // Use a write-ahead log from the start (SQLite's file format, section 1.3.3): a later change needs exclusive access.
         image[18] = 2
         image[19] = 2
         let suffix = UUID().uuidString.lowercased()
@@ -99,7 +99,7 @@ final class OfflineDatabase {
         else { throw OfflineIndexError(.damaged, path: index.path) }
         guard version <= Self.schemaVersion else { throw OfflineIndexError(.laterVersion, path: index.path) }
         guard version == Self.schemaVersion else { throw OfflineIndexError(.damaged, path: index.path) }
-        // Where power fails, the last pages are lost and their link with them: they are asked for again.
+        // A power failure loses the last pages together with their link: the next sync loads them again.
         try connection.execute(
             """
             PRAGMA trusted_schema=OFF; PRAGMA secure_delete=FAST; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-16000;
@@ -110,7 +110,7 @@ final class OfflineDatabase {
         }
     }
 
-    /// What SQLite says of a file that is none of its own, or was overwritten while it was open.
+    /// Converts the error of a file that is not a database, or was overwritten while it was open.
     static func wrappingErrors<Value>(_ index: OfflineIndex, _ body: () throws -> Value) throws -> Value {
         do {
             return try body()
@@ -119,7 +119,7 @@ final class OfflineDatabase {
         }
     }
 
-    /// Whether the file that was opened is still the one of this name: not forgotten, not made anew.
+    /// Whether the path still names the open file: it was not removed or replaced.
     var isCurrentFile: Bool { Identity(index.path) == identity }
 
     // MARK: State
@@ -147,11 +147,11 @@ final class OfflineDatabase {
             if stat(index.path + end, &status) == 0 { size += Int64(status.st_size) }
         }
         return OfflineIndex.Summary(
-            people: Int(clamping: state.people), properties: state.properties,
+            users: Int(clamping: state.users), properties: state.properties,
             completed: state.completed.map { Date(timeIntervalSince1970: TimeInterval($0)) },
             isListing: state.phase == .listing || state.phase == .finishing, size: size)
     }
 
-    /// Moves the log into the file, so that the next process that opens it has nothing to go through.
+    /// Moves the log into the file, so that the next process opens it faster.
     func truncateLog() throws(StorageError) { try connection.run("PRAGMA wal_checkpoint(TRUNCATE)") }
 }

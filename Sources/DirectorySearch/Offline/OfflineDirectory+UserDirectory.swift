@@ -1,8 +1,15 @@
 extension OfflineDirectory: UserDirectory {
     /// Returns the users of a query, page by page, in the order of the copy. A search in Graph's language, an order, related users
     /// and deleted users throw `invalidQuery`: the copy does not contain them.
-    public nonisolated func pages(matching query: UserQuery) -> UserPages {
-        let pages = OfflinePages(directory: self, query: query)
+    public nonisolated func pages(matching query: UserQuery) -> UserPages { pages(query, isPlanned: false) }
+
+    /// Returns the users of a planned query, page by page. It throws the same errors as ``pages(matching:)-(UserQuery)``.
+    public nonisolated func pages(of plan: SearchPlan) -> UserPages {
+        if case .graph = plan.request { pages(plan.query, isPlanned: true) } else { pages(matching: plan.query) }
+    }
+
+    private nonisolated func pages(_ query: UserQuery, isPlanned: Bool) -> UserPages {
+        let pages = OfflinePages(directory: self, query: query, isPlanned: isPlanned)
         return UserPages { pages }
     }
 
@@ -11,12 +18,12 @@ extension OfflineDirectory: UserDirectory {
     /// - Throws: ``DirectoryError`` of the kinds `emptySearch` and `invalidQuery`, ``OfflineIndexError``, `StorageError`,
     ///   `CancellationError`.
     public func count(of query: UserQuery) async throws -> Int {
-        try OfflinePages.check(query)
+        try OfflinePages.check(query, isPlanned: false)
         return try await count(ofPlanned: query.filter)
     }
 
     fileprivate func count(ofPlanned filter: UserFilter?) async throws -> Int {
-        guard filter != nil else { return try summary().people }
+        guard filter != nil else { return try summary().users }
         var count = 0
         var position: Position? = Position()
         while let start = position {
@@ -39,7 +46,7 @@ extension OfflineDirectory: UserDirectory {
         throw OfflineCondition.unsupported("it does not say which person is signed in")
     }
 
-    /// Returns one user. The copy contains no related objects: every part is ``UserDetail/Part/notAsked``.
+    /// Returns one user. The copy contains no related objects: every part is ``UserDetail/Part/notRequested``.
     public func detail(
         of name: String, select: [String], parts: Set<UserDetail.PartName>
     ) async throws -> UserDetail {
@@ -61,10 +68,10 @@ private struct OfflinePages: UserPageSource {
     private var position: OfflineDirectory.Position? = OfflineDirectory.Position()
     private var count = 0
 
-    init(directory: OfflineDirectory, query: UserQuery) {
+    init(directory: OfflineDirectory, query: UserQuery, isPlanned: Bool) {
         self.directory = directory
         self.query = query
-        checked = Result { () throws(DirectoryError) in try Self.check(query) }
+        checked = Result { () throws(DirectoryError) in try Self.check(query, isPlanned: isPlanned) }
     }
 
     mutating func next() async throws -> UserPage? {
@@ -79,9 +86,9 @@ private struct OfflinePages: UserPageSource {
         return UserPage(users: users, count: total, hasMore: next != nil)
     }
 
-    static func check(_ query: UserQuery) throws(DirectoryError) {
+    static func check(_ query: UserQuery, isPlanned: Bool) throws(DirectoryError) {
         // The copy rejects what the service rejects.
-        _ = try query.plan()
+        if !isPlanned { _ = try query.plan() }
         if query.search != nil { throw OfflineCondition.unsupported("it is not searched in the service's words") }
         if !query.orderBy.isEmpty { throw OfflineCondition.unsupported("it has an order of its own") }
         if query.isAmongDeleted { throw OfflineCondition.unsupported("the deleted are not kept") }

@@ -1,21 +1,20 @@
 import Platform
 public import OAuth2AccountStore
-import Platform
 import StrictJSON
 
-/// The people of an account's offline copy. Nothing is sent.
+/// The users of an account's offline copy. It sends no requests.
 ///
 /// ```swift
 /// let directory = OfflineDirectory(account: account.id, in: storeDirectory)
-/// let people = try await directory.users(typed: "ada lo", limit: 20)
+/// let users = try await directory.users(typed: "ada lo", limit: 20)
 /// ```
 ///
-/// The file is opened by the first question, and again after ``OfflineIndex/forget(account:in:)`` and a new ``DirectorySync``. Questions
-/// are answered one after the other on a thread of their own. While a sync writes, they are answered from what was saved before.
+/// The first call opens the file, and a call after ``OfflineIndex/forget(account:in:)`` and a new ``DirectorySync`` opens it again. One
+/// thread processes all calls in their order. During a sync they return the users of the last saved page.
 ///
-/// People have the properties that are kept; the others are missing, as they are in answers of the service that was not asked for them.
+/// Users have the saved properties; others are missing, as in a response to a query that does not select them.
 public actor OfflineDirectory {
-    /// The copy that is asked.
+    /// The copy.
     public nonisolated let index: OfflineIndex
     private let thread = SerialThread()
     private var database: OfflineDatabase?
@@ -23,24 +22,24 @@ public actor OfflineDirectory {
     /// The directory's own thread: SQLite waits for the disk.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
-    /// The copy of this account in this directory of a store. Nothing is opened yet.
+    /// Names the copy of an account in the folder of a store. It does not open a file.
     public init(account: Account.ID, in directory: StoreLocation) {
         index = OfflineIndex(account: account, in: directory)
     }
 
-    /// People for what somebody typed, the best first.
+    /// Returns the users that match a typed text, the best match first.
     ///
-    /// A person is found when each word begins a word of their display name, given name, surname, or of what stands before the `@` of
-    /// their mail address or sign-in name. Upper and lower case make no difference, and neither do accents. Those come first whose
-    /// display name begins with the text, then those whose given name does, then the surname, then the others.
+    /// A user matches if each word is the start of a word of the display name, the given name, the surname, or the part before the `@`
+    /// of the mail address or sign-in name. Case and accents are ignored. Users whose display name starts with the text are first,
+    /// then those whose given name does, then the surname, then the others.
     ///
-    /// - Parameter limit: the most people, 1 to 1,000.
-    /// - Returns: nobody for a text without a letter or digit.
+    /// - Parameter limit: The maximum number of users, 1 to 1,000.
+    /// - Returns: An empty list for a text without letters and digits.
     /// - Throws: ``OfflineIndexError``, `StorageError`.
     public func users(typed text: String, limit: Int = 50) throws -> [User] {
         try withDatabase { database in
             let saved = try database.state().properties
-            return try database.people(matching: text, limit: min(max(limit, 1), 1000)).map {
+            return try database.users(matching: text, limit: min(max(limit, 1), 1000)).map {
                 Self.user($0, saved: saved, select: saved)
             }
         }
@@ -79,7 +78,7 @@ public actor OfflineDirectory {
         return try page(ofPlanned: filter, select: select, after: position, limit: limit)
     }
 
-    /// The same for a filter that was checked already.
+    /// Returns a page for a filter that is checked already.
     func page(
         ofPlanned filter: UserFilter?, select: [String]?, after position: Position, limit: Int
     ) throws -> (users: [User], next: Position?) {
@@ -87,10 +86,10 @@ public actor OfflineDirectory {
             let saved = try database.state().properties
             let condition = try filter.map { try OfflineCondition($0, saved: saved) }
             guard limit > 0 else { return ([], nil) }
-            let (found, isEnd) = try database.people(condition, after: position.number, limit: limit)
+            let (found, isEnd) = try database.users(condition, after: position.number, limit: limit)
             var next = position
             if let last = found.last { next.number = last.number }
-            return (found.map { Self.user($0.person, saved: saved, select: select ?? saved) }, isEnd ? nil : next)
+            return (found.map { Self.user($0.user, saved: saved, select: select ?? saved) }, isEnd ? nil : next)
         }
     }
 
@@ -101,7 +100,7 @@ public actor OfflineDirectory {
     public func user(_ name: String, select: [String]? = nil) throws -> User {
         try withDatabase { database in
             let saved = try database.state().properties
-            return Self.user(try database.person(named: name), saved: saved, select: select ?? saved)
+            return Self.user(try database.user(named: name), saved: saved, select: select ?? saved)
         }
     }
 
@@ -124,18 +123,18 @@ public actor OfflineDirectory {
     }
 
     /// Returns a user in the form of the service: a property without a value is `null`.
-    private static func user(_ person: JSONObject, saved: [String], select: [String]) -> User {
+    private static func user(_ user: JSONObject, saved: [String], select: [String]) -> User {
         var object = JSONObject()
         for name in select {
             let top = String(name.prefix { $0 != "/" })
             guard object[top] == nil else { continue }
-            if let value = person[top] {
+            if let value = user[top] {
                 object.append(top, value)
             } else if saved.contains(name) {
                 object.append(top, .null)
             }
         }
-        if object["id"] == nil, let id = person["id"] {
+        if object["id"] == nil, let id = user["id"] {
             object = JSONObject([.init(name: "id", value: id)] + object.members)
         }
         return User(json: object)

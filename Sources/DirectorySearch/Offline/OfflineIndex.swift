@@ -1,21 +1,21 @@
 public import Platform
 public import OAuth2AccountStore
 
-/// The offline copy of the people whom one account may see: one SQLite file in the store's directory.
+/// The offline copy of the users that one account may read: an SQLite file in the folder of the store.
 ///
-/// **Personal data is on the disk in clear text**: a search needs an index, and an index cannot be sealed. The file has mode 0600 in a
-/// directory of mode 0700, so that it is the user's alone; who must not find it on a lost machine encrypts the disk. Each account has
-/// a file of its own, and no question about one account ever opens the file of another.
+/// **The file contains personal data in clear text**: a search needs an index, and an index cannot be sealed. Only the user can read
+/// it: it has mode 0600, in a folder of mode 0700. To protect it on a lost machine, encrypt the disk. Each account has its own file, and
+/// a search for one account never opens the file of another.
 ///
-/// An account that is removed must be forgotten here too: ``forget(account:in:)``. The command does so at sign-out. A program that uses the
-/// library calls it after `signOut` and `remove`, or when the store's events tell of a removed account.
+/// After you remove an account, remove its copy with ``forget(account:in:)``: after `signOut` or `remove`, or after the event of the
+/// store about a removed account.
 public struct OfflineIndex: Sendable, Equatable {
-    /// Whose copy it is.
+    /// The identifier of the account.
     public let account: Account.ID
-    /// The directory that the file is in.
+    /// The folder of the file.
     public let directory: StoreLocation
 
-    /// The copy for this account in this directory. Nothing is opened or made.
+    /// Names the copy of an account in a folder. It does not open or create a file.
     public init(account: Account.ID, in directory: StoreLocation) {
         self.account = account
         self.directory = directory
@@ -24,15 +24,15 @@ public struct OfflineIndex: Sendable, Equatable {
     /// The path of the file.
     public var path: String { directory.file(Self.prefix + Self.fileName(account) + Self.suffix) }
 
-    /// What is kept, in figures.
+    /// The size and the state of a copy.
     public struct Summary: Sendable, Equatable {
-        /// How many people are kept.
-        public var people: Int
-        /// The properties that are kept, by the service's names.
+        /// The number of users.
+        public var users: Int
+        /// The saved properties, by the service's names.
         public var properties: [String]
-        /// When the copy last agreed with the service, by this machine's clock; nil when it never did.
+        /// The time of the last complete sync by this machine's clock; `nil` if there was none.
         public var completed: Date?
-        /// Whether the people are being listed for the first time, or anew, and the list is not at its end.
+        /// Whether a sync loads all users and is not complete.
         public var isListing: Bool
         /// The size of the file, in bytes.
         public var size: Int64
@@ -43,7 +43,7 @@ public struct OfflineIndex: Sendable, Equatable {
     private static let prefix = "people-"
     private static let suffix = ".sqlite"
 
-    /// An identifier as part of a file's name: as it is when its letters allow it, else after `~` in hexadecimal digits.
+    /// Returns an identifier for a file name: verbatim if its characters allow it, otherwise `~` and hexadecimal digits.
     private static func fileName(_ account: Account.ID) -> String {
         let text = account.rawValue
         if (1...64).contains(text.utf8.count), text.utf8.allSatisfy(isPlain) { return text }
@@ -52,12 +52,7 @@ public struct OfflineIndex: Sendable, Equatable {
         return name
     }
 
-    private static func isPlain(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "_"): true
-        default: false
-        }
-    }
+    private static func isPlain(_ byte: UInt8) -> Bool { byte.isAlphanumeric(or: "-_") }
 
     private static func account(ofFile name: String) -> Account.ID? {
         guard name.hasPrefix(prefix), name.hasSuffix(suffix) else { return nil }
@@ -76,9 +71,9 @@ public struct OfflineIndex: Sendable, Equatable {
         return Account.ID(rawValue: text)
     }
 
-    // MARK: What there is
+    // MARK: Summaries
 
-    /// The copies in this directory, those of accounts that are gone too.
+    /// Returns the copies in a folder, including those of removed accounts.
     public static func all(in directory: StoreLocation) async -> [OfflineIndex] {
         await OfflineThread().run {
             let names = (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
@@ -86,30 +81,30 @@ public struct OfflineIndex: Sendable, Equatable {
         }
     }
 
-    /// What is kept; nil when there is no copy.
+    /// Returns a summary of the copy; `nil` without a copy.
     ///
     /// - Throws: ``OfflineIndexError``, `StorageError`.
     public func summary() async throws -> Summary? {
         try await OfflineThread().run { try OfflineDatabase.open(self)?.summary() }
     }
 
-    // MARK: Forgetting
+    // MARK: Removal
 
-    /// Overwrites and removes what is kept for an account, and says whether there was anything.
+    /// Overwrites and removes the copy of an account, and returns whether there was one.
     ///
-    /// The file is filled with zeros before it is removed. Some disks and file systems write in another place than the one that is
-    /// overwritten; there the old bytes live on until the disk uses them again.
+    /// It fills the file with zeros before it removes it. Some disks and file systems write to other blocks; there the old bytes remain
+    /// until the disk uses their blocks again.
     ///
-    /// - Throws: `StorageError` when the file cannot be written or removed.
+    /// - Throws: `StorageError` if the file cannot be written or removed.
     @discardableResult
     public static func forget(account: Account.ID, in directory: StoreLocation) async throws -> Bool {
         try await OfflineThread().run { try OfflineIndex(account: account, in: directory).erase() }
     }
 
-    /// Overwrites and removes the file. Waits for the disk: not for a thread of Swift's pool.
+    /// Overwrites and removes the file. It waits for the disk: do not call it on a thread of Swift's pool.
     func erase() throws(StorageError) -> Bool {
         var found = false
-        // The file itself goes last: as long as it has its name, it tells that there is something to forget.
+        // The database is last: while it exists, another call can find and remove the rest.
         for end in ["-wal", "-shm", "-journal", ""] {
             if try Self.erase(path + end) { found = true }
         }
@@ -126,7 +121,7 @@ public struct OfflineIndex: Sendable, Equatable {
         let file = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC)
         guard file >= 0 else {
             if errno == ENOENT { return false }
-            // A link is not followed; it goes itself.
+            // Remove a link itself, not its target.
             if errno == ELOOP, unlink(path) == 0 { return true }
             throw error("opening the file to overwrite it")
         }
@@ -148,7 +143,7 @@ public struct OfflineIndex: Sendable, Equatable {
     }
 }
 
-/// Where short work on files is done, so that no thread of Swift's pool waits for a disk.
+/// An actor for short work on files, so that no thread of Swift's pool waits for a disk.
 actor OfflineThread {
     private let thread = SerialThread()
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }

@@ -2,7 +2,7 @@
 ///
 /// The disk and other processes cause a `StorageError`, the service a ``DirectoryError``.
 public struct OfflineIndexError: Error, Sendable, Equatable {
-    /// The kind of an error, and thus its remedy.
+    /// The kind of an error. It decides the remedy.
     public enum Kind: Sendable, Equatable {
         /// There is no copy for this account.
         case missing
@@ -18,18 +18,6 @@ public struct OfflineIndexError: Error, Sendable, Equatable {
         case ownedByAnotherUser
         /// The file cannot be created, for this reason.
         case notCreated(reason: String)
-    }
-
-    /// The remedy of an error.
-    public enum Remedy: Sendable, Equatable {
-        /// Run ``DirectorySync/run(_:)``, or search the service instead.
-        case sync
-        /// Remove the copy with ``OfflineIndex/forget(account:in:)`` and sync again. The service still has all users.
-        case replace
-        /// Use a store in a folder of the user.
-        case chooseOwnStore
-        /// Free disk space, or use a store in another folder.
-        case makeRoom
     }
 
     /// The kind of the error.
@@ -61,11 +49,11 @@ extension OfflineIndexError: CustomStringConvertible {
         }
     }
 
-    /// The remedy.
-    public var remedy: Remedy {
+    /// The action that solves the problem.
+    public var remedy: DirectoryRemedy {
         switch kind {
         case .missing, .forgotten: .sync
-        case .damaged, .laterVersion, .anotherAccount: .replace
+        case .damaged, .laterVersion, .anotherAccount: .replaceCopy
         case .ownedByAnotherUser: .chooseOwnStore
         case .notCreated: .makeRoom
         }

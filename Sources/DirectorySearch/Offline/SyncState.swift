@@ -1,35 +1,34 @@
 import StrictJSON
 
-/// How far a copy is. Saved in the same transaction as the people, so that whoever is killed goes on where they were saved last.
+/// The state of a copy. Each transaction saves it with the users, so that an interrupted sync continues after the last page.
 struct SyncState: Sendable, Equatable {
     enum Phase: String, Sendable {
-        /// Everybody is being listed, for the first time or anew.
+        /// The sync loads all users.
         case listing
-        /// Everybody is listed; who was not in the list is being removed.
+        /// The list is complete, and the sync removes users who were not in it.
         case finishing = "settling"
-        /// Changes are being read and there are more.
+        /// The sync reads changes, and there are more.
         case changing
-        /// The copy agrees with the service, as of ``SyncState/completed``.
+        /// The copy is current, at ``SyncState/completed``.
         case current
     }
 
-    /// Whose copy it is.
     var account: String
-    /// The service's address; a link of one service means nothing to another.
+    /// The service's URL: a link is valid for one service only.
     var base: String
-    /// The properties that are kept.
+    /// The saved properties.
     var properties: [String]
-    /// Which list people come from; a new one begins when the service no longer knows the old one.
+    /// The number of the list. A new one starts if the service no longer knows the old one.
     var generation: Int64 = 1
-    /// The address to ask next, byte for byte as the service gave it; nil for the first question of a list.
+    /// The URL of the next request, exactly as the service returned it; `nil` at the start of a list.
     var link: String?
     var phase = Phase.listing
-    /// How many people are kept.
-    var people: Int64 = 0
-    /// When the copy last agreed with the service, in seconds since 1970.
+    /// The number of users.
+    var users: Int64 = 0
+    /// The time of the last complete sync, in seconds since 1970.
     var completed: Int64?
 
-    /// Begins a new list. Who is kept stays until the new list is at its end.
+    /// Starts a new list. The users of the old one remain until the new one is complete.
     mutating func startList(of properties: [String], base: String) {
         self.properties = properties
         self.base = base
@@ -38,7 +37,7 @@ struct SyncState: Sendable, Equatable {
         phase = .listing
     }
 
-    /// Whether two states are the same place in the same list.
+    /// Returns whether two states have the same position in the same list.
     func hasSamePosition(as other: SyncState) -> Bool {
         generation == other.generation && phase == other.phase && link == other.link
     }
@@ -50,7 +49,7 @@ extension SyncState {
             "account": .string(account), "base": .string(base),
             "properties": .array(properties.map { .string($0) }),
             "generation": .number(JSONNumber(generation)), "phase": .string(phase.rawValue),
-            "people": .number(JSONNumber(people)),
+            "people": .number(JSONNumber(users)),
         ]
         if let link { object.append("link", .string(link)) }
         if let completed { object.append("completed", .number(JSONNumber(completed))) }
@@ -60,14 +59,14 @@ extension SyncState {
     init?(_ text: String) {
         guard let object = (try? JSONValue(parsing: text))?.object, let account = object["account"]?.string,
             let base = object["base"]?.string, let properties = object["properties"]?.array?.compactMap(\.string),
-            let generation = object["generation"]?.number?.int64, let people = object["people"]?.number?.int64,
+            let generation = object["generation"]?.number?.int64, let users = object["people"]?.number?.int64,
             let phase = object["phase"]?.string.flatMap(Phase.init)
         else { return nil }
         self.account = account
         self.base = base
         self.properties = properties
         self.generation = generation
-        self.people = people
+        self.users = users
         self.phase = phase
         link = object["link"]?.string
         completed = object["completed"]?.number?.int64

@@ -11,7 +11,7 @@ enum BatchRequest {
     ///
     /// - Parameter target: The URL below the service's base, percent-encoded.
     static func item(id: String, target: String, isAdvanced: Bool) -> JSONValue {
-        var item: JSONObject = ["id": .string(id), "method": "GET", "url": .string(ODataEscaping.batchAddress(target))]
+        var item: JSONObject = ["id": .string(id), "method": "GET", "url": .string(ODataEscaping.batchURL(target))]
         // The header fields of the batch do not apply to its requests.
         if isAdvanced { item.append("headers", ["ConsistencyLevel": "eventual"]) }
         return .object(item)

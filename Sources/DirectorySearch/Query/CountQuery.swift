@@ -6,9 +6,8 @@ extension UserQuery {
     ///   query.
     public func countPlan() throws(DirectoryError) -> QueryPlan {
         guard !isAmongDeleted else {
-            throw DirectoryError(
-                .invalidQuery(
-                    "the service has no address for the number of deleted people; ask for a page and its total"))
+            throw .invalidQuery(
+                "the service has no address for the number of deleted people; ask for a page and its total")
         }
         var reasons = ["the number needs one"]
         let options = try searchingOptions(&reasons)

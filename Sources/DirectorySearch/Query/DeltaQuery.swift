@@ -27,14 +27,14 @@ public struct DeltaQuery: Sendable, Equatable {
     public func plan() throws(DirectoryError) -> QueryPlan {
         let selection = try Selection(select)
         if let expansion = selection.expansion {
-            throw DirectoryError(.invalidQuery("changes do not tell the \(expansion.relation); ask for each person's"))
+            throw .invalidQuery("changes do not tell the \(expansion.relation); ask for each person's")
         }
         try selection.checkForLists()
         var options = [selection.selectOption]
         if !identifiers.isEmpty {
             let filter = identifiers.map { "id eq " + ODataEscaping.literal($0) }.joined(separator: " or ")
             guard identifiers.count <= 50, !identifiers.contains(where: \.isBlank) else {
-                throw DirectoryError(.invalidQuery("changes are told of 1 to 50 people by their identifiers"))
+                throw .invalidQuery("changes are told of 1 to 50 people by their identifiers")
             }
             options.append("$filter=" + ODataEscaping.queryValue(filter))
         }

@@ -1,35 +1,35 @@
-/// A filter as text, and what the service demands for it.
+/// A filter as text, and its requirements.
 struct WrittenFilter: Sendable, Equatable {
-    /// The value of `$filter`, not yet percent-encoded.
+    /// The value of `$filter`, not percent-encoded.
     var text: String
-    /// Why it needs an advanced query, a phrase each; empty when it needs none.
+    /// The reasons for an advanced query; empty if it does not need one.
     var reasons: [String]
-    /// How many comparisons there are.
+    /// The number of comparisons.
     var clauses: Int
-    /// The properties it looks at; empty for a raw filter.
+    /// The compared properties; empty for a raw filter.
     var properties: Set<String>
 }
 
-/// Writes a filter in OData's words and refuses what the service would refuse.
+/// Writes a filter in OData syntax. It rejects a filter that the service would reject.
 ///
 /// [OData 4.01 URL Conventions, section 5.1.1](https://docs.oasis-open.org/odata/odata/v4.01/odata-v4.01-part2-url-conventions.html)
 struct FilterWriter: LogicWriter {
-    private typealias Expression = UserFilter.Expression
+    typealias Expression = UserFilter.Expression
     private typealias Level = PropertySupport.Level
 
     private static let maximumDepth = 32
     private static let maximumClauses = 500
-    /// The most comparisons of a query that is not an advanced one.
+    /// The maximum number of comparisons of a default query.
     private static let defaultClauses = 15
-    /// The longest text, in UTF-16 code units, of an `eq` in a query that is not an advanced one.
+    /// The maximum length of a text of an `eq` in a default query, in UTF-16 code units.
     private static let defaultLiteral = 120
-    /// What an element of a list is called.
+    /// The name of an element of a list.
     private static let variable = "e"
 
     private var reasons: [String] = []
     private var clauses = 0
     private var properties: Set<String> = []
-    /// The list whose elements the properties are of, within `any`.
+    /// Inside `any`: the list whose element has the properties.
     private var list: String?
 
     mutating func write(_ filter: UserFilter) throws(DirectoryError) -> WrittenFilter {
@@ -48,13 +48,13 @@ struct FilterWriter: LogicWriter {
         _ expression: UserFilter.Expression, depth: Int, isNested: Bool
     ) throws(DirectoryError) -> String {
         guard depth <= Self.maximumDepth else {
-            throw Self.invalid("the filter nests deeper than \(Self.maximumDepth) levels")
+            throw .invalidQuery("the filter nests deeper than \(Self.maximumDepth) levels")
         }
         switch expression {
         case .startsWith(let property, let text): return try startsWith(property, text)
         case .endsWith(let property, let text): return try endsWith(property, text)
         case .compare(let property, let comparison, let value):
-            return try compare(property, comparison, value, isNested)
+            return try compare(property, comparison, value)
         case .oneOf(let property, let values): return try oneOf(property, values, depth: depth, isNested: isNested)
         case .count(let property, let comparison, let number): return try count(property, comparison, number)
         case .element(let property, let inner): return try element(property, inner, depth: depth)
@@ -84,7 +84,7 @@ struct FilterWriter: LogicWriter {
         guard !text.isBlank else { throw DirectoryError(.emptySearch) }
         let operand = try operand(property)
         guard PropertySupport.endsWith.contains(operand.path) else {
-            throw Self.invalid(
+            throw .invalidQuery(
                 "the service compares the end of \(PropertySupport.endsWith.sorted().joined(separator: ", ")) only, not of "
                     + "\(operand.path)")
         }
@@ -93,7 +93,7 @@ struct FilterWriter: LogicWriter {
     }
 
     private mutating func compare(
-        _ property: UserProperty, _ comparison: UserFilter.Comparison, _ value: FilterValue, _ isNested: Bool
+        _ property: UserProperty, _ comparison: UserFilter.Comparison, _ value: FilterValue
     ) throws(DirectoryError) -> String {
         if case .text(let text) = value, text.isBlank { throw DirectoryError(.emptySearch) }
         let operand = try operand(property)
@@ -107,14 +107,14 @@ struct FilterWriter: LogicWriter {
             }
             if comparison == .ne { need("ne needs one") }
         case .ge, .le, .gt, .lt:
-            guard value != .null else { throw Self.invalid("nothing is greater or smaller than null") }
+            guard value != .null else { throw .invalidQuery("nothing is greater or smaller than null") }
             try check(operand, comparison.rawValue, operand.support.map { $0.ordered ?? .never })
         }
         if case .text(let text) = value, text.utf16.count > Self.defaultLiteral {
             need("a text of more than \(Self.defaultLiteral) characters needs one")
         }
         let literal = try value.literal(for: operand.path)
-        // "Another value" of a list means that no element is this one.
+        // A list has "another value" if no element is this one.
         if comparison == .ne, operand.isList {
             return "not(\(operand.wrapped("\(operand.name) eq \(literal)")))"
         }
@@ -126,7 +126,7 @@ struct FilterWriter: LogicWriter {
     ) throws(DirectoryError) -> String {
         guard !values.isEmpty else { throw DirectoryError(.emptySearch) }
         let path = try operand(property, counts: false)
-        // `in` works where `eq` does by default; elsewhere the same is said by `or`, and so it is with null.
+        // `in` is supported if `eq` is by default, and without null. Otherwise `or` is equivalent.
         guard path.support?.equals == .byDefault, !values.contains(.null) else {
             return try write(
                 values.map { .compare(property, .eq, $0) }, joinedBy: " or ", depth: depth, isNested: isNested)
@@ -146,11 +146,11 @@ struct FilterWriter: LogicWriter {
     private mutating func count(
         _ property: UserProperty, _ comparison: UserFilter.Comparison, _ number: Int
     ) throws(DirectoryError) -> String {
-        guard property.isWellFormed else { throw Self.noName(property) }
-        guard list == nil else { throw Self.invalid("the elements of an element cannot be counted") }
-        // The service counts to 1 at most: what it indexes is whether there are any.
+        guard property.isWellFormed else { throw .noProperty(property.rawValue) }
+        guard list == nil else { throw .invalidQuery("the elements of an element cannot be counted") }
+        // The service indexes only whether there are elements.
         guard number == 0 || number == 1 else {
-            throw Self.invalid("the service compares the length of a list with 0 or 1 only, not with \(number)")
+            throw .invalidQuery("the service compares the length of a list with 0 or 1 only, not with \(number)")
         }
         try addClause()
         properties.insert(property.rawValue)
@@ -161,8 +161,8 @@ struct FilterWriter: LogicWriter {
     private mutating func element(
         _ property: UserProperty, _ inner: Expression, depth: Int
     ) throws(DirectoryError) -> String {
-        guard property.isWellFormed else { throw Self.noName(property) }
-        guard list == nil else { throw Self.invalid("the service does not look into a list within a list") }
+        guard property.isWellFormed else { throw .noProperty(property.rawValue) }
+        guard list == nil else { throw .invalidQuery("the service does not look into a list within a list") }
         list = property.rawValue
         defer { list = nil }
         return "\(property)/any(\(Self.variable):\(try write(inner, depth: depth + 1, isNested: false)))"
@@ -170,13 +170,12 @@ struct FilterWriter: LogicWriter {
 
     // MARK: Properties
 
-    /// What is compared.
     private struct Operand {
         /// The path in the support table.
         var path: String
-        /// How it is written.
+        /// The text in the filter.
         var name: String
-        /// The list around it, when that is still to be written.
+        /// The list that `wrapped` adds around a comparison.
         var list: String?
         var support: PropertySupport?
 
@@ -191,14 +190,14 @@ struct FilterWriter: LogicWriter {
         if counts { try addClause() }
         let variable = Self.variable
         if let list {
-            guard property == .element || property.isWellFormed else { throw Self.noName(property) }
+            guard property == .element || property.isWellFormed else { throw .noProperty(property.rawValue) }
             let path = property == .element ? list : "\(list)/\(property)"
             properties.insert(list)
             return Operand(
                 path: path, name: property == .element ? variable : "\(variable)/\(property)",
                 support: PropertySupport.known(path))
         }
-        guard property.isWellFormed else { throw Self.noName(property) }
+        guard property.isWellFormed else { throw .noProperty(property.rawValue) }
         let path = property.rawValue
         let first = String(path.prefix { $0 != "/" })
         properties.insert(first)
@@ -209,20 +208,19 @@ struct FilterWriter: LogicWriter {
             path: path, name: variable + path.dropFirst(first.count), list: first, support: PropertySupport.known(path))
     }
 
-    /// - Parameter level: nil for a property of which nothing is known: what the service can do with it at most, it does for an
-    ///   advanced query.
+    /// - Parameter level: The support for the operator; `nil` for an unknown property, which is tried with an advanced query.
     private mutating func check(_ operand: Operand, _ name: String, _ level: Level?) throws(DirectoryError) {
         switch level {
         case .byDefault?: return
         case .advanced?: need("\(operand.path) takes \(name) only so")
         case nil: need("nothing is known of \(operand.path)")
         case .never?:
-            throw Self.invalid(
+            throw .invalidQuery(
                 "the service does not take \(name) on \(operand.path); \(Self.alternatives(operand.support))")
         }
     }
 
-    /// What works with a property, in words.
+    /// Returns the supported operators of a property as text.
     private static func alternatives(_ support: PropertySupport?) -> String {
         var works: [String] = []
         if support?.equals != .never { works.append("eq") }
@@ -235,13 +233,7 @@ struct FilterWriter: LogicWriter {
     private mutating func addClause() throws(DirectoryError) {
         clauses += 1
         guard clauses <= Self.maximumClauses else {
-            throw Self.invalid("the filter has more than \(Self.maximumClauses) comparisons; ask in several queries")
+            throw .invalidQuery("the filter has more than \(Self.maximumClauses) comparisons; ask in several queries")
         }
-    }
-
-    private static func invalid(_ reason: String) -> DirectoryError { DirectoryError(.invalidQuery(reason)) }
-
-    private static func noName(_ property: UserProperty) -> DirectoryError {
-        invalid("\"\(property.rawValue.visible(limit: 100))\" is no property's name")
     }
 }

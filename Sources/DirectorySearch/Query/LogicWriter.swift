@@ -1,27 +1,25 @@
-/// Writes filters in a language that has `and`, `or` and parentheses.
+/// Writes filters or searches in a language that has `and`, `or` and parentheses.
 protocol LogicWriter {
-    /// A part of a filter.
+    associatedtype Expression
+
+    /// Returns a part as text.
     ///
-    /// - Parameter isNested: whether it stands within another, and needs parentheses if it has several parts.
-    mutating func write(
-        _ expression: UserFilter.Expression, depth: Int, isNested: Bool
-    ) throws(DirectoryError) -> String
+    /// - Parameter isNested: Whether it is inside another part, and needs parentheses if it has several parts itself.
+    mutating func write(_ expression: Expression, depth: Int, isNested: Bool) throws(DirectoryError) -> String
 }
 
 extension LogicWriter {
-    /// Parts joined by a word with a space on either side; one part stands for itself.
+    /// Returns parts joined by a word with a space on each side; one part alone needs no word.
     ///
     /// - Throws: ``DirectoryError`` of the kind `emptySearch` without any part.
     mutating func write(
-        _ parts: [UserFilter.Expression], joinedBy word: String, depth: Int, isNested: Bool
+        _ parts: [Expression], joinedBy word: String, depth: Int, isNested: Bool
     ) throws(DirectoryError) -> String {
         guard let first = parts.first else { throw DirectoryError(.emptySearch) }
         guard parts.count > 1 else { return try write(first, depth: depth + 1, isNested: isNested) }
-        var text = ""
-        for part in parts {
-            if !text.isEmpty { text += word }
-            text += try write(part, depth: depth + 1, isNested: true)
-        }
+        var texts: [String] = []
+        for part in parts { texts.append(try write(part, depth: depth + 1, isNested: true)) }
+        let text = texts.joined(separator: word)
         return isNested ? "(\(text))" : text
     }
 }

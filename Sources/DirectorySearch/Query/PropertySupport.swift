@@ -1,6 +1,6 @@
-/// What the service lets a filter do with one property.
+/// The operators that the service supports in a filter for one property.
 struct PropertySupport: Sendable, Equatable {
-    /// Whether an operator works.
+    /// The support for an operator.
     enum Level: Sendable, Equatable {
         /// In every query.
         case byDefault
@@ -10,41 +10,41 @@ struct PropertySupport: Sendable, Equatable {
         case never
     }
 
-    /// `eq`, and with it `in` where this is ``Level/byDefault``.
+    /// `eq`, and `in` if this is ``Level/byDefault``.
     var equals = Level.never
-    /// `startsWith`; nil where the service's table has no word about it, which means never.
+    /// `startsWith`; `nil` if the service's table does not contain it, which means never.
     var startsWith: Level?
-    /// `ge`, `le`, `gt` and `lt`; nil where the service's table has no word about it, which means never.
+    /// `ge`, `le`, `gt` and `lt`; `nil` if the service's table does not contain it, which means never.
     var ordered: Level?
-    /// `eq null`; nil for lists, where the service's table has no word about it, which means never.
+    /// `eq null`; `nil` for lists, which means never.
     var null: Level?
 }
 
 extension PropertySupport {
-    /// The support for a property by its path, such as `mail`, `manager/id` or `assignedLicenses/skuId`; nil where nothing is
-    /// known of it, as with extension properties.
-    static func known(_ path: String) -> PropertySupport? { byPath[path] ?? further[path] }
+    /// Returns the support for the property at a path, such as `mail`, `manager/id` or `assignedLicenses/skuId`; `nil` if it is
+    /// unknown, like an extension property.
+    static func known(_ path: String) -> PropertySupport? { byPath[path] ?? additional[path] }
 
-    /// Whether the property, or the first part of the path, is a list, which is compared element by element.
+    /// Returns whether a property is a list, whose elements are compared.
     static func isList(_ name: String) -> Bool { lists.contains(name) }
 
-    /// Where `endsWith` works, always as an advanced query.
+    /// The properties with `endsWith`, which needs an advanced query.
     static let endsWith: Set<String> = ["mail", "otherMails", "proxyAddresses", "userPrincipalName"]
 
-    /// The properties that a list of people can be sorted by.
+    /// The properties that can sort a list.
     static let orderBy: [String: Level] = [
         "displayName": .byDefault, "userPrincipalName": .byDefault, "createdDateTime": .advanced,
         "deletedDateTime": .advanced,
     ]
 
-    /// The properties that the service gives for one person only, never in a list.
+    /// The properties that the service returns for one user only, not in a list.
     static let singleUserOnly: Set<String> = [
         "aboutMe", "birthday", "hireDate", "interests", "mySite", "pastProjects", "preferredName", "responsibilities",
         "schools", "skills", "mailboxSettings",
     ]
 
-    /// Not in the service's table, but in its documentation.
-    private static let further: [String: PropertySupport] = [
+    /// Properties in the service's documentation, but not in its table.
+    private static let additional: [String: PropertySupport] = [
         "id": PropertySupport(equals: .byDefault),
         "identities/issuerAssignedId": PropertySupport(equals: .byDefault),
         "deletedDateTime": PropertySupport(equals: .advanced, ordered: .advanced),
@@ -52,7 +52,7 @@ extension PropertySupport {
         "signInActivity/lastSuccessfulSignInDateTime": PropertySupport(equals: .byDefault, ordered: .byDefault),
     ]
 
-    /// The table by the path that a program writes: `assignedLicenses/skuId` for `assignedLicenses/any(a:a/skuId)`.
+    /// The table by the path in a ``UserFilter``: `assignedLicenses/skuId` for `assignedLicenses/any(a:a/skuId)`.
     private static let byPath: [String: PropertySupport] = {
         var result: [String: PropertySupport] = [:]
         for (name, support) in table {
@@ -76,14 +76,14 @@ extension PropertySupport {
         return "\(list)\(element[slash...])"
     }
 
-    /// Of `identities/any(i:i/issuer)`, `identities` and `i:i/issuer`; nil for what is no list. By bytes, because to look for a text by
-    /// characters takes longer than everything else that a query is made of.
+    /// Returns `identities` and `i:i/issuer` for `identities/any(i:i/issuer)`; `nil` if the property is not a list. It searches bytes:
+    /// to search characters would take longer than all other steps of a query.
     private static func parts(of name: String) -> (list: String, element: Substring)? {
         guard let open = name.utf8.firstIndex(of: UInt8(ascii: "(")) else { return nil }
         return (String(name[..<open].dropLast("/any".count)), name[name.utf8.index(after: open)...].dropLast())
     }
 
-    /// The service's own table, under its own names.
+    /// The service's table with its names.
     static let table: [String: PropertySupport] = [
         "accountEnabled": PropertySupport(equals: .byDefault, null: .never),
         "ageGroup": PropertySupport(equals: .byDefault, null: .never),
@@ -150,7 +150,7 @@ extension PropertySupport {
 }
 
 extension UserProperty {
-    /// The properties that Graph's documentation names for users, in alphabetic order.
+    /// The properties of users in Graph's documentation, in alphabetical order.
     public static var documented: [UserProperty] {
         Set(PropertySupport.table.keys.map { String($0.prefix { $0 != "/" }) }).sorted()
             .map(UserProperty.init(rawValue:))

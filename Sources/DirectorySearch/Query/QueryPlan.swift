@@ -17,42 +17,37 @@ public struct QueryPlan: Sendable, Equatable {
     public var isAdvanced: Bool { !advancedReasons.isEmpty }
 
     /// The maximum length of an advanced query's URL, in bytes. A longer one is sent in a `$batch`, which has no such limit.
-    static let maximumAddress = 2048
+    static let maximumURLLength = 2048
+
+    /// Called at the start of each planning, so that a test can count them.
+    @TaskLocal package static var observer: (@Sendable () -> Void)?
 
     /// Returns whether the request is sent in a `$batch`, because its URL is too long.
     public func goesByBatch(base: String) -> Bool {
-        isAdvanced && base.utf8.count + 1 + target.utf8.count > Self.maximumAddress
+        isAdvanced && base.utf8.count + 1 + target.utf8.count > Self.maximumURLLength
     }
 
     /// Returns the request line, the header fields, the cost and the reasons, a line each, without the access token.
     ///
     /// - Parameter base: The service's URL, such as `https://graph.microsoft.com/v1.0`.
     public func description(base: String) -> String {
-        var lines: [String] = []
-        if goesByBatch(base: base) {
-            lines += ["POST \(base)/$batch", "Content-Type: application/json"]
-        } else {
-            lines.append("GET \(base)/\(target)")
+        let isBatch = goesByBatch(base: base)
+        var lines =
+            isBatch
+            ? ["POST \(base)/$batch", "Content-Type: application/json", "Accept: application/json"]
+            : ["GET \(base)/\(target)", "Accept: \(accept)"]
+        lines += ["Authorization: Bearer ***", "client-request-id: a new UUID"]
+        if isAdvanced, !isBatch { lines.append("ConsistencyLevel: eventual") }
+        if let preference { lines.append("Prefer: \(preference)") }
+        if isBatch {
+            let item = BatchRequest.item(id: "1", target: target, isAdvanced: isAdvanced)
+            lines += ["", BatchRequest.body([item]).text()]
         }
         lines += [
-            "Accept: \(goesByBatch(base: base) ? "application/json" : accept)", "Authorization: Bearer ***",
-            "client-request-id: a new UUID",
+            "", "Cost: \(resourceUnits) resource unit\(resourceUnits == 1 ? "" : "s") a page",
+            "Advanced query: " + (isAdvanced ? advancedReasons.joined(separator: "; ") : "not needed"),
         ]
-        if isAdvanced, !goesByBatch(base: base) { lines.append("ConsistencyLevel: eventual") }
-        if let preference { lines.append("Prefer: \(preference)") }
-        if goesByBatch(base: base) {
-            lines += [
-                "", BatchRequest.body([BatchRequest.item(id: "1", target: target, isAdvanced: isAdvanced)]).text(),
-            ]
-        }
-        lines.append("")
-        lines.append("Cost: \(resourceUnits) resource unit\(resourceUnits == 1 ? "" : "s") a page")
-        lines.append(
-            isAdvanced
-                ? "Advanced query: \(advancedReasons.joined(separator: "; "))" : "Advanced query: not needed")
-        if goesByBatch(base: base) {
-            lines.append("By $batch: the address would have more than \(Self.maximumAddress) bytes")
-        }
+        if isBatch { lines.append("By $batch: the address would have more than \(Self.maximumURLLength) bytes") }
         lines.append("Permission: \(permissions.joined(separator: " or "))")
         return lines.joined(separator: "\n")
     }
@@ -64,6 +59,7 @@ extension UserQuery {
     /// - Throws: ``DirectoryError`` of the kind `emptySearch` if a text is empty, `invalidQuery` with an alternative if the service
     ///   would reject the query.
     public func plan() throws(DirectoryError) -> QueryPlan {
+        QueryPlan.observer?()
         let selection = try Selection(select, expanding: expand)
         try selection.checkForLists()
         var reasons = isAdvanced ? ["asked for"] : []
@@ -76,7 +72,7 @@ extension UserQuery {
         if countsTotal { reasons.append("the total needs one") }
         if let option = selection.expandOption {
             guard reasons.isEmpty || selection.needsAdvancedQuery else {
-                throw Self.invalid(
+                throw .invalidQuery(
                     "\(selection.expansion?.relation ?? "a relation") does not go with an advanced query, which this is "
                         + "(\(reasons.joined(separator: "; "))); ask for the people first, then for each one's relation"
                 )
@@ -121,7 +117,7 @@ extension UserQuery {
             case .byDefault?: continue
             case .advanced?: reasons.append("sorting by \(order.property) needs one")
             case .never?, nil:
-                throw Self.invalid(
+                throw .invalidQuery(
                     "the service does not sort by \"\(order.property.rawValue.visible(limit: 100))\"; it sorts by "
                         + PropertySupport.orderBy.keys.sorted().joined(separator: ", "))
             }
@@ -131,12 +127,12 @@ extension UserQuery {
     }
 
     private func top(_ selection: Selection) throws(DirectoryError) -> Int? {
-        if let limit, limit < 0 { throw Self.invalid("the limit is \(limit); it is 0 or more") }
+        if let limit, limit < 0 { throw .invalidQuery("the limit is \(limit); it is 0 or more") }
         // The service reads sign-ins from another database, and fewer at a time.
         let maximum = selection.properties.contains("signInActivity") ? 120 : 999
         if let pageSize {
             guard (1...999).contains(pageSize) else {
-                throw Self.invalid("the page size is \(pageSize); the service takes 1 to 999")
+                throw .invalidQuery("the page size is \(pageSize); the service takes 1 to 999")
             }
             // A page has no more users than will be read: both sides process whole pages.
             return max(1, min(pageSize, limit ?? pageSize, maximum))
@@ -144,6 +140,4 @@ extension UserQuery {
         if let limit, limit < 100 { return max(1, limit) }
         return nil
     }
-
-    private static func invalid(_ reason: String) -> DirectoryError { DirectoryError(.invalidQuery(reason)) }
 }

@@ -1,6 +1,6 @@
-/// Looks through a filter that somebody wrote by hand. It is not parsed: the service says what is wrong with it.
+/// Searches a filter in OData syntax for operators that need an advanced query. It does not parse the filter: the service does.
 enum RawFilter {
-    /// Why it needs an advanced query, a phrase each: the words in it, literals aside, that always do.
+    /// Returns the reasons for an advanced query, from the words outside literals.
     static func reasons(_ text: String) -> [String] {
         var reasons: [String] = []
         for word in words(text) {
@@ -18,7 +18,7 @@ enum RawFilter {
         return reasons
     }
 
-    /// The words outside literals. A path is a word, and so are its parts.
+    /// Returns the words outside literals. A path is a word, and each of its parts is one.
     private static func words(_ text: String) -> [String] {
         var words: [String] = []
         var current: [UInt8] = []
@@ -32,18 +32,14 @@ enum RawFilter {
             current = []
         }
         for byte in text.utf8 {
-            // A doubled quote ends the literal and begins it again.
+            // A doubled quote ends the literal and starts it again.
             if byte == UInt8(ascii: "'") {
                 end()
                 isLiteral.toggle()
                 continue
             }
             guard !isLiteral else { continue }
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "_"), UInt8(ascii: "/"), UInt8(ascii: "$"):
-                current.append(byte)
-            default: end()
-            }
+            if byte.isAlphanumeric(or: "_/$") { current.append(byte) } else { end() }
         }
         end()
         return words

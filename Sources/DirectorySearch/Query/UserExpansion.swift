@@ -1,30 +1,29 @@
-/// A relation that is answered within the same answer. Costs one resource unit more, gives at most 20 objects, and does not go with
-/// an advanced query, except the chain of managers, which is one.
+/// A relation that the service returns with each user. It costs one more resource unit, returns at most 20 objects, and cannot be
+/// combined with an advanced query. The chain of managers is an advanced query itself.
 public struct UserExpansion: Sendable, Equatable {
-    /// How far up a chain of managers goes.
+    /// The length of a chain of managers.
     public enum Levels: Sendable, Equatable {
         /// Up to the top.
         case max
-        /// At most this many managers above one another, 1 to 1,000.
+        /// At most this number of managers, 1 to 1,000.
         case upTo(Int)
     }
 
     /// The relation: `manager`, `directReports`, `memberOf` or `transitiveMemberOf`.
     public var relation: String
-    /// The properties of the related object, by Graph's own names.
+    /// The properties of the related object, by Graph's names.
     public var select: [String]
-    /// The managers above the manager too, each within the other: ``User/managers`` lists them. Nil for the manager alone, and for
-    /// other relations.
+    /// The length of the chain that ``User/managers`` lists; `nil` for the manager alone, and for other relations.
     public var levels: Levels?
 
-    /// An expansion of this relation.
+    /// Creates an expansion of a relation.
     public init(_ relation: String, select: [String] = ["id", "displayName"], levels: Levels? = nil) {
         self.relation = relation
         self.select = select
         self.levels = levels
     }
 
-    /// The manager, the manager's manager and so on. An advanced query.
+    /// Returns the expansion of the manager, the manager's manager and so on. An advanced query.
     public static func managers(
         _ levels: Levels = .max, select: [String] = ["id", "displayName"]
     ) -> UserExpansion {
@@ -33,23 +32,22 @@ public struct UserExpansion: Sendable, Equatable {
 
     static let relations: Set<String> = ["manager", "directReports", "memberOf", "transitiveMemberOf"]
 
-    /// - Throws: ``DirectoryError`` of the kind `invalidQuery` when the service would refuse it.
+    /// - Throws: ``DirectoryError`` of the kind `invalidQuery` if the service would reject it.
     func check() throws(DirectoryError) {
         guard Self.relations.contains(relation) else {
-            throw DirectoryError(
-                .invalidQuery(
-                    "\"\(relation.visible(limit: 100))\" cannot be expanded; "
-                        + "\(Self.relations.sorted().joined(separator: ", ")) can"))
+            throw .invalidQuery(
+                "\"\(relation.visible(limit: 100))\" cannot be expanded; "
+                    + "\(Self.relations.sorted().joined(separator: ", ")) can")
         }
         for name in select where !UserProperty(rawValue: name).isWellFormed || name.contains("/") {
-            throw DirectoryError(.invalidQuery("\"\(name.visible(limit: 100))\" is no property's name"))
+            throw .noProperty(name)
         }
         guard let levels else { return }
         guard relation == "manager" else {
-            throw DirectoryError(.invalidQuery("\(relation) has no levels; manager has"))
+            throw .invalidQuery("\(relation) has no levels; manager has")
         }
         if case .upTo(let number) = levels, !(1...1000).contains(number) {
-            throw DirectoryError(.invalidQuery("a chain of \(number) managers is asked for; 1 to 1000 are taken"))
+            throw .invalidQuery("a chain of \(number) managers is asked for; 1 to 1000 are taken")
         }
     }
 

@@ -1,17 +1,16 @@
-/// A property of a user, by Graph's own name. The set is open; a member of a nested object stands behind a slash, as in
-/// `employeeOrgData/division`.
+/// The name of a user's property in Graph, or of a member of a nested object: `employeeOrgData/division`. Any name is possible.
 public struct UserProperty: RawRepresentable, Hashable, Sendable, CustomStringConvertible, ExpressibleByStringLiteral {
     /// The name on the wire, such as `givenName`.
     public let rawValue: String
 
-    /// The property of this name. Whether it is a name at all is checked when a request is built.
+    /// Creates the property with this name. The request checks the name.
     public init(rawValue: String) { self.rawValue = rawValue }
-    /// The property of this name. Whether it is a name at all is checked when a request is built.
+    /// Creates the property with this name. The request checks the name.
     public init(stringLiteral value: String) { rawValue = value }
 
     /// The object's identifier.
     public static let id = UserProperty(rawValue: "id")
-    /// The name shown in address books.
+    /// The name in address books.
     public static let displayName = UserProperty(rawValue: "displayName")
     /// The given name.
     public static let givenName = UserProperty(rawValue: "givenName")
@@ -39,9 +38,9 @@ public struct UserProperty: RawRepresentable, Hashable, Sendable, CustomStringCo
     public static let businessPhones = UserProperty(rawValue: "businessPhones")
     /// The mobile telephone number.
     public static let mobilePhone = UserProperty(rawValue: "mobilePhone")
-    /// Further mail addresses: a list.
+    /// Additional mail addresses: a list.
     public static let otherMails = UserProperty(rawValue: "otherMails")
-    /// The addresses under which mail arrives, such as `smtp:ada@contoso.com`: a list.
+    /// The addresses that receive mail, such as `smtp:ada@contoso.com`: a list.
     public static let proxyAddresses = UserProperty(rawValue: "proxyAddresses")
     /// The preferred language.
     public static let preferredLanguage = UserProperty(rawValue: "preferredLanguage")
@@ -49,38 +48,31 @@ public struct UserProperty: RawRepresentable, Hashable, Sendable, CustomStringCo
     public static let userType = UserProperty(rawValue: "userType")
     /// Whether the account is enabled.
     public static let accountEnabled = UserProperty(rawValue: "accountEnabled")
-    /// The number that the organization knows the person by.
+    /// The number of the employee in the organization.
     public static let employeeID = UserProperty(rawValue: "employeeId")
-    /// When the account was made.
+    /// The date of the creation of the account.
     public static let createdDateTime = UserProperty(rawValue: "createdDateTime")
-    /// The licences of the person: a list.
+    /// The licenses: a list.
     public static let assignedLicenses = UserProperty(rawValue: "assignedLicenses")
     /// The ways to sign in: a list.
     public static let identities = UserProperty(rawValue: "identities")
-    /// Within ``UserFilter/any(in:_:)``: the element itself, for lists of texts.
+    /// In ``UserFilter/any(in:_:)``: the element itself, for lists of strings.
     public static let element = UserProperty(rawValue: "")
 
     /// The name on the wire.
     public var description: String { rawValue }
 
-    /// The properties that the permission `User.ReadBasic.All` lets a program read.
+    /// The properties that the permission `User.ReadBasic.All` covers.
     static let basic: Set<String> = [
         "id", "displayName", "givenName", "surname", "mail", "userPrincipalName", "photo",
     ]
 
-    /// Whether this can be a property's name: a letter or `_`, then letters, digits, `_`; `/` between a complex property
-    /// and its member.
+    /// Whether this can be the name of a property: a letter or `_`, then letters, digits, `_`; `/` before a member.
     var isWellFormed: Bool {
         let parts = rawValue.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         return parts.allSatisfy { part in
-            guard let first = part.first, !(0x30...0x39).contains(first) else { return false }
-            return part.count <= 128
-                && part.allSatisfy { byte in
-                    switch byte {
-                    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "_"): true
-                    default: false
-                    }
-                }
+            guard let first = part.first, !first.isDigit else { return false }
+            return part.count <= 128 && part.allSatisfy { $0.isAlphanumeric(or: "_") }
         }
     }
 }

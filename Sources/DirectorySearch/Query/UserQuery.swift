@@ -1,4 +1,4 @@
-/// One search for people: who, which properties, in which order, and how many at a time.
+/// A search for users: the conditions, the properties, the order and the size of a page.
 ///
 /// ```swift
 /// var query = UserQuery(.department(startsWith: "Sales") && !.property(.userType, equals: "Guest"))
@@ -6,27 +6,27 @@
 /// query.orderBy = [.ascending(.displayName)]
 /// ```
 public struct UserQuery: Sendable, Equatable {
-    /// Who is looked for by comparing properties; nil for everybody.
+    /// The condition; `nil` for all users.
     public var filter: UserFilter?
-    /// Who is looked for by words. With a filter too, both must apply.
+    /// The words to search for. Users match both the filter and the search.
     public var search: UserSearch?
-    /// The properties to ask for, by Graph's own names; `manager.displayName` asks for one of a related person. Never empty: Graph
-    /// then answers more than is needed, at twice the price. Properties beyond ``basicProperties`` need the permission
-    /// `User.Read.All`; with `User.ReadBasic.All` they come back empty or not at all.
+    /// The properties to load, by Graph's names; `manager.displayName` is one of a related user. It must not be empty: Graph would
+    /// return more properties at twice the cost. Properties beyond ``basicProperties`` require the permission `User.Read.All`; with
+    /// `User.ReadBasic.All` they are empty or missing.
     public var select: [String]
-    /// A relation to be answered with each person, beside those that ``select`` names.
+    /// A relation to load with each user, in addition to those in ``select``.
     public var expand: UserExpansion?
-    /// What the list is sorted by; empty for the service's own order.
+    /// The order; empty for the order of the service.
     public var orderBy: [UserOrder] = []
-    /// Whether the number of all people found is wanted, on the first page. An advanced query.
+    /// Whether the first page contains the number of all results. An advanced query.
     public var countsTotal = false
-    /// How many people a page holds, 1 to 999; nil for the service's own choice, 100.
+    /// The number of users on a page, 1 to 999; `nil` for the default of the service, 100.
     public var pageSize: Int?
-    /// How many people to give at most; nil for all. Counted here, not by the service.
+    /// The maximum number of users; `nil` for all. The client counts them.
     public var limit: Int?
-    /// Whether the people looked for are those deleted in the last 30 days.
+    /// Whether to search the users who were deleted in the last 30 days.
     public var isAmongDeleted = false
-    /// Whether to ask for an advanced query even if nothing seems to need one. For raw filters in which the need cannot be seen.
+    /// Whether to send an advanced query in any case, for raw filters that need one.
     public var isAdvanced: Bool
 
     /// The properties of a list and of a detail view.
@@ -35,10 +35,10 @@ public struct UserQuery: Sendable, Equatable {
         "officeLocation", "businessPhones", "mobilePhone", "preferredLanguage",
     ]
 
-    /// The properties that `User.ReadBasic.All` is enough for.
+    /// The properties that `User.ReadBasic.All` covers.
     public static let basicProperties = ["id", "displayName", "givenName", "surname", "mail", "userPrincipalName"]
 
-    /// A search for the people of this filter.
+    /// Creates a search for the users of a filter.
     public init(
         _ filter: UserFilter, select: [String] = UserQuery.defaultProperties, pageSize: Int? = nil, limit: Int? = nil,
         isAdvanced: Bool = false
@@ -46,7 +46,7 @@ public struct UserQuery: Sendable, Equatable {
         self.init(everyone: filter, select, pageSize, limit, isAdvanced)
     }
 
-    /// A search for the people of these words.
+    /// Creates a search for words.
     public init(
         search: UserSearch, select: [String] = UserQuery.defaultProperties, pageSize: Int? = nil, limit: Int? = nil
     ) {
@@ -54,7 +54,7 @@ public struct UserQuery: Sendable, Equatable {
         self.search = search
     }
 
-    /// Everybody in the directory, in pages of 999. To be asked for by this name, never by an empty text.
+    /// Returns a query for all users in the directory, in pages of 999. An empty text is never such a query.
     public static func everyone(
         select: [String] = UserQuery.defaultProperties, pageSize: Int? = 999, limit: Int? = nil
     ) -> UserQuery {
@@ -71,18 +71,17 @@ public struct UserQuery: Sendable, Equatable {
 }
 
 extension UserQuery {
-    /// Whether the request carries `ConsistencyLevel: eventual` and `$count=true`. False also for a query that cannot be sent.
+    /// Whether the request carries `ConsistencyLevel: eventual` and `$count=true`. `false` for an invalid query.
     public var needsAdvancedQuery: Bool { (try? plan())?.isAdvanced == true }
 
-    /// The request's address below the service's base, percent-encoded: `users?$filter=…&$select=…&$top=…`.
+    /// Returns the request's URL below the service's base, percent-encoded: `users?$filter=…&$select=…&$top=…`.
     ///
-    /// - Throws: ``DirectoryError`` as ``plan()`` does.
+    /// - Throws: The same errors as ``plan()``.
     public func requestTarget() throws(DirectoryError) -> String { try plan().target }
 
-    /// The permissions of which one must be granted for this, the least first.
+    /// The permissions of which one is required, the least privileged first.
     ///
-    /// With `User.ReadBasic.All` the service answers, but leaves out what is not in ``basicProperties``. To filter by
-    /// anything else it is not enough.
+    /// With `User.ReadBasic.All` the service returns only ``basicProperties``, and rejects filters for other properties.
     public var permissions: [String] {
         if select.contains("signInActivity") { return ["AuditLog.Read.All"] }
         let filtered = (try? filter?.written())?.properties ?? []
@@ -90,7 +89,7 @@ extension UserQuery {
         return Self.permissions(toRead: select)
     }
 
-    /// The permissions of which one is needed to read these properties of other people.
+    /// Returns the permissions of which one is required to read these properties of other users.
     static func permissions(toRead select: [String]) -> [String] {
         select.allSatisfy(UserProperty.basic.contains)
             ? ["User.ReadBasic.All"] : ["User.ReadBasic.All", "User.Read.All"]

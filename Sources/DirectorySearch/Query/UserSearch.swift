@@ -1,7 +1,7 @@
-/// Words to look for in an index, where a filter compares from the beginning of a value.
+/// Words to search for in an index.
 ///
-/// A display name is found by its words: each word asked for must begin one of its own, in any order. Every other property is
-/// compared from its beginning. Always an advanced query.
+/// A display name matches if each word is the start of one of its words, in any order. Any other property matches if it starts with
+/// the text. It is always an advanced query.
 public struct UserSearch: Sendable, Equatable {
     indirect enum Expression: Sendable, Equatable {
         case clause(UserProperty, String)
@@ -12,46 +12,45 @@ public struct UserSearch: Sendable, Equatable {
 
     let expression: Expression
 
-    /// People whose display name has these words.
+    /// Users whose display name has these words.
     public static func displayName(_ words: String) -> UserSearch { property(.displayName, words) }
 
-    /// People whose property begins with this text; for ``UserProperty/displayName``, has these words.
+    /// Users whose property starts with this text or, for ``UserProperty/displayName``, has these words.
     public static func property(_ property: UserProperty, _ text: String) -> UserSearch {
         UserSearch(expression: .clause(property, text))
     }
 
-    /// People to whom every search applies.
+    /// Users who match every search.
     public static func all(of searches: [UserSearch]) -> UserSearch {
         UserSearch(expression: .all(searches.map(\.expression)))
     }
 
-    /// People to whom at least one search applies.
+    /// Users who match at least one search.
     public static func any(of searches: [UserSearch]) -> UserSearch {
         UserSearch(expression: .any(searches.map(\.expression)))
     }
 
-    /// A search in Graph's own words, clauses in double quotes joined by `AND` and `OR`, sent as it is but for the
-    /// percent-encoding.
+    /// A search in Graph's syntax, sent verbatim: clauses in double quotes, joined by `AND` and `OR`.
     public static func raw(_ text: String) -> UserSearch { UserSearch(expression: .raw(text)) }
 }
 
-/// A search as text, and what of it must be said in a filter.
+/// A search as text, and the clauses that are sent in the filter instead.
 struct WrittenSearch: Sendable, Equatable {
-    /// The value of `$search`, not yet percent-encoded; nil when the filters say it all.
+    /// The value of `$search`, not percent-encoded; `nil` if the filters contain all clauses.
     var text: String?
-    /// Clauses with `&` or `#`, which the service's search does not read: they stand in the filter.
+    /// The clauses with `&` or `#`, which the service's search does not support.
     var filters: [UserFilter] = []
 }
 
 extension UserSearch {
-    /// - Throws: ``DirectoryError`` of the kind `emptySearch` for a text without words, `invalidQuery` for what the service would
-    ///   refuse.
+    /// - Throws: ``DirectoryError`` of the kind `emptySearch` for a text without words, `invalidQuery` if the service would reject
+    ///   the search.
     func written() throws(DirectoryError) -> WrittenSearch {
         var result = WrittenSearch()
         var parts: [Expression] = []
-        // What everybody must meet can move to the filter; within an `or` it cannot.
+        // A condition for all users can move to the filter; one inside an `or` cannot.
         for part in Self.conjunction(expression, depth: 0) {
-            if case .clause(let property, let text) = part, !Self.isTokenised(property), Self.hasTrouble(text) {
+            if case .clause(let property, let text) = part, !Self.isTokenized(property), Self.hasReserved(text) {
                 result.filters.append(.property(property, startsWith: text))
             } else {
                 parts.append(part)
@@ -59,75 +58,67 @@ extension UserSearch {
         }
         if parts.isEmpty, result.filters.isEmpty { throw DirectoryError(.emptySearch) }
         if !parts.isEmpty {
-            result.text = try Self.write(parts.count == 1 ? parts[0] : .all(parts), depth: 0, isNested: false)
+            var writer = SearchWriter()
+            result.text = try writer.write(parts.count == 1 ? parts[0] : .all(parts), depth: 0, isNested: false)
         }
         return result
     }
 
-    private static let maximumDepth = 32
+    fileprivate static let maximumDepth = 32
 
     private static func conjunction(_ expression: Expression, depth: Int) -> [Expression] {
         guard depth <= maximumDepth, case .all(let parts) = expression else { return [expression] }
         return parts.flatMap { conjunction($0, depth: depth + 1) }
     }
 
-    private static func write(_ expression: Expression, depth: Int, isNested: Bool) throws(DirectoryError) -> String {
-        guard depth <= maximumDepth else {
-            throw DirectoryError(.invalidQuery("the search nests deeper than \(maximumDepth) levels"))
+    /// Whether the search compares the words of the property.
+    fileprivate static func isTokenized(_ property: UserProperty) -> Bool { property == .displayName }
+
+    /// Whether the service's search fails with this character in any encoding.
+    fileprivate static func isReserved(_ scalar: Unicode.Scalar) -> Bool { scalar == "&" || scalar == "#" }
+
+    fileprivate static func hasReserved(_ text: String) -> Bool { text.unicodeScalars.contains(where: isReserved) }
+}
+
+/// Writes a search in Graph's language.
+private struct SearchWriter: LogicWriter {
+    mutating func write(
+        _ expression: UserSearch.Expression, depth: Int, isNested: Bool
+    ) throws(DirectoryError) -> String {
+        guard depth <= UserSearch.maximumDepth else {
+            throw .invalidQuery("the search nests deeper than \(UserSearch.maximumDepth) levels")
         }
         switch expression {
-        case .clause(let property, let text): return try clause(property, text)
+        case .clause(let property, let text): return try Self.clause(property, text)
         case .raw(let text):
             guard !text.isBlank else { throw DirectoryError(.emptySearch) }
             return isNested ? "(\(text))" : text
-        case .all(let parts): return try write(parts, joinedBy: " AND ", depth, isNested)
-        case .any(let parts): return try write(parts, joinedBy: " OR ", depth, isNested)
+        case .all(let parts): return try write(parts, joinedBy: " AND ", depth: depth, isNested: isNested)
+        case .any(let parts): return try write(parts, joinedBy: " OR ", depth: depth, isNested: isNested)
         }
-    }
-
-    private static func write(
-        _ parts: [Expression], joinedBy word: String, _ depth: Int, _ isNested: Bool
-    ) throws(DirectoryError) -> String {
-        guard let first = parts.first else { throw DirectoryError(.emptySearch) }
-        guard parts.count > 1 else { return try write(first, depth: depth + 1, isNested: isNested) }
-        var texts: [String] = []
-        for part in parts { texts.append(try write(part, depth: depth + 1, isNested: true)) }
-        let text = texts.joined(separator: word)
-        return isNested ? "(\(text))" : text
     }
 
     private static func clause(_ property: UserProperty, _ text: String) throws(DirectoryError) -> String {
         guard property.isWellFormed else {
-            throw DirectoryError(.invalidQuery("\"\(property.rawValue.visible(limit: 100))\" is no property's name"))
+            throw .noProperty(property.rawValue)
         }
         var text = text
-        if isTokenised(property) {
-            // Symbols only part words there, so a space says the same.
-            text = String(String.UnicodeScalarView(text.unicodeScalars.map { isTrouble($0) ? " " : $0 }))
+        if UserSearch.isTokenized(property) {
+            // These characters separate words, like a space.
+            text = String(String.UnicodeScalarView(text.unicodeScalars.map { UserSearch.isReserved($0) ? " " : $0 }))
         } else {
             let support = PropertySupport.known(property.rawValue)
             if let support, support.startsWith ?? .never == .never {
-                throw DirectoryError(
-                    .invalidQuery("the service does not search in \(property); ask with a filter instead"))
+                throw .invalidQuery("the service does not search in \(property); ask with a filter instead")
             }
-            if hasTrouble(text) {
-                throw DirectoryError(
-                    .invalidQuery(
-                        "a search for \(property) cannot have & or # within an or; ask with startsWith in a filter instead"
-                    ))
+            if UserSearch.hasReserved(text) {
+                throw .invalidQuery(
+                    "a search for \(property) cannot have & or # within an or; ask with startsWith in a filter instead")
             }
         }
         guard !text.isBlank else { throw DirectoryError(.emptySearch) }
         return ODataEscaping.searchClause("\(property):\(text)")
     }
-
-    /// Whether the property is found by its words.
-    private static func isTokenised(_ property: UserProperty) -> Bool { property == .displayName }
-
-    /// What the service's search was seen to stumble over, however it is encoded.
-    private static func isTrouble(_ scalar: Unicode.Scalar) -> Bool { scalar == "&" || scalar == "#" }
-
-    private static func hasTrouble(_ text: String) -> Bool { text.unicodeScalars.contains(where: isTrouble) }
 }
 
 extension UserQuery {

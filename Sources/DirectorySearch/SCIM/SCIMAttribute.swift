@@ -1,48 +1,37 @@
-/// What a property of Graph's is called in SCIM.
+/// The attribute of SCIM for a property of Graph.
 ///
-/// RFC 7643 sections 4.1 and 4.3
+/// See RFC 7643 sections 4.1 and 4.3.
 struct SCIMAttribute: Sendable, Equatable {
-    /// What kind of value it holds.
-    enum Kind: Sendable {
-        case text, truth, date
-    }
-
     static let user = "urn:ietf:params:scim:schemas:core:2.0:User"
     static let enterprise = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
 
-    /// What a filter compares, such as `name.givenName`.
+    /// The path in a filter, such as `name.givenName`.
     var path: String
-    /// What an answer is asked for, such as `name`: services differ in how they cut a complex attribute.
+    /// The name in `attributes`, such as `name`: not every service returns a part of a complex attribute.
     var name: String
-    var kind = Kind.text
-    /// For an element of a list, the type that it must be of.
+    /// The kind of value; `nil` for text.
+    var kind: FilterValue.Kind?
+    /// The required type of an element of a list.
     var type: String?
 
-    /// The attribute of a property; nil when SCIM has none.
+    /// Returns the attribute of a property; `nil` if SCIM does not have one.
     static func known(_ property: String) -> SCIMAttribute? {
         if let attribute = table[property] { return attribute }
-        // A name of SCIM's own, and one of a schema of the organization's.
+        // A name in SCIM, or in a schema of the organization.
         if singular.contains(property) || isExtension(property) { return SCIMAttribute(path: property, name: property) }
         return nil
     }
 
-    /// Whether this is an attribute of an extension's schema, with the schema's URN before it.
+    /// Returns whether this is the attribute of an extension, after the URN of its schema.
     private static func isExtension(_ text: String) -> Bool {
         text.hasPrefix("urn:") && text.utf8.count <= 256
-            && text.utf8.allSatisfy { byte in
-                switch byte {
-                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: ":"), UInt8(ascii: "."), UInt8(ascii: "-"),
-                    UInt8(ascii: "_"), UInt8(ascii: "$"):
-                    true
-                default: false
-                }
-            }
+            && text.utf8.allSatisfy { $0.isAlphanumeric(or: ":.-_$") }
     }
 
-    /// What a filter may name, for the words of a refusal.
+    /// The names for a filter, for error messages.
     static var names: String { table.keys.sorted().joined(separator: ", ") }
 
-    /// What is never asked for and not missed: a default property that SCIM has no attribute for.
+    /// The default properties without an attribute, which a query omits.
     static let absent: Set<String> = ["officeLocation"]
 
     private static let singular: Set<String> = [
@@ -70,15 +59,15 @@ struct SCIMAttribute: Sendable, Equatable {
             "state": within("addresses", "region"), "postalCode": within("addresses", "postalCode"),
             "country": within("addresses", "country"), "preferredLanguage": plain("preferredLanguage"),
             "userType": plain("userType"),
-            "accountEnabled": SCIMAttribute(path: "active", name: "active", kind: .truth),
-            "active": SCIMAttribute(path: "active", name: "active", kind: .truth),
+            "accountEnabled": SCIMAttribute(path: "active", name: "active", kind: .bool),
+            "active": SCIMAttribute(path: "active", name: "active", kind: .bool),
             "createdDateTime": SCIMAttribute(path: "meta.created", name: "meta", kind: .date),
         ]
     }()
 
-    /// The value of `attributes` for these properties: each attribute once.
+    /// Returns the value of `attributes` for these properties, with each attribute once.
     ///
-    /// - Throws: ``DirectoryError`` of the kind `invalidQuery` for a property that SCIM has no attribute for.
+    /// - Throws: ``DirectoryError`` of the kind `invalidQuery` for a property without an attribute.
     static func selection(_ select: [String]) throws(DirectoryError) -> String {
         var names = ["id"]
         for property in select {
@@ -96,14 +85,13 @@ struct SCIMAttribute: Sendable, Equatable {
                 }
                 continue
             } else {
-                throw DirectoryError(
-                    .invalidQuery(
-                        "SCIM has no attribute for \"\(property.visible(limit: 100))\"; it has "
-                            + "\(Self.names), and attributes with a schema's URN before them"))
+                throw .invalidQuery(
+                    "SCIM has no attribute for \"\(property.visible(limit: 100))\"; it has "
+                        + "\(Self.names), and attributes with a schema's URN before them")
             }
             if !names.contains(name) { names.append(name) }
         }
-        // Many services have names in parts only.
+        // Many services return only the parts of a name.
         if names.contains("displayName"), !names.contains("name") { names.append("name") }
         return names.joined(separator: ",")
     }

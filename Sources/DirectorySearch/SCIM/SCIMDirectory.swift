@@ -13,18 +13,19 @@ public struct SCIMDirectory: UserDirectory {
     private let directory: CursorPagedDirectory
 
     /// Creates the directory of this client. The client's base is the URL above `Users`.
-    public init(client: DirectoryClient) {
-        self.init { client }
-    }
+    public init(client: DirectoryClient) { self.init { client } }
 
     /// Creates a directory whose client is made at the start of each operation. The caller of the operation gets its errors
     /// unchanged.
     public init(makeClient: @escaping @Sendable () async throws -> DirectoryClient) {
-        directory = CursorPagedDirectory(makeClient, speaking: .scim, Self.cursorProtocol)
+        directory = CursorPagedDirectory(makeClient, speaking: .scim, Self.cursorProtocol, find: Self.find)
     }
 
     /// Returns the users of a query, page by page. The first page sends the first request.
-    public func pages(matching query: UserQuery) -> UserPages { directory.pages(matching: query) }
+    public func pages(matching query: UserQuery) -> UserPages { directory.pages(of: query) }
+
+    /// Returns the users of a planned query, page by page.
+    public func pages(of plan: SearchPlan) -> UserPages { directory.pages(of: plan.query, plan.request) }
 
     /// Returns the signed-in user, if the service supports `/Me` (RFC 7644 section 3.11).
     ///
@@ -46,8 +47,7 @@ public struct SCIMDirectory: UserDirectory {
     /// - Throws: ``DirectoryError`` of the kind `notFound` if there is no such user, `emptySearch` for an empty text, `ambiguous` if
     ///   several users have the name or the mail address; the errors of the transport and the authorization; `CancellationError`.
     public func user(_ name: String, select: [String] = UserQuery.defaultProperties) async throws -> User {
-        let client = try await directory.makeClient()
-        return try await Self.find(name, select, client, client.makeBudget())
+        try await directory.user(name, select)
     }
 
     /// Returns one user and the related objects: manager and groups from the user's own resource, reports from a search. SCIM has
@@ -62,21 +62,12 @@ public struct SCIMDirectory: UserDirectory {
         let budget = client.makeBudget()
         let related = (parts.contains(.manager) ? ["manager"] : []) + (parts.contains(.groups) ? ["groups"] : [])
         let user = try await Self.find(name, select + related, client, budget)
-        var detail = UserDetail(user: user)
-        if parts.contains(.manager) {
-            if let manager = user.manager?.id {
-                detail.manager = try await UserDetail.Part {
-                    try await Self.user(manager, UserQuery.defaultProperties, client, budget)
-                }
-            } else {
-                detail.manager = .none
-            }
+        let reports = user.id.map {
+            UserQuery(.property("manager/id", equals: $0), select: ["id", "displayName", "mail"], pageSize: 200)
         }
-        if parts.contains(.reports), let id = user.id {
-            let query = UserQuery(
-                .property("manager/id", equals: id), select: ["id", "displayName", "mail"], pageSize: 200)
-            detail.reports = try await .reports(of: directory.pages(matching: query, client, budget))
-        }
+        var detail = try await directory.detail(
+            of: user, parts, manager: user.manager?.id, reports: reports, client, budget
+        ) { try await Self.user($0, UserQuery.defaultProperties, client, budget) }
         if parts.contains(.groups) {
             detail.groups = UserDetail.Part((user["groups"]?.array ?? []).compactMap(\.object).map(Self.group))
         }
@@ -87,17 +78,7 @@ public struct SCIMDirectory: UserDirectory {
     public func lookUp<Names: AsyncSequence & Sendable>(
         _ names: Names, select: [String] = UserQuery.defaultProperties
     ) -> UserLookups where Names.Element == String, Names.AsyncIterator: Sendable {
-        UserLookups { [makeClient = directory.makeClient] in
-            SequentialLookups(
-                makeClient: {
-                    // An error of the query as a whole is thrown before any request.
-                    _ = try SCIMAttribute.selection(select)
-                    return try await makeClient()
-                }, names: names.makeAsyncIterator()
-            ) { client, name in
-                try await Self.find(name, select, client, client.makeBudget())
-            }
-        }
+        directory.lookUp(names, select) { select throws(DirectoryError) in _ = try SCIMAttribute.selection(select) }
     }
 
     // MARK: Requests

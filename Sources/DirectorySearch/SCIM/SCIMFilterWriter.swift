@@ -1,11 +1,11 @@
 import Platform
 import StrictJSON
 
-/// Escaping for SCIM: the one place where text meets a filter.
+/// Escaping for SCIM. No other code puts text into a filter.
 enum SCIMEscaping {
-    /// A value of a filter: a JSON string. Only what must be escaped is: not every service reads more.
+    /// Returns a value of a filter: a JSON string. It escapes only the required characters: not every service reads other escapes.
     ///
-    /// RFC 7644 section 3.4.2.2, RFC 8259 section 7
+    /// See RFC 7644 section 3.4.2.2 and RFC 8259 section 7.
     static func string(_ text: String) -> String {
         let digits = Array("0123456789abcdef".utf8)
         var bytes: [UInt8] = [UInt8(ascii: "\"")]
@@ -21,16 +21,13 @@ enum SCIMEscaping {
     }
 }
 
-/// Writes a filter in SCIM's words and refuses what SCIM cannot say.
+/// Writes a filter in SCIM syntax. It rejects a filter that SCIM does not support.
 ///
-/// RFC 7644 section 3.4.2.2
+/// See RFC 7644 section 3.4.2.2.
 struct SCIMFilterWriter: LogicWriter {
-    private typealias Expression = UserFilter.Expression
-
     private var comparisons = 0
 
-    /// - Throws: ``DirectoryError`` of the kind `emptySearch` for a text of nothing but white space, `invalidQuery` for what cannot
-    ///   be said.
+    /// - Throws: ``DirectoryError`` of the kind `emptySearch` if a text is empty, `invalidQuery` if SCIM does not support the filter.
     static func text(_ filter: UserFilter) throws(DirectoryError) -> String {
         var writer = SCIMFilterWriter()
         return try writer.write(filter.expression, depth: 0, isNested: false)
@@ -40,7 +37,7 @@ struct SCIMFilterWriter: LogicWriter {
         _ expression: UserFilter.Expression, depth: Int, isNested: Bool
     ) throws(DirectoryError) -> String {
         guard depth <= UserQuery.maximumNesting else {
-            throw Self.invalid("the filter nests deeper than \(UserQuery.maximumNesting) levels")
+            throw .invalidQuery("the filter nests deeper than \(UserQuery.maximumNesting) levels")
         }
         switch expression {
         case .startsWith(let property, let text): return try comparison(property, "sw", text)
@@ -51,12 +48,12 @@ struct SCIMFilterWriter: LogicWriter {
                 values.map { .compare(property, .eq, $0) }, joinedBy: " or ", depth: depth, isNested: isNested)
         case .count(let property, let comparison, let number):
             guard number == 0, comparison == .eq || comparison == .ne else {
-                throw Self.invalid("SCIM only says whether a list has elements: compare its length with 0")
+                throw .invalidQuery("SCIM only says whether a list has elements: compare its length with 0")
             }
             let attribute = try attribute(property)
-            return comparison == .eq ? "not (\(present(attribute)))" : present(attribute)
+            return comparison == .eq ? "not (\(written(attribute, "pr")))" : written(attribute, "pr")
         case .element(let property, _):
-            throw Self.invalid(
+            throw .invalidQuery(
                 "the elements of \(property.rawValue.visible(limit: 100)) are not compared here; compare the property itself"
             )
         case .not(let inner): return "not (\(try write(inner, depth: depth + 1, isNested: false)))"
@@ -74,11 +71,11 @@ struct SCIMFilterWriter: LogicWriter {
     private mutating func attribute(_ property: UserProperty) throws(DirectoryError) -> SCIMAttribute {
         comparisons += 1
         guard comparisons <= UserQuery.maximumComparisons else {
-            throw Self.invalid(
+            throw .invalidQuery(
                 "the filter has more than \(UserQuery.maximumComparisons) comparisons; ask in several queries")
         }
         guard let attribute = SCIMAttribute.known(property.rawValue) else {
-            throw Self.invalid(
+            throw .invalidQuery(
                 "SCIM has no attribute for \"\(property.rawValue.visible(limit: 100))\"; it compares "
                     + "\(SCIMAttribute.names), and attributes with a schema's URN before them")
         }
@@ -90,10 +87,10 @@ struct SCIMFilterWriter: LogicWriter {
     ) throws(DirectoryError) -> String {
         guard !text.isBlank else { throw DirectoryError(.emptySearch) }
         let attribute = try attribute(property)
-        guard attribute.kind == .text else {
-            throw Self.invalid("\(property) is no text; compare it as a whole")
+        guard attribute.kind == nil else {
+            throw .invalidQuery("\(property) is no text; compare it as a whole")
         }
-        return written(attribute, word, SCIMEscaping.string(text))
+        return written(attribute, "\(word) \(SCIMEscaping.string(text))")
     }
 
     private mutating func compare(
@@ -102,16 +99,19 @@ struct SCIMFilterWriter: LogicWriter {
         if case .text(let text) = value, text.isBlank { throw DirectoryError(.emptySearch) }
         let attribute = try attribute(property)
         switch (comparison, value) {
-        case (.eq, .null): return "not (\(present(attribute)))"
-        case (.ne, .null): return present(attribute)
-        case (_, .null): throw Self.invalid("nothing is greater or smaller than null")
-        // "Another value" is also no value at all, and for a list that no element is this one.
-        case (.ne, _): return "not (\(written(attribute, "eq", try literal(value, attribute, property))))"
+        case (.eq, .null): return "not (\(written(attribute, "pr")))"
+        case (.ne, .null): return written(attribute, "pr")
+        case (_, .null): throw .invalidQuery("nothing is greater or smaller than null")
+        // A user without a value has another value. A list has another value if no element is this one.
+        case (.ne, _):
+            let literal = try literal(value, attribute, property)
+            return "not (\(written(attribute, "eq \(literal)")))"
         default:
-            guard comparison == .eq || attribute.kind != .truth else {
-                throw Self.invalid("\(property) is true or false and has no order")
+            guard comparison == .eq || attribute.kind != .bool else {
+                throw .invalidQuery("\(property) is true or false and has no order")
             }
-            return written(attribute, comparison.rawValue, try literal(value, attribute, property))
+            let literal = try literal(value, attribute, property)
+            return written(attribute, "\(comparison.rawValue) \(literal)")
         }
     }
 
@@ -119,39 +119,21 @@ struct SCIMFilterWriter: LogicWriter {
         _ value: FilterValue, _ attribute: SCIMAttribute, _ property: UserProperty
     ) throws(DirectoryError) -> String {
         switch (attribute.kind, value) {
-        case (.truth, .truth(let truth)): return truth ? "true" : "false"
-        case (.truth, .text(let text)):
-            guard case let word = text.lowercased(), word == "true" || word == "false" else {
-                throw Self.invalid(
-                    "\(property) is compared with true or false, not with \"\(text.visible(limit: 60))\"")
-            }
-            return word
-        case (.truth, _): throw Self.invalid("\(property) is compared with true or false")
-        case (.date, .text(let text)):
-            guard ServerDate.isLiteral(text) else {
-                throw Self.invalid(
-                    "\(property) is compared with a date such as 2026-01-31T00:00:00Z, not with "
-                        + "\"\(text.visible(limit: 60))\"")
-            }
-            return SCIMEscaping.string(text)
+        case (.bool, .bool(let bool)): return bool ? "true" : "false"
+        case (.bool, .text(let text)): return try FilterValue.Kind.bool.literal(text, of: property.rawValue)
+        case (.bool, _): throw .invalidQuery("\(property) is compared with true or false")
+        case (let kind?, .text(let text)): return SCIMEscaping.string(try kind.literal(text, of: property.rawValue))
         case (_, .date(let date)): return SCIMEscaping.string(date.rfc3339)
         case (_, .text(let text)): return SCIMEscaping.string(text)
-        case (_, .truth(let truth)): return truth ? "true" : "false"
+        case (_, .bool(let bool)): return bool ? "true" : "false"
         case (_, .number(let number)): return String(number)
         case (_, .identifier(let identifier)): return SCIMEscaping.string(identifier.uuidString.lowercased())
         case (_, .null): return "null"
         }
     }
 
-    private func written(_ attribute: SCIMAttribute, _ word: String, _ literal: String) -> String {
-        guard let type = attribute.type else { return "\(attribute.path) \(word) \(literal)" }
-        return "\(attribute.path)[type eq \(SCIMEscaping.string(type)) and value \(word) \(literal)]"
+    private func written(_ attribute: SCIMAttribute, _ condition: String) -> String {
+        guard let type = attribute.type else { return "\(attribute.path) \(condition)" }
+        return "\(attribute.path)[type eq \(SCIMEscaping.string(type)) and value \(condition)]"
     }
-
-    private func present(_ attribute: SCIMAttribute) -> String {
-        guard let type = attribute.type else { return "\(attribute.path) pr" }
-        return "\(attribute.path)[type eq \(SCIMEscaping.string(type)) and value pr]"
-    }
-
-    private static func invalid(_ reason: String) -> DirectoryError { DirectoryError(.invalidQuery(reason)) }
 }

@@ -13,18 +13,17 @@ extension UserQuery {
     public func scimRequest() throws(DirectoryError) -> DirectoryRequest {
         try checkOptions(of: "SCIM")
         var options: [(name: String, value: String)] = []
-        let filter = try wholeFilter(Self.scimFilter).map(SCIMFilterWriter.text)
+        let filter = try wholeFilter(Self.filter(words:)).map(SCIMFilterWriter.text)
         if let filter { options.append(("filter", filter)) }
         options.append(("attributes", try SCIMAttribute.selection(select)))
         guard orderBy.count <= 1 else {
-            throw DirectoryError(.invalidQuery("SCIM sorts by one attribute only; give one"))
+            throw .invalidQuery("SCIM sorts by one attribute only; give one")
         }
         if let order = orderBy.first {
             guard let attribute = SCIMAttribute.known(order.property.rawValue), attribute.type == nil else {
-                throw DirectoryError(
-                    .invalidQuery(
-                        "SCIM does not sort by \"\(order.property.rawValue.visible(limit: 100))\"; it sorts by "
-                            + SCIMAttribute.names))
+                throw .invalidQuery(
+                    "SCIM does not sort by \"\(order.property.rawValue.visible(limit: 100))\"; it sorts by "
+                        + SCIMAttribute.names)
             }
             options.append(("sortBy", attribute.path))
             options.append(("sortOrder", order.isDescending ? "descending" : "ascending"))
@@ -58,38 +57,12 @@ extension UserQuery {
         return .object(body)
     }
 
-    private static func scimFilter(_ expression: UserSearch.Expression) throws(DirectoryError) -> UserFilter {
-        try scimFilter(expression, depth: 0)
-    }
-
-    /// Returns the filter that is equivalent to a search.
-    private static func scimFilter(
-        _ expression: UserSearch.Expression, depth: Int
-    ) throws(DirectoryError) -> UserFilter {
-        guard depth <= maximumNesting else {
-            throw DirectoryError(.invalidQuery("the search nests deeper than \(maximumNesting) levels"))
-        }
-        switch expression {
-        case .clause(.displayName, let text):
-            let words = text.unicodeScalars.split { $0.properties.isWhitespace }.map { String($0) }
-            guard !words.isEmpty else { throw DirectoryError(.emptySearch) }
-            return .all(
-                of: words.map { word in
-                    .displayName(startsWith: word)
-                        || .raw("displayName co \(SCIMEscaping.string(" " + word))")
-                })
-        case .clause(let property, let text): return .property(property, startsWith: text)
-        case .raw: throw DirectoryError(.invalidQuery("the search is in Graph's own words; ask with a filter instead"))
-        case .all(let parts): return .all(of: try filters(parts, depth))
-        case .any(let parts): return .any(of: try filters(parts, depth))
-        }
-    }
-
-    private static func filters(
-        _ parts: [UserSearch.Expression], _ depth: Int
-    ) throws(DirectoryError) -> [UserFilter] {
-        var filters: [UserFilter] = []
-        for part in parts { filters.append(try scimFilter(part, depth: depth + 1)) }
-        return filters
+    private static func filter(words text: String) throws(DirectoryError) -> UserFilter {
+        let words = text.unicodeScalars.split { $0.properties.isWhitespace }.map { String($0) }
+        guard !words.isEmpty else { throw DirectoryError(.emptySearch) }
+        return .all(
+            of: words.map { word in
+                .displayName(startsWith: word) || .raw("displayName co \(SCIMEscaping.string(" " + word))")
+            })
     }
 }

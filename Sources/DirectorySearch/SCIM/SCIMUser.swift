@@ -1,12 +1,12 @@
 import StrictJSON
 
 extension User {
-    /// Reads a person as SCIM writes one. What no property of this model is for is kept in ``additional``, under SCIM's names;
-    /// `schemas` and `meta` are notes of the protocol and are not.
+    /// Creates a user from a SCIM resource. Attributes without a property here are in ``additional``, with SCIM's names, except
+    /// `schemas` and `meta`.
     ///
-    /// RFC 7643 sections 4.1 and 4.3
+    /// See RFC 7643 sections 4.1 and 4.3.
     ///
-    /// - Parameter object: a resource of the kind `User`. Anything can be read.
+    /// - Parameter object: Any object, such as a resource of the kind `User`.
     public init(scim object: JSONObject) {
         var record = WireRecord(object, ignoresCase: true)
         var user = JSONObject()
@@ -16,12 +16,10 @@ extension User {
         user.add("givenName", name?.text("givenName"))
         user.add("surname", name?.text("familyName"))
         var mails = record.elements("emails") { $0.peek("value") != nil }.filter { $0.peek("value") != "" }
-        if let foremost = mails.foremost?.peek("value") {
-            user.append("mail", .string(foremost))
-            mails.removeAll { $0.peek("value") == foremost }
-            if !mails.isEmpty {
-                user.append("otherMails", .array(mails.compactMap { $0.peek("value").map { .string($0) } }))
-            }
+        if let preferred = mails.preferred?.peek("value") {
+            user.append("mail", .string(preferred))
+            mails.removeAll { $0.peek("value") == preferred }
+            user.add("otherMails", "value", of: mails)
         }
         user.add("userPrincipalName", record.text("userName"))
         user.add("jobTitle", record.text("title"))
@@ -30,17 +28,17 @@ extension User {
         user.add("companyName", enterprise?.text("organization"))
         user.add("employeeId", enterprise?.text("employeeNumber"))
         Self.readPhones(&record, into: &user)
-        Self.readAddress(&record, into: &user)
+        user.add(address: record.elements("addresses").preferred)
         user.add("preferredLanguage", record.text("preferredLanguage"))
         user.add("userType", record.text("userType"))
-        if let active = record.truth("active") { user.append("accountEnabled", .bool(active)) }
+        if let active = record.bool("active") { user.append("accountEnabled", .bool(active)) }
         var meta = record.record("meta")
         user.add("createdDateTime", meta?.text("created"))
         if var manager = enterprise?.record("manager") {
-            var person = JSONObject()
-            person.add("id", manager.text("value"))
-            person.add("displayName", manager.text("displayName"))
-            if !person.members.isEmpty { user.append("manager", .object(person)) }
+            var related = JSONObject()
+            related.add("id", manager.text("value"))
+            related.add("displayName", manager.text("displayName"))
+            if !related.members.isEmpty { user.append("manager", .object(related)) }
         }
         var organization = JSONObject()
         organization.add("costCenter", enterprise?.text("costCenter"))
@@ -48,34 +46,22 @@ extension User {
         if !organization.members.isEmpty { user.append("employeeOrgData", .object(organization)) }
         record.drop("schemas")
         record.drop("meta")
-        user.add(leftover: record)
-        if let rest = enterprise?.rest, !rest.isEmpty {
-            user.append(SCIMAttribute.enterprise, .object(JSONObject(rest)))
+        user.add(remaining: record)
+        if let remaining = enterprise?.remaining, !remaining.isEmpty {
+            user.append(SCIMAttribute.enterprise, .object(JSONObject(remaining)))
         }
-        if let rest = name?.rest.filter({ $0.name.lowercased() != "formatted" }), !rest.isEmpty {
-            user.append("name", .object(JSONObject(rest)))
+        if let remaining = name?.remaining.filter({ $0.name.lowercased() != "formatted" }), !remaining.isEmpty {
+            user.append("name", .object(JSONObject(remaining)))
         }
         self.init(json: user)
     }
 
     private static func readPhones(_ record: inout WireRecord, into user: inout JSONObject) {
         let mobile = record.elements("phoneNumbers") { $0.isOf("mobile") && $0.peek("value") != nil }
-        user.add("mobilePhone", mobile.foremost?.peek("value"))
+        user.add("mobilePhone", mobile.preferred?.peek("value"))
         let phones = record.elements("phoneNumbers") { phone in
             phone.peek("value") != nil && !["fax", "pager", "home"].contains { phone.isOf($0) }
         }
-        if !phones.isEmpty {
-            user.append("businessPhones", .array(phones.compactMap { $0.peek("value").map { .string($0) } }))
-        }
-    }
-
-    private static func readAddress(_ record: inout WireRecord, into user: inout JSONObject) {
-        guard let address = record.elements("addresses").foremost else { return }
-        for (name, member) in [
-            ("streetAddress", "streetAddress"), ("city", "locality"), ("state", "region"),
-            ("postalCode", "postalCode"), ("country", "country"),
-        ] {
-            user.add(name, address.peek(member))
-        }
+        user.add("businessPhones", "value", of: phones)
     }
 }

@@ -1,27 +1,73 @@
 import HTTPExchange
 
-/// A directory with cursors: how to reach it, and its protocol.
+/// The parts of a directory with cursors that are the same for SCIM and Google.
 struct CursorPagedDirectory: Sendable {
+    /// Returns the user with this identifier, sign-in name or mail address.
+    typealias Find =
+        @Sendable (_ name: String, _ select: [String], DirectoryClient, RetryBudget) async throws -> User
+
     /// Returns the client, at the start of each operation.
     let makeClient: @Sendable () async throws -> DirectoryClient
     private let cursorProtocol: CursorProtocol
+    private let find: Find
 
     init(
         _ makeClient: @escaping @Sendable () async throws -> DirectoryClient, speaking dialect: ServiceDialect,
-        _ cursorProtocol: CursorProtocol
+        _ cursorProtocol: CursorProtocol, find: @escaping Find
     ) {
         self.makeClient = { try await makeClient().speaking(dialect) }
         self.cursorProtocol = cursorProtocol
+        self.find = find
     }
 
-    func pages(matching query: UserQuery) -> UserPages {
-        let pages = CursorPages(makeClient: makeClient, query: query, cursorProtocol)
+    func pages(of query: UserQuery, _ plan: SearchPlan.Request? = nil) -> UserPages {
+        var request: DirectoryRequest?
+        if case .cursor(let planned) = plan { request = planned }
+        let pages = CursorPages(makeClient: makeClient, query: query, plan: request, cursorProtocol)
         return UserPages { pages }
     }
 
-    /// Returns a few pages that belong to a larger operation.
-    func pages(matching query: UserQuery, _ client: DirectoryClient, _ budget: RetryBudget) -> CursorPages {
-        CursorPages(makeClient: { client }, query: query, cursorProtocol, budget: budget)
+    func user(_ name: String, _ select: [String]) async throws -> User {
+        let client = try await makeClient()
+        return try await find(name, select, client, client.makeBudget())
+    }
+
+    /// Looks up one name at a time.
+    ///
+    /// - Parameter check: Throws an error of the query as a whole, before any request.
+    func lookUp<Names: AsyncSequence & Sendable>(
+        _ names: Names, _ select: [String],
+        check: @escaping @Sendable ([String]) throws(DirectoryError) -> Void = { _ throws(DirectoryError) in }
+    ) -> UserLookups where Names.Element == String, Names.AsyncIterator: Sendable {
+        UserLookups { [makeClient, find] in
+            SequentialLookups(
+                makeClient: {
+                    try check(select)
+                    return try await makeClient()
+                }, names: names.makeAsyncIterator()
+            ) { client, name in try await find(name, select, client, client.makeBudget()) }
+        }
+    }
+
+    /// Returns a user with the manager and the reports, if these are among the parts.
+    ///
+    /// - Parameters:
+    ///   - manager: The key of the manager; `nil` without one.
+    ///   - reports: The query for the reports; `nil` if the user has no key for it.
+    func detail(
+        of user: User, _ parts: Set<UserDetail.PartName>, manager: String?, reports: UserQuery?,
+        _ client: DirectoryClient, _ budget: RetryBudget, load: (_ key: String) async throws -> User
+    ) async throws -> UserDetail {
+        var detail = UserDetail(user: user)
+        if parts.contains(.manager) {
+            detail.manager = .none
+            if let manager { detail.manager = try await UserDetail.Part { try await load(manager) } }
+        }
+        if parts.contains(.reports), let reports {
+            detail.reports = try await .reports(
+                of: CursorPages(makeClient: { client }, query: reports, cursorProtocol, budget: budget))
+        }
+        return detail
     }
 }
 

@@ -37,13 +37,14 @@ struct CursorPages: UserPageSource {
 
     /// Plans the search. The first page throws the error of a query that cannot be sent.
     ///
-    /// - Parameter budget: The budget of a larger operation; `nil` for one of its own.
+    /// - Parameters:
+    ///   - plan: The request of the query, if it is planned already.
+    ///   - budget: The budget of a larger operation; `nil` for one of its own.
     init(
         makeClient: @escaping @Sendable () async throws -> DirectoryClient, query: UserQuery,
-        _ cursorProtocol: CursorProtocol,
-        budget: RetryBudget? = nil
+        plan: DirectoryRequest? = nil, _ cursorProtocol: CursorProtocol, budget: RetryBudget? = nil
     ) {
-        plan = Result { () throws(DirectoryError) in try cursorProtocol.plan(query) }
+        self.plan = plan.map { .success($0) } ?? Result { () throws(DirectoryError) in try cursorProtocol.plan(query) }
         self.cursorProtocol = cursorProtocol
         countsTotal = query.countsTotal
         session = PageSession(makeClient, limit: query.limit, budget: budget)

@@ -128,9 +128,9 @@ extension DirectoryClient {
 
     /// Sends one request by GET, or in a batch of its own if its URL is too long for the service.
     func response(toLong request: Request, budget: RetryBudget) async throws -> Response {
-        guard request.isAdvanced, request.url.utf8.count > QueryPlan.maximumAddress, request.url.hasPrefix(base + "/")
+        guard request.isAdvanced, request.url.utf8.count > QueryPlan.maximumURLLength, request.url.hasPrefix(base + "/")
         else { return try await response(to: request, budget: budget) }
-        let target = String(ODataEscaping.address(request.url).dropFirst(base.count + 1))
+        let target = String(ODataEscaping.url(request.url).dropFirst(base.count + 1))
         let batch = try await batch(
             [BatchItem(target: target, isAdvanced: true, permissions: request.permissions)], budget: budget)
         return try response(0, of: batch, permissions: request.permissions)

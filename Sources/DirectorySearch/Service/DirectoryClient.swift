@@ -88,7 +88,7 @@ public struct DirectoryClient: Sendable {
     ///   - graphAPI: The service's URL, with or without a slash at the end: `https://graph.microsoft.com/`. Plain http only for
     ///     this machine.
     ///   - apiVersion: The path below it, with or without slashes. It may be empty. The default is `v1.0`.
-    /// - Throws: ``DirectoryError`` of the kind `invalidAddress`.
+    /// - Throws: ``DirectoryError`` of the kind `invalidURL`.
     public init(
         graphAPI: URL, apiVersion: String = "v1.0", transport: any HTTPTransport, retry: HTTPRetryPolicy = .directory,
         budget: RetryBudget? = nil, authorization: @escaping Authorization
@@ -96,17 +96,17 @@ public struct DirectoryClient: Sendable {
         let text = graphAPI.absoluteString
         guard let origin = Origin(text) else {
             throw DirectoryError(
-                .invalidAddress("it is not an absolute https address such as https://graph.microsoft.com/"))
+                .invalidURL("it is not an absolute https address such as https://graph.microsoft.com/"))
         }
         guard origin.scheme == "https" || graphAPI.isLoopback else {
-            throw DirectoryError(.invalidAddress("plain http is only for this machine, not for \(origin.host)"))
+            throw DirectoryError(.invalidURL("plain http is only for this machine, not for \(origin.host)"))
         }
         guard !text.utf8.contains(UInt8(ascii: "?")), !text.utf8.contains(UInt8(ascii: "#")) else {
-            throw DirectoryError(.invalidAddress("it has a query or a fragment"))
+            throw DirectoryError(.invalidURL("it has a query or a fragment"))
         }
         let version = apiVersion.split(separator: "/").map { ODataEscaping.pathSegment(String($0)) }
         guard !version.contains("."), !version.contains("..") else {
-            throw DirectoryError(.invalidAddress("the version is \"\(apiVersion.visible(limit: 60))\""))
+            throw DirectoryError(.invalidURL("the version is \"\(apiVersion.visible(limit: 60))\""))
         }
         var base = text
         while base.hasSuffix("/") { base.removeLast() }
@@ -122,7 +122,7 @@ public struct DirectoryClient: Sendable {
     ///
     /// - Parameter directoryBase: The URL above all resources: `https://id.example/scim/v2`,
     ///   `https://admin.googleapis.com/admin/directory/v1`. Plain http only for this machine.
-    /// - Throws: ``DirectoryError`` of the kind `invalidAddress`.
+    /// - Throws: ``DirectoryError`` of the kind `invalidURL`.
     public init(
         directoryBase: URL, transport: any HTTPTransport, retry: HTTPRetryPolicy = .directory,
         budget: RetryBudget? = nil, authorization: @escaping Authorization
@@ -154,7 +154,7 @@ public struct DirectoryClient: Sendable {
     /// - Throws: ``DirectoryError`` of the kind `foreignNextLink`.
     @discardableResult
     func checked(_ link: String) throws(DirectoryError) -> URL {
-        let text = ODataEscaping.address(link)
+        let text = ODataEscaping.url(link)
         let origin = Origin(text)
         guard let origin, origin == self.origin, let url = URL(string: text), url.absoluteString == text else {
             throw DirectoryError(.foreignNextLink(host: origin?.description ?? "an unreadable address"))
@@ -233,6 +233,7 @@ public struct DirectoryClient: Sendable {
         result.fields["Authorization"] = "Bearer " + token
         if dialect.namesRequests { result.fields["client-request-id"] = identifier }
         if request.isAdvanced { result.fields["ConsistencyLevel"] = "eventual" }
+        if let preference = request.preference { result.fields["Prefer"] = preference }
         if retries > 0, dialect.namesRequests { result.fields["Retry-Attempt"] = String(retries) }
         result.timeout = timeout
         result.maximumResponseSize = maximumResponseSize

@@ -17,13 +17,15 @@ extension DirectoryClient {
         var isAdvanced = false
         /// The permissions that the request needs, for the message of a 403.
         var permissions: [String]
+        /// The value of the field `Prefer` (RFC 7240).
+        var preference: String?
     }
 
     /// Returns the request of a plan.
     func request(for plan: QueryPlan) -> Request {
         Request(
             url: "\(base)/\(plan.target)", accept: plan.accept, isAdvanced: plan.isAdvanced,
-            permissions: plan.permissions)
+            permissions: plan.permissions, preference: plan.preference)
     }
 
     /// A response of status 200.
@@ -60,7 +62,7 @@ extension DirectoryClient {
         func number() throws(DirectoryError) -> Int {
             let text = String(decoding: http.body.prefix(64), as: UTF8.self).unicodeScalars
                 .split { $0.properties.isWhitespace || $0 == "\u{FEFF}" }.map(String.init).joined(separator: " ")
-            guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(text) else {
+            guard text.utf8.allSatisfy(\.isDigit), let number = Int(text) else {
                 throw unreadable("it is no number")
             }
             return number

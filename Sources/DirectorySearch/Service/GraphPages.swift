@@ -18,17 +18,17 @@ struct GraphPages: UserPageSource {
 
     /// The maximum number of restarts of a search whose page tokens expired.
     private static let maximumRestarts = 3
-    /// The maximum number of requests for a page until one succeeds without a retry.
-    private static let maximumRepeats = 3
 
     /// Plans the search. The first page throws the error of a query that cannot be sent.
     ///
-    /// - Parameter budget: The budget of a larger operation; `nil` for one of its own.
+    /// - Parameters:
+    ///   - plan: The plan of the query, if it is planned already.
+    ///   - budget: The budget of a larger operation; `nil` for one of its own.
     init(
-        makeClient: @escaping @Sendable () async throws -> DirectoryClient, query: UserQuery,
+        makeClient: @escaping @Sendable () async throws -> DirectoryClient, query: UserQuery, plan: QueryPlan? = nil,
         budget: RetryBudget? = nil
     ) {
-        plan = Result { () throws(DirectoryError) in try query.plan() }
+        self.plan = plan.map { .success($0) } ?? Result { () throws(DirectoryError) in try query.plan() }
         session = PageSession(makeClient, limit: query.limit, budget: budget)
     }
 
@@ -69,17 +69,35 @@ struct GraphPages: UserPageSource {
         }
     }
 
-    /// Reads one page. The service forgets the page token of a response to a retried request
-    /// (`DirectoryPageTokenNotFoundException`), so this sends such a request once more.
     private func read(
         _ request: DirectoryClient.Request, _ client: DirectoryClient, _ budget: RetryBudget
     ) async throws -> (UserPage, String?) {
-        var repeats = 1
+        try await client.loadPage {
+            try await client.response(toLong: request, budget: budget)
+        } read: { response in
+            let found = try response.page()
+            return (found, found.link != nil)
+        }
+    }
+}
+
+extension DirectoryClient {
+    /// The maximum number of requests for a page until one succeeds without a retry.
+    private static let maximumPageRequests = 3
+
+    /// Loads a page, and again if its request was retried: the service forgets the page token of such a response
+    /// (`DirectoryPageTokenNotFoundException`).
+    ///
+    /// - Parameter read: Returns the page, and whether the response has the token of another one.
+    func loadPage<Page>(
+        _ load: () async throws -> Response, read: (Response) throws -> (page: Page, hasNext: Bool)
+    ) async throws -> Page {
+        var requests = 1
         while true {
-            let response = try await client.response(toLong: request, budget: budget)
-            let (page, link) = try response.page()
-            guard response.wasRetried, link != nil, repeats < Self.maximumRepeats else { return (page, link) }
-            repeats += 1
+            let response = try await load()
+            let (page, hasNext) = try read(response)
+            guard response.wasRetried, hasNext, requests < Self.maximumPageRequests else { return page }
+            requests += 1
         }
     }
 }

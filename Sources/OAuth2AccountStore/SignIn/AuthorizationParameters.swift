@@ -63,7 +63,7 @@ struct AuthorizationParameters {
 
     /// The classes that the `claims` parameter makes essential (OpenID Connect Core 1.0 section 5.5.1.1).
     private static func essentialClasses(_ claims: JSONObject?) -> [String]? {
-        guard let wanted = claims?["id_token"]?.object?["acr"]?.object, wanted["essential"]?.bool == true else {
+        guard let wanted = claims?[path: "id_token", "acr"]?.object, wanted["essential"]?.bool == true else {
             return nil
         }
         let classes = wanted["values"]?.array?.compactMap(\.string) ?? wanted["value"]?.string.map { [$0] } ?? []

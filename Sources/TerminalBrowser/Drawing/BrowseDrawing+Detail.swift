@@ -81,11 +81,14 @@ extension BrowseDrawing {
         let person = known.detail
         var entries: [PartEntry] = []
         func add<Value>(
-            _ label: String, _ part: UserDetail.Part<Value>, key: String, notAsked: String?, _ words: (Value) -> String
+            _ label: String, _ part: UserDetail.Part<Value>, key: String, notRequested: String?,
+            _ words: (Value) -> String
         ) {
             switch part {
-            case .notAsked:
-                if let notAsked { entries.append(PartEntry(label: label, text: "\(key) \(notAsked)", style: .dimmed)) }
+            case .notRequested:
+                if let notRequested {
+                    entries.append(PartEntry(label: label, text: "\(key) \(notRequested)", style: .dimmed))
+                }
             case .value(let value): entries.append(PartEntry(label: label, text: words(value), key: key))
             case .none: entries.append(PartEntry(label: label, text: "none", style: .dimmed))
             case .notPermitted(let error):
@@ -94,14 +97,14 @@ extension BrowseDrawing {
                 entries.append(PartEntry(label: label, text: BrowseModel.words(error), style: .failure, key: "R"))
             }
         }
-        add("Manager", person.manager, key: "m", notAsked: nil) { ResultList.Row($0).name }
-        add("Reports", person.reports, key: "r", notAsked: model.isOffline ? nil : "shows them") {
+        add("Manager", person.manager, key: "m", notRequested: nil) { ResultList.Row($0).name }
+        add("Reports", person.reports, key: "r", notRequested: model.isOffline ? nil : "shows them") {
             model.counted($0.count, "person", "people")
         }
-        add("Groups", person.groups, key: "M", notAsked: model.isOffline ? nil : "shows them") {
+        add("Groups", person.groups, key: "M", notRequested: model.isOffline ? nil : "shows them") {
             model.counted($0.count, "group", "groups")
         }
-        add("Photo", person.photo, key: "p", notAsked: nil) { photo in
+        add("Photo", person.photo, key: "p", notRequested: nil) { photo in
             photo.width.flatMap { width in photo.height.map { "\(width)×\($0)" } } ?? "yes"
         }
         return entries
@@ -113,8 +116,8 @@ extension BrowseDrawing {
         func line(_ text: String, _ style: ScreenStyle) -> [ScreenLine] {
             TerminalText.wrapped(text, to: columns, limit: 4).map { ScreenLine($0, style, columns: columns) }
         }
-        switch model.known?.detail.groups ?? .notAsked {
-        case .notAsked:
+        switch model.known?.detail.groups ?? .notRequested {
+        case .notRequested:
             return line(model.detail.groupsNumber == nil ? "Not known here." : "Asking for the groups…", .dimmed)
         case .none: return line("In no group.", .dimmed)
         case .notPermitted(let error): return line("Groups: \(BrowseModel.words(error)). a signs in anew.", .warning)

@@ -138,7 +138,7 @@ extension BrowseModel {
         guard detail.wantsPhoto, let id = detail.target, let known, known.isWhole, detail.photoNumber == nil,
             photos[id] == nil, !hasNoPhoto(id), detail.photoFailure != id, pauseUntil == nil
         else { return }
-        if known.detail.photo == .notAsked, isOffline { return }
+        if known.detail.photo == .notRequested, isOffline { return }
         let number = nextNumber()
         detail.photoNumber = number
         want(.photo(number, id: id))
@@ -175,7 +175,7 @@ extension UserDetail.Part {
     var isKnown: Bool {
         switch self {
         case .value, .none, .notPermitted: true
-        case .notAsked, .failed: false
+        case .notRequested, .failed: false
         }
     }
 

@@ -98,7 +98,7 @@ extension BrowseModel {
         switch manager {
         case .value(let user): show([user], .manager(of: name, id: jump.id), isAnew: jump.isAnew)
         case .none: say("\(name) has no manager.")
-        case .notAsked: say("The manager of \(name) is not known here.", .warning)
+        case .notRequested: say("The manager of \(name) is not known here.", .warning)
         case .notPermitted(let error):
             say("The manager of \(name): \(Self.words(error)). a signs in anew.", .failure)
         case .failed(let error):
@@ -131,7 +131,7 @@ extension BrowseModel {
         case .value(let people) where !people.isEmpty:
             show(people.map { User(json: $0.json) }, .reports(of: name, id: jump.id), isAnew: jump.isAnew)
         case .value, .none: say("Nobody reports to \(name).")
-        case .notAsked: say("Who reports to \(name) is not known here.", .warning)
+        case .notRequested: say("Who reports to \(name) is not known here.", .warning)
         case .notPermitted(let error): say("Reports of \(name): \(Self.words(error)). a signs in anew.", .failure)
         case .failed(let error):
             say("Reports of \(name): \(Self.words(error)). \(jump.isAnew ? "R" : "r") tries again.", .failure)

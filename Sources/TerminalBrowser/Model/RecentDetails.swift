@@ -35,10 +35,10 @@ struct RecentDetails: Sendable {
         if isWhole { entry.detail.user = answer.user }
         entry.isWhole = entry.isWhole || isWhole
         entry.lastUse = uses
-        if answer.manager != .notAsked { entry.detail.manager = answer.manager }
-        if answer.reports != .notAsked { entry.detail.reports = answer.reports }
-        if answer.groups != .notAsked { entry.detail.groups = answer.groups }
-        if answer.photo != .notAsked { entry.detail.photo = answer.photo }
+        if answer.manager != .notRequested { entry.detail.manager = answer.manager }
+        if answer.reports != .notRequested { entry.detail.reports = answer.reports }
+        if answer.groups != .notRequested { entry.detail.groups = answer.groups }
+        if answer.photo != .notRequested { entry.detail.photo = answer.photo }
         known[id] = entry
         if known.count > Self.most, let oldest = known.min(by: { $0.value.lastUse < $1.value.lastUse }) {
             known[oldest.key] = nil

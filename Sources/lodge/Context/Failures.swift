@@ -22,9 +22,9 @@ extension CommandError {
     /// The longest claims that are shown to be typed, in bytes.
     private static let maximumClaims = 4096
 
-    /// The sign-in that asks for what a service demands. The claims are the service's text: they become JSON of one line in
+    /// Returns the sign-in with the claims of a service. The claims are the service's text: they become JSON of one line in
     /// quotes of the shell, which nothing in them ends.
-    private static func signIn(asking claims: String?) -> Hint {
+    static func signIn(asking claims: String?) -> Hint {
         guard let claims, let object = (try? JSONValue(parsing: claims))?.object,
             case let text = JSONValue.object(object).text(), text.utf8.count <= maximumClaims
         else { return "\(AccountRemedy.signIn(type: nil))" }
@@ -37,7 +37,9 @@ extension CommandError {
         case let error as UsageError: self.init(error)
         case let error as AccountStoreError: self.init(account: error)
         case let error as DirectoryError: self.init(directory: error)
-        case let error as OfflineIndexError: self.init(offline: error)
+        case let error as OfflineIndexError:
+            self.init(
+                error.remedy == .sync ? .failed : .store, error.summary, reason: error.path, hint: "\(error.remedy)")
         case let error as StorageError: self.init(storage: error)
         case let error as SettingsError:
             self.init(
@@ -113,22 +115,15 @@ extension CommandError {
         let status: ExitStatus =
             switch error.kind {
             case .emptySearch, .invalidQuery: .usage
-            case .invalidAddress: .settings
+            case .invalidURL: .settings
             case .signInNeeded: .signInNeeded
             case .notPermitted: .notPermitted
             case .notFound: .notFound
             case .throttled, .unavailable: .unavailable
             default: .failed
             }
-        var hint = error.remedy.map(Hint.init(_:))
-        if status == .signInNeeded {
-            var demanded: String?
-            if case .signInNeeded(let claims) = error.kind { demanded = claims }
-            hint = Self.signIn(asking: demanded)
-        }
-        if status == .usage, error.kind == .emptySearch { hint = "\(run: "search") ada" }
         self.init(
-            status, error.summary, reason: error.displayMessage, hint: hint, code: error.code,
+            status, error.summary, reason: error.displayMessage, hint: "\(error.remedy)", code: error.code,
             requestID: error.requestID ?? error.clientRequestID)
     }
 }

@@ -2,16 +2,17 @@ import CommandLineKit
 import DirectorySearch
 import Platform
 
-extension CommandError {
-    /// Creates the error of an offline copy, with its remedy as a command.
-    init(offline error: OfflineIndexError) {
-        let (status, hint): (ExitStatus, Hint) =
-            switch error.remedy {
-            case .sync: (.failed, "\(run: "sync")")
-            case .replace: (.store, "\(run: "sync") --forget, then \(run: "sync")")
-            case .chooseOwnStore: (.store, "choose a directory of your own with --store")
-            case .makeRoom: (.store, "make room or choose another directory with --store")
-            }
-        self.init(status, error.summary, reason: error.path, hint: hint)
+extension RemedyText {
+    /// Returns the commands and options for an action of a directory or of an offline copy.
+    func replacement(_ remedy: DirectoryRemedy) -> Hint {
+        switch remedy {
+        case .enterText: command("search") + " ada"
+        case .signIn(let claims): hint(CommandError.signIn(asking: claims))
+        case .sync: command("sync")
+        case .replaceCopy: command("sync") + " --forget, then " + command("sync")
+        case .chooseOwnStore: "choose a directory of your own with --store"
+        case .makeRoom: "make room or choose another directory with --store"
+        default: Hint(remedy.description)
+        }
     }
 }

@@ -1,4 +1,5 @@
 import CommandLineKit
+import DirectorySearch
 import OAuth2AccountStore
 import Platform
 
@@ -38,6 +39,7 @@ struct RemedyText: Sendable {
         case let action as KeyRemedy: replacement(action)
         case let action as SettingsRemedy: replacement(action)
         case let action as AccountRemedy: replacement(action)
+        case let action as DirectoryRemedy: replacement(action)
         default: "\(action)"
         }
     }
@@ -79,7 +81,8 @@ struct RemedyText: Sendable {
         }
     }
 
-    private func command(_ words: String) -> Hint {
+    /// Returns a command with the options of the command line that it repeats.
+    func command(_ words: String) -> Hint {
         var options = ""
         if let store, !words.hasPrefix("providers") { options += " --store=" + Self.quoted(store) }
         if let settings { options += " --settings=" + Self.quoted(settings) }

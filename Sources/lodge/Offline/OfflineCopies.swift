@@ -19,7 +19,7 @@ enum OfflineCopies {
     static func json(_ index: OfflineIndex, _ summary: OfflineIndex.Summary, _ account: Account?) -> JSONObject {
         [
             "account": (account?.label).map { .string($0) } ?? .null, "id": .string(index.account.rawValue),
-            "people": .number(JSONNumber(Int64(summary.people))),
+            "people": .number(JSONNumber(Int64(summary.users))),
             "properties": .array(summary.properties.map { .string($0) }),
             "completed": summary.completed.map { .string($0.rfc3339) } ?? .null,
             "isListing": .bool(summary.isListing), "bytes": .number(JSONNumber(summary.size)),
@@ -53,7 +53,7 @@ enum OfflineCopies {
                 let time = summary.completed.map { "as of \($0.rfc3339)" } ?? "not complete yet"
                 detail.add(
                     "Offline",
-                    "\(who): \(count(summary.people)) kept in clear text in \(copy.index.path), \(time), with "
+                    "\(who): \(count(summary.users)) kept in clear text in \(copy.index.path), \(time), with "
                         + summary.properties.joined(separator: ", "))
             case .failure(let error): detail.add("Offline", "\(who): \(error)")
             }

@@ -78,7 +78,7 @@ struct QueryCommand {
             return users
         } catch  where Self.isOutage(error) {
             // Of a copy without anybody in it, "nobody" would be no answer.
-            guard let summary = try? await offline.summary(), summary.people > 0,
+            guard let summary = try? await offline.summary(), summary.users > 0,
                 let users = try? await offline.users(typed: words.joined(separator: " "), limit: limit)
             else { throw error }
             context.console.note("The directory cannot be reached; this is from the offline copy.")

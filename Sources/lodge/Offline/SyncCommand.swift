@@ -59,9 +59,9 @@ struct SyncCommand {
         switch progress.phase {
         case .listing:
             line.show { seconds in
-                "\(OfflineCopies.count(progress.people)), \(Int(Double(progress.changed) / seconds)) a second"
+                "\(OfflineCopies.count(progress.users)), \(Int(Double(progress.changed) / seconds)) a second"
             }
-        case .finishing: line.show { _ in "\(OfflineCopies.count(progress.people)), putting the index in order" }
+        case .finishing: line.show { _ in "\(OfflineCopies.count(progress.users)), putting the index in order" }
         case .changes, .current: line.show { _ in "\(progress.changed) changed, \(progress.removed) removed" }
         }
     }
@@ -90,7 +90,7 @@ struct SyncCommand {
             return
         }
         context.console.note(
-            "\(OfflineCopies.count(summary.people)) kept for \(account.label): \(done.changed) new or changed, "
+            "\(OfflineCopies.count(summary.users)) kept for \(account.label): \(done.changed) new or changed, "
                 + "\(done.removed) removed.")
         context.console.verbose("They are in clear text in \(index.path), which only you can read.")
     }

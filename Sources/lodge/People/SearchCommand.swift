@@ -65,10 +65,11 @@ struct SearchCommand {
         // Wrong queries are told before the store is opened, where the type is known by then.
         let settings = try? context.settings()
         let type = knownType(settings)
-        if let type { try type.check(query) } else if !namesAccount { _ = try query.plan() }
+        let plan = try type?.plan(query) ?? (namesAccount ? nil : SearchPlan(query))
         let format = OutputFormat(invocation)
         let fields = try context.shownFields(format, Input.fields)
-        let pages = try await context.people(settings, offline: invocation[Input.offline]).pages(matching: query)
+        let directory = try await context.people(settings, offline: invocation[Input.offline])
+        let pages = plan.map { directory.pages(of: $0) } ?? directory.pages(matching: query)
         let writer = format.list(UserRecord.columns(fields, format), context.console)
         // Rows that come on the terminal are progress enough.
         let line = context.console.terminal.outputIsTerminal ? nil : ProgressLine(context.console)

@@ -82,7 +82,7 @@ struct PersonDetailRecord: OutputRecord {
     /// What is said of a part: what it is, that there is none, or why it is not known.
     private static func texts<Value>(_ part: UserDetail.Part<Value>, _ texts: (Value) -> [String]) -> [String] {
         switch part {
-        case .notAsked: []
+        case .notRequested: []
         case .value(let value): texts(value)
         case .none: ["(none)"]
         case .notPermitted(let error): ["(\(error.summary))"]

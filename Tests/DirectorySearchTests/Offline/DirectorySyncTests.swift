@@ -18,16 +18,16 @@ import Testing
     @Test func `the first sync lists everybody and the next ones only what changed`() async throws {
         fill(8)
         let first = try await store.sync(service).run()
-        #expect(first.people == 8 && first.changed == 8 && first.pages == 3 && first.phase == .current)
+        #expect(first.users == 8 && first.changed == 8 && first.pages == 3 && first.phase == .current)
         service.put("id-1002", ["displayName": "Somebody Else"])
         service.remove("id-1003")
         let second = try await store.sync(service).run()
-        #expect(second.people == 7 && second.changed == 1 && second.removed == 1 && second.pages == 1)
+        #expect(second.users == 7 && second.changed == 1 && second.removed == 1 && second.pages == 1)
         let everybody = try await store.everybody()
         #expect(everybody.count == 7 && everybody["id-1002"]?.displayName == "Somebody Else")
         #expect(everybody["id-1002"]?.givenName == "Given2")
         let summary = try #require(try await store.index.summary())
-        #expect(summary.people == 7 && !summary.isListing && summary.completed == testNow && summary.size > 0)
+        #expect(summary.users == 7 && !summary.isListing && summary.completed == testNow && summary.size > 0)
         #expect(summary.properties == UserQuery.defaultProperties)
     }
 
@@ -89,7 +89,7 @@ import Testing
         #expect(try await store.everybody().count == 7)
         #expect(try await store.index.summary()?.isListing == true)
         let done = try await sync.run()
-        #expect(done.people == 7 && done.removed == 1 && done.changed == 1)
+        #expect(done.users == 7 && done.removed == 1 && done.changed == 1)
         let everybody = try await store.everybody()
         #expect(everybody["id-1001"] == nil && everybody["id-2000"] != nil)
         #expect(try await store.offline.users(typed: "given1").isEmpty)
@@ -117,7 +117,7 @@ import Testing
         service.put("id-1000", ["jobTitle": "Boss"])
         service.state.withLock { $0.oldestToken = $0.log.count }
         let done = try await store.sync(service).run()
-        #expect(done.restarts == 1 && done.people == 8)
+        #expect(done.restarts == 1 && done.users == 8)
         #expect(try await store.everybody()["id-1000"]?.jobTitle == "Boss")
     }
 
@@ -157,8 +157,8 @@ import Testing
         _ = try await sync.step()
         service.state.withLock { $0.failures = [.failure(403)] }
         #expect(try await failure { try await sync.step() } != nil)
-        #expect(try await store.index.summary()?.people == 3)
-        #expect(try await store.sync(service).run().people == 5)
+        #expect(try await store.index.summary()?.users == 3)
+        #expect(try await store.sync(service).run().users == 5)
     }
 
     @Test func `only what changed about somebody is merged, and null takes it away`() async throws {
@@ -203,7 +203,7 @@ import Testing
         _ = try await late.step()
         await gate.wait()
         let done = try await late.run()
-        #expect(done.people == 9)
+        #expect(done.users == 9)
         #expect(try await store.everybody().count == 9)
     }
 
@@ -242,7 +242,7 @@ import Testing
             default: Issue.record("\(text) gave \(String(describing: kind))")
             }
         }
-        #expect(try await store.sync(service).run().people == 2)
+        #expect(try await store.sync(service).run().users == 2)
     }
 
     @Test func `pages without end are given up`() async throws {
@@ -258,7 +258,7 @@ import Testing
         fill(5)
         service.state.withLock { $0.failures = [.failure(503)] }
         let done = try await store.sync(service).run()
-        #expect(done.people == 5 && done.pages == 2)
+        #expect(done.users == 5 && done.pages == 2)
         // Refused, answered after a retry, answered without one; then the second page.
         #expect(service.requests.map { $0.fields["Retry-Attempt"] } == [nil, "1", nil, nil])
     }
@@ -296,7 +296,7 @@ import Testing
         let expected = service.state.withLock { $0.people }
         let everybody = try await store.everybody()
         #expect(Set(everybody.keys) == Set(expected.keys))
-        #expect(try await store.index.summary()?.people == expected.count)
+        #expect(try await store.index.summary()?.users == expected.count)
         for (id, person) in expected {
             #expect(everybody[id]?.displayName == person["displayName"]?.string)
             #expect(everybody[id]?.jobTitle == person["jobTitle"]?.string)

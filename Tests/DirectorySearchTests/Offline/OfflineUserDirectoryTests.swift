@@ -67,6 +67,6 @@ import Testing
         let answers = try await directory.lookUp(["4", "nobody", "ada.lovelace@contoso.example"]).collected()
         #expect(answers.map { try? $0.result.get().id } == ["4", nil, "1"])
         let detail = try await directory.detail(of: "2")
-        #expect(detail.user.surname == "Smith" && detail.manager == .notAsked)
+        #expect(detail.user.surname == "Smith" && detail.manager == .notRequested)
     }
 }

@@ -168,7 +168,7 @@ private func failed(_ status: Int, _ fields: HTTPFields = [:]) -> HTTPResponse {
         return
     }
     #expect(error.kind == .badRequest && error.code == "invalidFilter")
-    #expect(detail.photo == .notAsked)
+    #expect(detail.photo == .notRequested)
     #expect(transport.addresses[2].contains("manager.value%20eq%20%227%22"))
 }
 

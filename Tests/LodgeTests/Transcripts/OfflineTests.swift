@@ -100,6 +100,18 @@ import Testing
         #expect(await terminal.run("search", "Ada", "--offline", "--search", "x").status != 0)
     }
 
+    @Test func `a search plans its query once, in the directory and in the copy`() async throws {
+        let terminal = try await signedIn()
+        #expect(await terminal.run("sync").status == 0)
+        for words in [["search", "ada"], ["search", "ada", "--offline"], ["search", "ada", "--explain"]] {
+            let plans = Mutex(0)
+            let found = await QueryPlan.$observer.withValue({ plans.withLock { $0 += 1 } }) {
+                await terminal.run(words: words)
+            }
+            #expect(found.status == 0 && plans.withLock { $0 } == 1, "\(words) \(found.errors)")
+        }
+    }
+
     @Test func `a copy that is not complete says so, and one that nobody is in is none`() async throws {
         let terminal = try await signedIn()
         service.refusesSecondPage.withLock { $0 = true }

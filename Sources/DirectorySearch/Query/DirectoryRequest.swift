@@ -54,32 +54,49 @@ extension UserQuery {
 
     /// Returns the filter and the search as one filter.
     ///
-    /// - Parameter searching: Returns the filter that is equivalent to a search.
+    /// - Parameter words: Returns the filter that is equivalent to words of the display name.
     func wholeFilter(
-        _ searching: (UserSearch.Expression) throws(DirectoryError) -> UserFilter
+        _ words: (String) throws(DirectoryError) -> UserFilter
     ) throws(DirectoryError) -> UserFilter? {
         guard let search else { return filter }
-        let found = try searching(search.expression)
+        let found = try Self.filter(search.expression, depth: 0, words)
         return filter.map { $0 && found } ?? found
+    }
+
+    private static func filter(
+        _ expression: UserSearch.Expression, depth: Int, _ words: (String) throws(DirectoryError) -> UserFilter
+    ) throws(DirectoryError) -> UserFilter {
+        guard depth <= maximumNesting else {
+            throw .invalidQuery("the search nests deeper than \(maximumNesting) levels")
+        }
+        switch expression {
+        case .clause(.displayName, let text): return try words(text)
+        case .clause(let property, let text): return .property(property, startsWith: text)
+        case .raw: throw .invalidQuery("the search is in Graph's own words; ask with a filter instead")
+        case .all(let parts), .any(let parts):
+            var filters: [UserFilter] = []
+            for part in parts { filters.append(try filter(part, depth: depth + 1, words)) }
+            if case .all = expression { return .all(of: filters) }
+            return .any(of: filters)
+        }
     }
 
     /// Rejects the options that only Graph supports.
     func checkOptions(of service: String) throws(DirectoryError) {
         if isAmongDeleted {
-            throw DirectoryError(.invalidQuery("\(service) does not list deleted people; ask without isAmongDeleted"))
+            throw .invalidQuery("\(service) does not list deleted people; ask without isAmongDeleted")
         }
         if let expand, expand.relation != "manager" {
-            throw DirectoryError(
-                .invalidQuery(
-                    "\(service) does not expand \(expand.relation.visible(limit: 100)); ask for each person's detail"))
+            throw .invalidQuery(
+                "\(service) does not expand \(expand.relation.visible(limit: 100)); ask for each person's detail")
         }
-        guard !select.isEmpty else { throw DirectoryError(.invalidQuery("no property is asked for")) }
+        guard !select.isEmpty else { throw .invalidQuery("no property is asked for") }
         for name in select where name.isBlank || name.utf8.count > 256 {
-            throw DirectoryError(.invalidQuery("\"\(name.visible(limit: 100))\" is no property's name"))
+            throw .noProperty(name)
         }
-        if let limit, limit < 0 { throw DirectoryError(.invalidQuery("the limit is \(limit); it is 0 or more")) }
+        if let limit, limit < 0 { throw .invalidQuery("the limit is \(limit); it is 0 or more") }
         if let pageSize, !(1...999).contains(pageSize) {
-            throw DirectoryError(.invalidQuery("the page size is \(pageSize); 1 to 999 are taken"))
+            throw .invalidQuery("the page size is \(pageSize); 1 to 999 are taken")
         }
     }
 

@@ -1,48 +1,48 @@
 public import Platform
 public import StrictJSON
 
-/// A licence. Every property may be missing.
+/// A license. Every property may be missing.
 public struct AssignedLicense: GraphObject {
-    /// What the service says, members without a property here included.
+    /// All members, including those without a property here.
     public var json: JSONObject
 
-    /// Reads an object of the service.
+    /// Creates an object with these members.
     public init(json: JSONObject) { self.json = json }
 
-    /// Which product.
+    /// The identifier of the product.
     public var skuID: UUID? {
         get { identifier("skuId") }
         set { set("skuId", newValue) }
     }
 
-    /// The identifiers of the plans that are off.
+    /// The identifiers of the disabled plans.
     public var disabledPlans: [String] {
         get { texts("disabledPlans") }
         set { set("disabledPlans", newValue) }
     }
 }
 
-/// How a licence was assigned. Every property may be missing.
+/// The assignment of a license. Every property may be missing.
 public struct LicenseAssignmentState: GraphObject {
-    /// What the service says, members without a property here included.
+    /// All members, including those without a property here.
     public var json: JSONObject
 
-    /// Reads an object of the service.
+    /// Creates an object with these members.
     public init(json: JSONObject) { self.json = json }
 
-    /// Which product.
+    /// The identifier of the product.
     public var skuID: UUID? {
         get { identifier("skuId") }
         set { set("skuId", newValue) }
     }
 
-    /// The group that brings it; nil when it was assigned directly.
+    /// The group that assigns it; `nil` for a direct assignment.
     public var assignedByGroup: String? {
         get { text("assignedByGroup") }
         set { set("assignedByGroup", newValue) }
     }
 
-    /// The identifiers of the plans that are off.
+    /// The identifiers of the disabled plans.
     public var disabledPlans: [String] {
         get { texts("disabledPlans") }
         set { set("disabledPlans", newValue) }
@@ -54,25 +54,25 @@ public struct LicenseAssignmentState: GraphObject {
         set { set("state", newValue) }
     }
 
-    /// What is wrong, such as `CountViolation`; `None` when nothing is.
+    /// The error, such as `CountViolation`, or `None`.
     public var error: String? {
         get { text("error") }
         set { set("error", newValue) }
     }
 
-    /// When this last changed.
+    /// The date of the last change.
     public var lastUpdatedDateTime: Date? {
         get { date("lastUpdatedDateTime") }
         set { set("lastUpdatedDateTime", newValue) }
     }
 }
 
-/// A plan that a licence brings. Every property may be missing.
+/// A plan of a license. Every property may be missing.
 public struct AssignedPlan: GraphObject {
-    /// What the service says, members without a property here included.
+    /// All members, including those without a property here.
     public var json: JSONObject
 
-    /// Reads an object of the service.
+    /// Creates an object with these members.
     public init(json: JSONObject) { self.json = json }
 
     /// The service, such as `exchange`.
@@ -81,7 +81,7 @@ public struct AssignedPlan: GraphObject {
         set { set("service", newValue) }
     }
 
-    /// Which plan.
+    /// The identifier of the plan.
     public var servicePlanID: UUID? {
         get { identifier("servicePlanId") }
         set { set("servicePlanId", newValue) }
@@ -93,19 +93,19 @@ public struct AssignedPlan: GraphObject {
         set { set("capabilityStatus", newValue) }
     }
 
-    /// When it was assigned.
+    /// The date of the assignment.
     public var assignedDateTime: Date? {
         get { date("assignedDateTime") }
         set { set("assignedDateTime", newValue) }
     }
 }
 
-/// A plan that is set up. Every property may be missing.
+/// A provisioned plan. Every property may be missing.
 public struct ProvisionedPlan: GraphObject {
-    /// What the service says, members without a property here included.
+    /// All members, including those without a property here.
     public var json: JSONObject
 
-    /// Reads an object of the service.
+    /// Creates an object with these members.
     public init(json: JSONObject) { self.json = json }
 
     /// The service.
@@ -127,12 +127,12 @@ public struct ProvisionedPlan: GraphObject {
     }
 }
 
-/// What a service says went wrong. Every property may be missing.
+/// An error that a service reports. Every property may be missing.
 public struct ServiceProvisioningError: GraphObject {
-    /// What the service says, members without a property here included.
+    /// All members, including those without a property here.
     public var json: JSONObject
 
-    /// Reads an object of the service.
+    /// Creates an object with these members.
     public init(json: JSONObject) { self.json = json }
 
     /// The service.
@@ -141,13 +141,13 @@ public struct ServiceProvisioningError: GraphObject {
         set { set("serviceInstance", newValue) }
     }
 
-    /// Whether it was mended.
+    /// Whether the error is fixed.
     public var isResolved: Bool? {
-        get { truth("isResolved") }
+        get { bool("isResolved") }
         set { set("isResolved", newValue) }
     }
 
-    /// When it went wrong.
+    /// The date of the error.
     public var createdDateTime: Date? {
         get { date("createdDateTime") }
         set { set("createdDateTime", newValue) }

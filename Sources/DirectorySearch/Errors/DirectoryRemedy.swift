@@ -1,0 +1,56 @@
+public import Platform
+
+/// An action that solves a problem of a directory or of an offline copy.
+public enum DirectoryRemedy: SuggestedAction {
+    /// Search for at least one letter of a name.
+    case enterText
+    /// Change the query.
+    case changeQuery
+    /// Correct the directory's URL in the settings.
+    case correctURL
+    /// Check the directory's URL in the settings.
+    case checkURL
+    /// Check the directory's URL in the settings, or sign in to the network, for example in a hotel.
+    case checkNetwork
+    /// Sign in again, with the claims that the directory requires: a JSON object.
+    case signIn(claims: String?)
+    /// Ask an administrator to grant one of these permissions, and sign in with it.
+    case askAdministrator(permissions: [String])
+    /// Check the spelling of the name, and the choice of the directory.
+    case checkName
+    /// Send the request again at this time; `nil` if the directory does not return one.
+    case retry(at: Date?)
+    /// Start the search again.
+    case startAgain
+    /// Run ``DirectorySync/run(_:)``, or search the directory instead.
+    case sync
+    /// Remove the copy with ``OfflineIndex/forget(account:in:)`` and sync again. The directory still has all users.
+    case replaceCopy
+    /// Use a store in a folder of the user.
+    case chooseOwnStore
+    /// Free disk space, or use a store in another folder.
+    case makeRoom
+
+    /// The name of the action.
+    public var description: String {
+        switch self {
+        case .enterText: "give at least one letter of a name"
+        case .changeQuery: "change the query"
+        case .correctURL: "correct the directory's address in the settings"
+        case .checkURL: "check the directory's address in the settings"
+        case .checkNetwork: "check the directory's address in the settings, and whether the network asks for a sign-in"
+        case .signIn: "sign in again"
+        case .askAdministrator(let permissions):
+            permissions.isEmpty
+                ? "ask an administrator of the directory"
+                : "ask an administrator to grant \(permissions.joined(separator: " or ")), then sign in with it"
+        case .checkName: "check the spelling, and that it is the right directory"
+        case .retry(let date): date.map { "come back at \($0.formatted(.iso8601))" } ?? "try again later"
+        case .startAgain: "start again from the beginning"
+        case .sync: "update the offline copy"
+        case .replaceCopy: "remove the offline copy and sync again"
+        case .chooseOwnStore: "choose a folder of your own for the store"
+        case .makeRoom: "make room or choose another folder for the store"
+        }
+    }
+}
