@@ -45,7 +45,7 @@ public enum DirectoryRemedy: SuggestedAction {
                 ? "ask an administrator of the directory"
                 : "ask an administrator to grant \(permissions.joined(separator: " or ")), then sign in with it"
         case .checkName: "check the spelling, and that it is the right directory"
-        case .retry(let date): date.map { "come back at \($0.formatted(.iso8601))" } ?? "try again later"
+        case .retry(let date): date.map { "come back at \($0.rfc3339)" } ?? "try again later"
         case .startAgain: "start again from the beginning"
         case .sync: "update the offline copy"
         case .replaceCopy: "remove the offline copy and sync again"
