@@ -6,7 +6,6 @@ import OAuth2AccountStore
 /// `completion`, and the question that its scripts ask.
 @MainActor
 struct CompletionCommand {
-    /// The arguments and options.
     enum Input {
         static let shell = Argument.required(
             "SHELL", "bash, zsh or fish", completion: .words(CompletionScript.allCases.map(\.rawValue)))
@@ -22,7 +21,6 @@ struct CompletionCommand {
 
     init(_ world: CommandEnvironment) { self.world = world }
 
-    /// Prints the script of a shell.
     func run(_ invocation: Invocation) throws -> ExitStatus {
         let name = invocation[Input.shell]
         guard let script = CompletionScript(rawValue: name) else {

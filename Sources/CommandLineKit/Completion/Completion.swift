@@ -13,7 +13,6 @@ package struct Candidate: Sendable, Equatable {
 
 /// What a shell may offer for a word that is being typed, from the declarations of the commands.
 package struct Completion: Sendable, Equatable {
-    /// Where the words come from.
     package enum Source: Sendable, Equatable {
         case words([Candidate])
         /// Whatever the kind names: files, or what only the store or the settings know.
@@ -97,11 +96,9 @@ package struct Completion: Sendable, Equatable {
     }
 }
 
-/// What is known of a command line of which a beginning was typed.
 private struct CompletedLine {
     var chain: [CommandSpec]
     var arguments: [String] = []
-    /// The names of the options that were typed.
     var given: Set<String> = []
     /// The option whose value comes next.
     var open: OptionSpec?

@@ -44,7 +44,6 @@ extension Console {
         progress = line
     }
 
-    /// Takes the line of progress away.
     func hideProgress() {
         guard !progress.isEmpty else { return }
         progress = ""

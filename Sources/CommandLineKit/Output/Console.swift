@@ -1,30 +1,20 @@
 import StrictJSON
 
-/// What a person said about how much to say, and how.
 package struct ConsoleOptions: Sendable, Equatable {
     /// How much is said on standard error beside errors.
     package enum Verbosity: Int, Sendable, Comparable {
-        /// Nothing (`--quiet`).
         case quiet
         case normal
-        /// What is done (`--verbose`).
         case verbose
-        /// How it is done (`--debug`).
         case debug
 
-        /// Less said is less.
         package static func < (left: Verbosity, right: Verbosity) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// How much is said.
     package var verbosity = Verbosity.normal
-    /// Whether colour is refused (`--no-color`).
     var refusesColour = false
-    /// Whether questions are refused (`--no-input`).
     package var refusesInput = false
-    /// Whether errors are objects (`--output json`).
     package var reportsJSON = false
-    /// Whether a pager is refused (`--no-pager`).
     var refusesPager = false
 
     package init() {}
@@ -47,9 +37,7 @@ package struct ConsoleOptions: Sendable, Equatable {
 /// On the main actor, because writing waits while a pipe is full, and only the main thread may wait. That wait is also
 /// what keeps a fast provider from filling memory when the reader is slow.
 @MainActor package final class Console {
-    /// What a person said about how much to say.
     package var options: ConsoleOptions
-    /// What the streams are connected to.
     package nonisolated let terminal: TerminalState
     package let environment: [String: String]
     /// The name of the program, which begins each error.
@@ -58,9 +46,7 @@ package struct ConsoleOptions: Sendable, Equatable {
     let errorOutput: any OutputSink
     private var buffer: [UInt8] = []
     private var failure: OutputError?
-    /// Shows a long table, while one is written.
     var pager: Pager?
-    /// Starts the program of a pager.
     var startPager: @MainActor (_ command: String, _ environment: [String: String]) -> (any Pager.Process)? = {
         PagerProcess($0, environment: $1)
     }
@@ -92,9 +78,7 @@ package struct ConsoleOptions: Sendable, Equatable {
             terminal: .current(environment: environment), environment: environment)
     }
 
-    /// Whether the answer may have colour.
     package var usesColour: Bool { allowsColour(terminal.outputIsTerminal) }
-    /// Whether the sentences on standard error may have colour.
     package var errorUsesColour: Bool { allowsColour(terminal.errorIsTerminal) }
     /// Whether a question can be asked and its answer read.
     package var canAsk: Bool { terminal.inputIsTerminal && terminal.errorIsTerminal && !options.refusesInput }
@@ -116,13 +100,11 @@ package struct ConsoleOptions: Sendable, Equatable {
         try flushIfFull()
     }
 
-    /// Writes a part of the answer and a line break.
     package func writeLine(_ text: String = "") throws(OutputError) {
         try write(text)
         try write("\n")
     }
 
-    /// Writes bytes of the answer as they are.
     package func write(bytes: [UInt8]) throws(OutputError) {
         buffer += bytes
         try flushIfFull()
@@ -213,9 +195,7 @@ package struct ConsoleOptions: Sendable, Equatable {
 
 /// The few attributes of text that the command uses.
 package enum Style {
-    /// Clears the line from the cursor on.
     static let clearLine = "\u{1B}[K"
 
-    /// Bold, then as before.
     package static func bold(_ text: String) -> String { "\u{1B}[1m" + text + "\u{1B}[0m" }
 }

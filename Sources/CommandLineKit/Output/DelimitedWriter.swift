@@ -1,6 +1,5 @@
 /// Writes rows of values for spreadsheets and scripts, headings first.
 @MainActor package final class DelimitedWriter: RecordWriter {
-    /// What separates two values, and with it how a value is written.
     package enum Delimiter {
         /// A comma. Values with a comma, a quote or a line break stand in quotes, lines end with CR LF.
         ///
@@ -31,7 +30,6 @@
 
     package func flush() throws(OutputError) { try console.flush() }
 
-    /// Ends the rows. Without any, the headings alone are written.
     package func finish() throws(OutputError) {
         try begin()
         try console.flush()

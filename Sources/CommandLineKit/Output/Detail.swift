@@ -3,15 +3,11 @@
 /// On a terminal the values are aligned and a list stands one below the other. In a pipe each line is the label, a tab and
 /// the value, and every value of a list has its label.
 package struct Detail: Sendable, Equatable {
-    /// A label and what it says.
     package struct Entry: Sendable, Equatable {
-        /// The label: `Mail`.
         package var label: String
-        /// The values. Without one the entry is not shown.
         package var values: [String]
     }
 
-    /// What is shown, in order.
     package private(set) var entries: [Entry] = []
 
     package init() {}

@@ -1,12 +1,10 @@
 import StrictJSON
 
-/// Writes one JSON value a line.
 @MainActor package final class JSONLinesWriter: RecordWriter {
     private let console: Console
 
     package init(on console: Console) { self.console = console }
 
-    /// Writes the record on a line of its own.
     package func write(_ record: some OutputRecord) throws(OutputError) {
         try console.write { output in
             record.writeLine(to: &output)

@@ -31,7 +31,6 @@ import StrictJSON
 }
 
 extension Console {
-    /// Writes one JSON value, indented, and a line break.
     package func write(_ value: JSONValue) throws(OutputError) {
         var bytes: [UInt8] = []
         value.write(to: &bytes, .indented)

@@ -4,9 +4,7 @@ import StrictJSON
 package protocol OutputRecord {
     /// The cells of a row, as many as the table has columns.
     var cells: [String] { get }
-    /// The labels and values of the view of this thing alone.
     var detail: Detail { get }
-    /// The thing as JSON.
     var json: JSONValue { get }
     /// The thing as a vCard; nil for what is no person.
     var vCard: VCard? { get }
@@ -15,18 +13,14 @@ package protocol OutputRecord {
 }
 
 extension OutputRecord {
-    /// No cells, for a thing that is only shown alone.
     package var cells: [String] { [] }
-    /// No labels, for a thing that is only shown in lists.
     package var detail: Detail { Detail() }
     package var vCard: VCard? { nil }
-    /// The JSON, written.
     package func writeLine(to output: inout [UInt8]) { json.write(to: &output) }
 }
 
 /// Writes records one by one, without keeping them.
 @MainActor package protocol RecordWriter: AnyObject {
-    /// Writes a record.
     func write(_ record: some OutputRecord) throws(OutputError)
     /// Shows what was written so far: after a page of answers, while the next one is fetched.
     func flush() throws(OutputError)
@@ -47,7 +41,6 @@ extension OutputFormat {
         }
     }
 
-    /// Shows one thing.
     @MainActor package func show(_ record: some OutputRecord, _ console: Console) throws(OutputError) {
         switch self {
         case .table:

@@ -6,7 +6,6 @@
 @MainActor package final class Pager: OutputSink {
     /// A program that reads what is written to it.
     @MainActor package protocol Process: AnyObject {
-        /// Writes all the bytes to the program's input.
         func write(_ bytes: [UInt8]) throws(OutputError)
         /// Ends its input, waits for its end, and gives its exit status; nil where a signal ended it.
         func finish() -> Int32?
@@ -43,13 +42,11 @@
         self.start = start
     }
 
-    /// Whether a pager has the screen.
     var hasScreen: Bool {
         if case .paging = state { return true }
         return false
     }
 
-    /// Holds the bytes back, or hands them to the pager.
     package func write(_ bytes: [UInt8]) throws(OutputError) {
         switch state {
         case .writingThrough: try output.write(bytes)

@@ -39,6 +39,5 @@
         console.showProgress(text(Double(elapsed.seconds) + Double(elapsed.attoseconds) / 1e18))
     }
 
-    /// Takes the line away.
     package func clear() { console.hideProgress() }
 }

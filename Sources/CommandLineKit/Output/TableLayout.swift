@@ -1,5 +1,4 @@
 package struct TableColumn: Sendable, Equatable {
-    /// The heading: `MAIL`.
     package var heading: String
     /// Whether the column is cut last: what people copy, a mail address or an identifier, is of no use without its end.
     var isKeptWhole: Bool
@@ -12,7 +11,6 @@ package struct TableColumn: Sendable, Equatable {
 
 /// How wide each column of a table is drawn.
 package struct TableLayout: Sendable, Equatable {
-    /// The spaces between two columns.
     package static let gap = 2
     /// The columns below which a cell says nothing any more.
     static let leastWidth = 4

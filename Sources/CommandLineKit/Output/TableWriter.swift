@@ -40,7 +40,6 @@
         if waiting.count >= Self.sample { try layOut() }
     }
 
-    /// Shows the rows so far: after a page of answers, while the next one is fetched.
     package func flush() throws(OutputError) {
         if console.terminal.outputIsTerminal, !waiting.isEmpty { try layOut() }
         try console.flush()

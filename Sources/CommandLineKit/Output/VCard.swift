@@ -2,7 +2,6 @@
 ///
 /// [RFC 6350](https://www.rfc-editor.org/rfc/rfc6350)
 package struct VCard: Sendable, Equatable {
-    /// The name that is shown.
     package var name: String
     package var familyName: String?
     package var givenName: String?
@@ -14,7 +13,6 @@ package struct VCard: Sendable, Equatable {
     private var unit: String?
     private var properties: [[String]] = []
 
-    /// A card with this name and nothing else.
     package init(name: String) { self.name = name }
 
     /// Adds a property of one text. Nothing is added for a text that is absent or empty.
@@ -70,7 +68,6 @@ package struct VCard: Sendable, Equatable {
     }
 }
 
-/// Writes vCards one after the other.
 @MainActor package final class VCardWriter: RecordWriter {
     private let console: Console
 

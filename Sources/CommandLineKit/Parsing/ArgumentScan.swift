@@ -2,9 +2,7 @@ import Platform
 
 /// Goes through the words of a command line whose command is known.
 package struct ArgumentScan {
-    /// The options that hold.
     package let options: [OptionSpec]
-    /// The options found.
     package private(set) var given: [String: Invocation.Given] = [:]
     private let syntax: CommandSyntax
     private let command: CommandSpec
@@ -118,7 +116,6 @@ package struct ArgumentScan {
         }
     }
 
-    /// Gives the words their names.
     func namedArguments() throws(UsageError) -> [String: [String]] {
         var named: [String: [String]] = [:]
         var rest = positionals[...]

@@ -47,13 +47,10 @@ extension CommandSyntax {
         return environment[variable(named: "output")] == OutputFormat.json.rawValue
     }
 
-    /// Where the command stands among the arguments.
     private struct Location {
         /// From the program to the command.
         var chain: [CommandSpec]
-        /// The places of the command's words.
         var indexes: Set<Int> = []
-        /// What help was asked for.
         var topic: HelpTopic?
         /// The command's names, aliases resolved.
         var path: [String] { chain.dropFirst().map(\.name) }

@@ -2,7 +2,6 @@
 package struct CommandSyntax: Sendable {
     /// The program. Its options are those that stand without a command (`--version`).
     package let root: CommandSpec
-    /// The options of every command.
     package let globalOptions: [OptionSpec]
     /// What help and manual pages say besides.
     package let reference: ProgramReference
@@ -32,7 +31,6 @@ package struct CommandSyntax: Sendable {
         String((program + "-" + name).uppercased().map { $0 == "-" ? "_" : $0 })
     }
 
-    /// Returns the page of help with the given name, or `nil` if there is none.
     package func page(_ name: String) -> HelpPage? { reference.pages.first { $0.name == name } }
 
     /// Returns the command that explains a command.

@@ -1,8 +1,6 @@
 /// Writes the help of a command from its declaration.
 package struct HelpText {
-    /// The program that the help is about.
     package let syntax: CommandSyntax
-    /// The number of columns that a line may take.
     package var width = 80
 
     package init(

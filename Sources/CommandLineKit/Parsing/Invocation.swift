@@ -2,17 +2,13 @@ import Platform
 
 /// A command line that was understood: what to do, with which values.
 package struct Invocation: Sendable, Equatable, Redacted {
-    /// What was asked for.
     package enum Action: Sendable, Equatable {
         case run
-        /// Show help on the topic.
         case help(HelpTopic)
         case version
     }
 
-    /// Where a value came from.
     package enum Source: Sendable, Equatable {
-        /// From the command line.
         case option
         /// From the environment variable of this name.
         case environment(String)
@@ -22,31 +18,25 @@ package struct Invocation: Sendable, Equatable, Redacted {
     package struct Given: Sendable, Equatable, Redacted {
         /// The texts, in order. Empty for a flag.
         package var texts: [String]
-        /// Where they came from.
         package var source: Source
 
         package var description: String { "a value of \(source)" }
     }
 
-    /// The name of the program.
     package var program: String
-    /// What was asked for.
     package var action: Action
     /// The names of the command and its subcommand, aliases resolved: `["accounts", "list"]`.
     package var path: [String]
     /// The options that were given, by long name. Every value has passed the check that its declaration asks for.
     package var given: [String: Given] = [:]
-    /// The arguments by name.
     package var named: [String: [String]] = [:]
     /// The names of the options that this command has, to find slips in the program.
     var declaredOptions: Set<String> = []
     /// The names of the arguments that this command has, to find slips in the program.
     var declaredArguments: Set<String> = []
 
-    /// The value of an option.
     package subscript<Value>(option: Option<Value>) -> Value { option.value(given(option)?.texts) }
 
-    /// The value of an argument.
     package subscript<Value>(argument: Argument<Value>) -> Value {
         let name = argument.spec.name
         assert(action != .run || declaredArguments.contains(name), "\(path) declares no argument \(name)")
@@ -89,7 +79,6 @@ package struct Invocation: Sendable, Equatable, Redacted {
 package enum HelpTopic: Sendable, Equatable {
     /// A command; the empty path is the program.
     case command([String])
-    /// The page of this name.
     case page(String)
 }
 

@@ -1,6 +1,5 @@
 /// A declaration of an option, whatever the type of its value.
 package protocol DeclaredOption: Sendable {
-    /// The name, the help and the rules for the value.
     var spec: OptionSpec { get }
 }
 
@@ -95,7 +94,6 @@ extension Option {
 
 /// A declaration of an argument, whatever the type of its value.
 package protocol DeclaredArgument: Sendable {
-    /// The name, the help and the rules for the value.
     var spec: ArgumentSpec { get }
 }
 
@@ -145,6 +143,5 @@ package struct StandardOptions: Sendable {
         noPager = .flag("no-pager", "show long tables without \(program.uppercased())_PAGER or PAGER")
     }
 
-    /// The options in the order of help.
     package var all: [any DeclaredOption] { [output, quiet, verbose, debug, noColor, noInput, noPager] }
 }

@@ -5,7 +5,6 @@ import StrictJSON
 ///
 /// Never holds a secret.
 package struct CommandError: Error, Sendable, Equatable {
-    /// How the program ends.
     package var status: ExitStatus
     /// What happened: `cannot search the directory`.
     package var message: String
@@ -30,7 +29,6 @@ package struct CommandError: Error, Sendable, Equatable {
         self.requestID = requestID
     }
 
-    /// The error of a command line that was not understood.
     package init(_ error: UsageError) {
         self.init(.usage, error.message, reason: error.reason, hint: Hint(error.hint))
     }

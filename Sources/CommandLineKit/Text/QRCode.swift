@@ -11,7 +11,6 @@ package struct QRCode: Equatable {
     /// The rows, which must be as long as there are rows.
     package init(modules: [[Bool]]) { self.modules = modules }
 
-    /// Why there is no code.
     package enum Fault: Error, Equatable {
         /// libqrencode is not installed, or is another one.
         case noLibrary
@@ -19,7 +18,6 @@ package struct QRCode: Equatable {
         case tooLong
     }
 
-    /// The names under which the library is found.
     private static let libraries = ["libqrencode.so.4", "libqrencode.so.3", "libqrencode.4.dylib", "libqrencode.dylib"]
 
     /// What to install, in words.
@@ -64,7 +62,6 @@ package struct QRCode: Equatable {
     /// How many light modules surround the code, so that it is told from what is around it.
     static let quietZone = 4
 
-    /// How many columns it takes.
     package var columns: Int { modules.count + 2 * Self.quietZone }
 
     /// The lines that draw it, two rows of modules each.

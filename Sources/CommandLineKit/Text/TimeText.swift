@@ -1,6 +1,5 @@
 import Platform
 
-/// Writes points in time for people and for scripts.
 package enum TimeText {
     /// The time in UTC to the second, `2026-11-20T11:02:00Z` (RFC 3339). Times before the year 0 or after 9999 become the
     /// nearest one that can be written.

@@ -2,7 +2,6 @@
 package protocol BrowseBehaviour: Sendable {
     /// Takes an event, with the time since the start, and returns the effects to run.
     mutating func handle(_ event: BrowseEvent, at now: Duration) -> [BrowseEffect]
-    /// Returns the screen to show now.
     func screen() -> Screen
 }
 

@@ -4,7 +4,6 @@ import DirectorySearch
 // MARK: The list
 
 extension BrowseDrawing {
-    /// A column of the list.
     private enum Column: Hashable { case name, mail, title, phone }
 
     private static let gap = 2

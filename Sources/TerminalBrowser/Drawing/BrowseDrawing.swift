@@ -8,7 +8,6 @@ struct BrowseDrawing {
 
     init(_ model: BrowseModel) { self.model = model }
 
-    /// Returns the screen to show.
     func screen() -> Screen {
         var screen = Screen(size: model.size)
         guard model.size.columns > 0, model.size.rows > 0 else { return screen }

@@ -24,9 +24,7 @@ package enum BrowseEffect: Sendable {
     case nextPage(Int)
     /// A person, their manager and what is known of their photo, in one batch.
     case detail(Int, id: String)
-    /// Those who report to a person.
     case reports(Int, id: String)
-    /// The groups that a person is in.
     case groups(Int, id: String)
     case photo(Int, id: String)
     /// What was asked for with this number is not wanted any more.
@@ -36,7 +34,6 @@ package enum BrowseEffect: Sendable {
     case signIn(Int, SignInTarget)
     /// Put this text where it can be pasted.
     case copy(String)
-    /// Write these people to a file.
     case export([User])
     case redraw
     /// Stop, as ctrl-z does.

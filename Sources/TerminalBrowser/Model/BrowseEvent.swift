@@ -4,7 +4,6 @@ import OAuth2AccountStore
 /// Something that happened, as the model of the browser is told. Answers carry the number of the effect that asked for them, so that
 /// one which comes late is known.
 package enum BrowseEvent: Sendable {
-    /// A key was pressed.
     case key(Key)
     /// The terminal has this size: the first event, and each time it changes.
     case resized(ScreenSize)
@@ -24,7 +23,6 @@ package enum BrowseEvent: Sendable {
     case photo(Int, UserPhoto?)
     /// What was asked for did not come.
     case failed(Int, BrowseFailure)
-    /// How a sign-in goes.
     case signIn(Int, SignInProgress)
     /// A text was copied; by what: `wl-copy`, `OSC 52`.
     case copied(String, by: String)
@@ -43,9 +41,7 @@ package struct BrowseAccount: Hashable, Sendable {
     package var id: Account.ID
     /// How it is called: the person's own name for it, or the user name.
     package var label: String
-    /// The name of its type.
     package var type: String
-    /// Whether it has to be signed in to again.
     package var needsSignIn: Bool
 
     package init(
@@ -68,9 +64,7 @@ package struct BrowseAccount: Hashable, Sendable {
     }
 }
 
-/// Where people come from.
 package enum BrowseSource: Hashable, Sendable {
-    /// The copy on this machine.
     case offline
     case directory
 }
@@ -100,7 +94,6 @@ package struct BrowsePage: Sendable {
 package struct BrowseFailure: Error, Hashable, Sendable {
     /// What happened: `the directory takes no more requests for now`.
     package var summary: String
-    /// Why, if more is known.
     package var reason: String?
     /// What to do, if anything.
     package var hint: String?
@@ -124,7 +117,6 @@ package struct BrowseFailure: Error, Hashable, Sendable {
     }
 }
 
-/// How a sign-in goes.
 package enum SignInProgress: Hashable, Sendable {
     /// The browser was opened at this address, and comes back by itself.
     case browser(address: String)
@@ -132,6 +124,5 @@ package enum SignInProgress: Hashable, Sendable {
     case code(String, address: String)
     /// Done: the account that was added follows in ``BrowseEvent/accounts(_:current:)``.
     case done(label: String)
-    /// It did not work.
     case failed(BrowseFailure)
 }

@@ -1,6 +1,5 @@
 /// Where the panes are on a screen of some size.
 struct BrowseLayout: Hashable, Sendable {
-    /// How the panes stand.
     enum Arrangement: Hashable, Sendable {
         /// The detail is at the right of the list.
         case beside

@@ -4,18 +4,14 @@ import OAuth2AccountStore
 /// A sign-in that was begun here.
 struct SignInUnderWay: Sendable {
     var number: Int
-    /// Whom it is for.
     var target: SignInTarget
-    /// How far it is.
     var progress: SignInProgress?
-    /// Why it did not work.
     var failure: BrowseFailure?
 }
 
 // MARK: Accounts and signing in
 
 extension BrowseModel {
-    /// The account in use.
     var currentAccount: BrowseAccount? { accounts?.first { $0.id == current } }
 
     /// Whether there is nobody to search as, and nothing but a sign-in helps.

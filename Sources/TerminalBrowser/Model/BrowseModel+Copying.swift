@@ -13,7 +13,6 @@ struct CopyChoice: Hashable, Sendable {
 // MARK: Copying, marking, exporting
 
 extension BrowseModel {
-    /// How many people can be marked.
     static let maximumMarked = 5000
 
     mutating func copyMail() {

@@ -1,7 +1,6 @@
 import CommandLineKit
 import DirectorySearch
 
-/// The pane of one person.
 struct DetailPane: Sendable {
     /// The identifier of whom it shows.
     var target: String?
@@ -9,19 +8,14 @@ struct DetailPane: Sendable {
     var due: Duration?
     /// The question for the person whose answer is awaited.
     var running: (number: Int, id: String)?
-    /// Why it did not come.
     var failure: BrowseFailure?
     /// The first line that is shown.
     var scroll = 0
-    /// Whether it shows the groups in place of the person.
     var showsGroups = false
     /// The question for the groups whose answer is awaited.
     var groupsNumber: Int?
-    /// Whether photos are to be seen.
     var wantsPhoto = false
-    /// The question for the photo whose answer is awaited.
     var photoNumber: Int?
-    /// Whose photo did not come.
     var photoFailure: String?
 }
 
@@ -115,7 +109,6 @@ extension BrowseModel {
 
     // MARK: Photos
 
-    /// Shows or hides photos.
     mutating func togglePhoto() {
         if isOffline { return say("Photos are not kept offline.") }
         guard let row = list.selection, !row.id.isEmpty else { return sayNobody() }
@@ -179,6 +172,5 @@ extension UserDetail.Part {
         }
     }
 
-    /// Whether the directory failed at it.
     var hasFailed: Bool { if case .failed = self { true } else { false } }
 }

@@ -26,7 +26,6 @@ extension BrowseModel {
         var isAnew = false
     }
 
-    /// How many places are kept, and how many people in all of them.
     static let maximumHistoryEntries = 50
     static let maximumUsersInHistory = 40_000
 

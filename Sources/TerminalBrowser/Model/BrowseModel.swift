@@ -29,13 +29,11 @@ package struct BrowseModel: Sendable {
 
     /// The search that will be or was sent.
     struct Search: Sendable {
-        /// When it is sent.
         var due: Duration?
         /// The one whose answer is awaited.
         var running: (number: Int, text: String)?
         /// The one whose pages can be asked for: the last that was sent.
         var live: Int?
-        /// Why it gave nothing.
         var failure: BrowseFailure?
         /// The last look into the copy on this machine, until the directory has spoken. Counted downwards: no search has its number.
         var localPreview: (number: Int, text: String)?
@@ -44,9 +42,7 @@ package struct BrowseModel: Sendable {
 
     /// How long the keys or the cursor rest before something is asked for.
     static let debounce: Duration = .milliseconds(150)
-    /// How many letters a search has at least.
     static let minimumLetters = 2
-    /// How many lines of the request log are kept.
     static let maximumLogLines = 500
 
     /// Whether the terminal shows pictures, so that photos come by themselves.
@@ -168,10 +164,8 @@ package struct BrowseModel: Sendable {
     /// What was said of an answer that has come now is not true any more.
     mutating func forgetWaiting() { if notice?.isUntilAnswer == true { notice = nil } }
 
-    /// Where the panes are.
     var layout: BrowseLayout { BrowseLayout(size) }
 
-    /// Whether nothing can be shown.
     var isTooSmall: Bool {
         size.columns < BrowseLayout.smallest.columns || size.rows < BrowseLayout.smallest.rows
     }
@@ -233,6 +227,5 @@ extension BrowseModel {
         pauseSeconds.map { "The directory asks for a pause: again in \($0) s." }
     }
 
-    /// How many seconds are left of the pause.
     var pauseSeconds: Int? { pauseUntil.map { max(1, Self.wholeSeconds($0 - now)) } }
 }

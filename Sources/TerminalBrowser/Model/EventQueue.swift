@@ -16,15 +16,11 @@ package final class EventQueue: Sendable {
 
     package init() {}
 
-    /// Whether keys should wait.
     var isFull: Bool { state.withLock { $0.events.count >= Self.capacity } }
-    /// Whether the end was said.
     var isEnded: Bool { state.withLock { $0.isEnded } }
 
-    /// Adds an event.
     package func post(_ event: BrowseEvent) { post([event]) }
 
-    /// Adds events, in this order.
     package func post(_ events: [BrowseEvent]) {
         guard !events.isEmpty else { return }
         let waiter = state.withLock { state in

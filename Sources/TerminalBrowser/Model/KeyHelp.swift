@@ -2,9 +2,7 @@ import CommandLineKit
 
 /// The keys, as `?` lists them.
 enum KeyHelp {
-    /// Some keys and what they do.
     struct Entry: Sendable {
-        /// The keys as they are shown.
         var shown: String
         var keys: [Key]
         var words: String

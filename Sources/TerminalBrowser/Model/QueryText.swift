@@ -41,10 +41,8 @@ struct QueryText: Hashable, Sendable {
         return isCut
     }
 
-    /// Takes the grapheme before the cursor away.
     mutating func deleteBackward() { deleteBefore { $0.dropLast() } }
 
-    /// Takes the grapheme after the cursor away.
     mutating func deleteForward() {
         let (before, after) = parts
         text = before + after.dropFirst()
@@ -61,19 +59,15 @@ struct QueryText: Hashable, Sendable {
         }
     }
 
-    /// Takes everything before the cursor away.
     mutating func deleteToStart() { deleteBefore { $0.prefix(0) } }
 
-    /// Takes everything after the cursor away.
     mutating func deleteToEnd() { text = parts.before }
 
     /// Moves the cursor by so many graphemes, as far as there are some.
     mutating func move(by count: Int) { cursor = max(0, min(text.count, cursor + count)) }
 
-    /// Moves the cursor before the first grapheme.
     mutating func moveToStart() { cursor = 0 }
 
-    /// Moves the cursor behind the last grapheme.
     mutating func moveToEnd() { cursor = text.count }
 
     private var parts: (before: String, after: String) {

@@ -2,7 +2,6 @@ import DirectorySearch
 
 /// What is known of people whose detail was shown: of the last two hundred, so that going back to one costs nothing.
 struct RecentDetails: Sendable {
-    /// What is known of a person.
     struct Known: Sendable {
         var detail: UserDetail
         /// Whether the person was asked for, not only their reports or groups.
@@ -16,10 +15,8 @@ struct RecentDetails: Sendable {
     private var known: [String: Known] = [:]
     private var uses = 0
 
-    /// What is known of the person of this identifier.
     subscript(id: String) -> Known? { known[id] }
 
-    /// How many people are known.
     var count: Int { known.count }
 
     /// Says that the person is looked at.

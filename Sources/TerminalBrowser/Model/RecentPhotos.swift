@@ -2,7 +2,6 @@ import DirectorySearch
 
 /// The photos that were shown last, and who has none: at most twenty people, at most a few megabytes.
 struct RecentPhotos: Sendable {
-    /// How many are kept.
     static let most = 20
     /// How many bytes are kept; one photo is kept always.
     static let maximumBytes = 4 << 20

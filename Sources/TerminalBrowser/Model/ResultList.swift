@@ -3,7 +3,6 @@ import DirectorySearch
 
 /// The people that are listed, and which of them the cursor is on.
 struct ResultList: Sendable {
-    /// Why these people are listed.
     enum Origin: Hashable, Sendable {
         /// Nothing is asked for.
         case nothing
@@ -44,7 +43,6 @@ struct ResultList: Sendable {
     var isFinal = true
     /// Whether the next page was asked for.
     var isPagePending = false
-    /// Why the next page did not come.
     var pageFailure: BrowseFailure?
     /// Whether somebody put the cursor where it is: only then it follows the person it is on.
     var isTouched = false
@@ -60,7 +58,6 @@ struct ResultList: Sendable {
         rows = people.prefix(Self.mostRows).map(Row.init)
     }
 
-    /// The row that the cursor is on.
     var selection: Row? { rows.indices.contains(selected) ? rows[selected] : nil }
 
     /// The number of the search that it came from.
@@ -86,7 +83,6 @@ struct ResultList: Sendable {
         top = position == nil && !sameSearch ? 0 : max(0, selected - row)
     }
 
-    /// More people after these.
     mutating func append(_ page: BrowsePage) {
         rows += page.people.prefix(Self.mostRows - rows.count).map(Row.init)
         hasMore = page.hasMore

@@ -1,14 +1,11 @@
 import CommandLineKit
 import Platform
 
-/// The size of a terminal.
 package struct ScreenSize: Hashable, Sendable {
-    /// Characters in a row.
     package var columns: Int
     package var rows: Int
 }
 
-/// A part of the screen.
 package struct ScreenArea: Hashable, Sendable {
     /// The first column, from 0.
     var column: Int
@@ -31,23 +28,19 @@ package enum ScreenStyle: Hashable, Sendable {
     case selected
     /// The same in the other pane.
     case selectedElsewhere
-    /// A row that was marked.
     case marked
     /// The letters that were searched for.
     case match
-    /// A key that can be pressed.
     case key
     case good
     /// Something to know before going on: a countdown.
     case warning
     case failure
-    /// The bar with the keys.
     case bar
     /// The text that is being typed.
     case input
 }
 
-/// Text in one style.
 package struct ScreenText: Hashable, Sendable {
     /// Visible text, as ``TerminalText`` makes it: no control characters.
     package var text: String

@@ -4,7 +4,6 @@ import CommandLineKit
 struct ScreenLine: Hashable, Sendable {
     private(set) var pieces: [ScreenText] = []
     private(set) var width = 0
-    /// How wide it may be.
     let columns: Int
 
     init(columns: Int) { self.columns = max(0, columns) }
@@ -33,7 +32,6 @@ struct ScreenLine: Hashable, Sendable {
         if missing > 0 { add(String(repeating: character, count: missing), style) }
     }
 
-    /// Adds another row's pieces.
     mutating func add(_ line: ScreenLine) {
         for piece in line.pieces { add(piece.text, piece.style) }
     }

@@ -13,7 +13,6 @@ struct CursesDrawing {
         cells = TerminalCells(isUnicode: isUnicode) { Int(wcwidth(wchar_t(truncatingIfNeeded: $0))) }
     }
 
-    /// Defines the colours.
     mutating func begin(colours: Int) {
         palette = TerminalPalette(colours: colours)
         guard colours >= 8 else { return }

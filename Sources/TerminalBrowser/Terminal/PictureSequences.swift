@@ -12,7 +12,6 @@ enum PictureSequences {
     /// What asks whether the terminal knows kitty's graphics; nothing is shown.
     static let kittyQuestion = "\u{1B}_Gi=\(number),s=1,v=1,a=q,t=d,f=24;AAAA\u{1B}\\"
     static func isKittyAnswer(_ text: String) -> Bool { text.hasPrefix("Gi=\(number);OK") }
-    /// Takes the picture away.
     static let kittyRemoval = "\u{1B}_Ga=d,d=I,i=\(number),q=2\u{1B}\\"
 
     /// [The graphics protocol](https://sw.kovidgoyal.net/kitty/graphics-protocol/): the file itself if it is a PNG, else the points.

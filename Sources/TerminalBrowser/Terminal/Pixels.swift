@@ -42,7 +42,6 @@ struct Pixels: Equatable, Sendable {
         return Pixels(width: newWidth, height: newHeight, bytes: scaled)
     }
 
-    /// Red, green and blue of a point.
     subscript(column: Int, row: Int) -> (red: UInt8, green: UInt8, blue: UInt8) {
         let position = (row * width + column) * 3
         return (bytes[position], bytes[position + 1], bytes[position + 2])

@@ -3,7 +3,6 @@ import Platform
 /// Pictures in the terminal, over the blank cells that ncurses has there: by kitty's graphics or sixel where the terminal says that it has
 /// them, else in half blocks. Used on the terminal's thread only.
 struct TerminalGraphics {
-    /// The way in which pictures are shown.
     enum Way: Equatable {
         case kitty, sixel
         case blocks(hasAllColours: Bool)
@@ -40,7 +39,6 @@ struct TerminalGraphics {
     /// Whether the terminal shows pictures as such.
     var isAvailable: Bool { hasKitty || hasSixel }
 
-    /// How a picture is shown.
     var way: Way {
         if hasKitty { return .kitty }
         if hasSixel { return .sixel }

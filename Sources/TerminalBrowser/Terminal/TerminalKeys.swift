@@ -1,4 +1,3 @@
-/// What the terminal sent.
 enum TerminalInput: Hashable, Sendable {
     /// A key, or pasted text.
     case key(Key)

@@ -4,7 +4,6 @@
 /// can be read on white and on black; with 16 the terminal's own, which its owner chose for its background; without, or where colour is
 /// refused, bold, dim, underlined and reversed text.
 struct TerminalPalette: Sendable, Equatable {
-    /// Bold, dim, underlined, reversed.
     struct Look: OptionSet, Hashable, Sendable {
         let rawValue: UInt32
         static let bold = Look(rawValue: 1)
@@ -22,7 +21,6 @@ struct TerminalPalette: Sendable, Equatable {
     /// How many colours the terminal has; fewer than 8 is none.
     var colours: Int
 
-    /// How a style looks.
     func appearance(_ style: ScreenStyle) -> Appearance {
         let plain = plainAppearance(style)
         guard colours >= 8, let pair = Self.hues[style] else { return plain }
@@ -52,7 +50,6 @@ struct TerminalPalette: Sendable, Equatable {
         var look: Look = []
     }
 
-    /// The styles that have a colour.
     static let hues: [ScreenStyle: Hue] = [
         .label: Hue(of8: 6, of256: 31), .marked: Hue(of8: 5, of256: 133, look: .bold),
         .match: Hue(of8: 5, of256: 133, look: .bold), .good: Hue(of8: 2, of256: 28),

@@ -102,7 +102,6 @@ private func restoreAndEnd(_ number: Int32) {
 enum TerminalSignals {
     enum Letter: UInt8 {
         case wake = 0x77
-        /// The size is another.
         case resized = 0x72
         /// The program goes on after a stop.
         case continued = 0x63
@@ -120,7 +119,6 @@ enum TerminalSignals {
         for number in signals { ccurses_on_signal(number, tell) }
     }
 
-    /// No longer.
     static func end() {
         for number in signals { signal(number, SIG_DFL) }
         pipe.pointee = -1

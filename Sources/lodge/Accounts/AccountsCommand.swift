@@ -2,10 +2,8 @@ import CommandLineKit
 import OAuth2AccountStore
 import StrictJSON
 
-/// `accounts`
 @MainActor
 struct AccountsCommand {
-    /// The arguments and options.
     enum Input {
         static let account = Argument.required("ACCOUNT", "name or identifier", completion: .account)
     }

@@ -5,10 +5,8 @@ import OAuth2Protocol
 import OAuth2AccountStore
 import StrictJSON
 
-/// `accounts import`, `accounts export` and `accounts rename`
 @MainActor
 struct AccountsTransfer {
-    /// The arguments and options.
     enum Input {
         static let account = Argument.required("ACCOUNT", "name or identifier", completion: .account)
         static let name = Argument.required("NAME", "name of your own, good for --account")
@@ -142,7 +140,6 @@ struct AccountsTransfer {
     }
 }
 
-/// What an import did with one account.
 struct ImportRecord: OutputRecord {
     let item: ImportReport.Item
 

@@ -3,10 +3,8 @@ import Platform
 import OAuth2AccountStore
 import StrictJSON
 
-/// `accounts salvage`
 @MainActor
 struct SalvageCommand {
-    /// The arguments and options.
     enum Input {
         static let replace = Option.flag("replace", "put the copy in the place of the damaged file")
     }

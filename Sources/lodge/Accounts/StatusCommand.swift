@@ -4,7 +4,6 @@ import OAuth2Protocol
 import OAuth2AccountStore
 import StrictJSON
 
-/// `status`
 @MainActor
 struct StatusCommand {
     nonisolated static let command = Command(

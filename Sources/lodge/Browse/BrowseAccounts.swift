@@ -104,10 +104,8 @@ final class BrowseAccounts {
         }
     }
 
-    /// The types of accounts whose directory can be looked into.
     var types: [String] { store.settings.types.filter { $0.graphAPI != nil }.map(\.name) }
 
-    /// Ends the watching.
     func stop() { watching?.cancel() }
 
     // MARK: Signing in

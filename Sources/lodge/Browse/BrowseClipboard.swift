@@ -39,7 +39,6 @@ struct ProgramWithInput: Sendable {
     var words: [String]
     var environment: [String: String]
 
-    /// How long it may take, in milliseconds.
     private static let patience: Int32 = 3000
 
     /// Runs it on a thread of Dispatch's; whether it took the text and ended with 0 in its time.

@@ -2,10 +2,8 @@ import CommandLineKit
 import TerminalBrowser
 import OAuth2AccountStore
 
-/// `browse`
 @MainActor
 struct BrowseCommand {
-    /// The arguments and options.
     enum Input {
         static let text = Argument.words("TEXT", "what to search for first", optional: true)
         static let offline = Option.flag("offline", "search the copy that sync keeps")

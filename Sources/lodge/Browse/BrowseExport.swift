@@ -5,7 +5,6 @@ import DirectorySearch
 
 /// Writes people as vCards into a new file.
 enum BrowseExport {
-    /// How many names are tried.
     private static let attempts = 1000
 
     /// Writes a file in this folder that was not there: `lodge-users.vcf`, `lodge-users-2.vcf` and so on.

@@ -137,9 +137,7 @@ final class BrowseSession<Behaviour: BrowseBehaviour> {
 /// The tasks under way, each in a place that has one at most: a new one ends the one before.
 @MainActor
 final class BrowseTasks {
-    /// What a task is for.
     enum Place: Hashable {
-        /// The search and its pages.
         case search
         /// What the model counts.
         case number(Int)
@@ -149,7 +147,6 @@ final class BrowseTasks {
     private var running: [Place: (turn: Int, task: Task<Void, Never>)] = [:]
     private var turn = 0
 
-    /// Begins a task.
     func begin(_ location: Place, _ work: @escaping @MainActor () async -> Void) {
         cancel(location)
         turn += 1
@@ -163,10 +160,8 @@ final class BrowseTasks {
         )
     }
 
-    /// Ends a task, if it runs.
     func cancel(_ location: Place) { running.removeValue(forKey: location)?.task.cancel() }
 
-    /// Ends all.
     func cancelAll() {
         for (_, task) in running.values { task.cancel() }
         running = [:]

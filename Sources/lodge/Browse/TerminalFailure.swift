@@ -15,7 +15,6 @@ extension CommandError {
             .usage, "browse needs a terminal", reason: which, hint: "\(run: "search") ada works without one")
     }
 
-    /// Creates the error of a terminal that cannot show the browser.
     init(_ error: TerminalError) {
         switch error {
         case .unusable(let name):

@@ -22,7 +22,6 @@ import CommandLineKit
 ///         }
 ///     }
 struct Command: Sendable {
-    /// Runs a command line that names the command.
     typealias Run = @MainActor @Sendable (CommandContext) async throws -> ExitStatus
 
     /// The declaration, for parsing and help.

@@ -28,7 +28,6 @@ struct CommandEnvironment {
     /// Makes the terminal that the browser is shown in, and whose keys go into this place; nil: the process's own.
     var browseTerminal: (@MainActor (EventQueue) async throws -> any BrowseTerminal)?
     var sleep: (@Sendable (Duration) async throws -> Void)?
-    /// The stores that were opened.
     let stores = OpenStores()
 }
 
@@ -110,7 +109,6 @@ struct CommandContext {
         return dependencies
     }
 
-    /// Where the accounts are.
     var storeDirectory: StoreLocation {
         invocation[GlobalOptions.store].map { StoreLocation($0) }
             ?? StoreLocation(application: Program.name, environment: world.environment)

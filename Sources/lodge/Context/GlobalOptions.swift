@@ -11,7 +11,6 @@ enum GlobalOptions {
     static let caFile = Option.text("ca-file", "FILE", "certificate authorities to trust, PEM", completion: .file)
     static let help = Option.flag("help", short: "h", "show help and stop", environment: .none)
 
-    /// All of them, in the order of help.
     static let all: [any DeclaredOption] = {
         var all: [any DeclaredOption] = [settings, account, type, store]
         all += standard.all
@@ -21,12 +20,8 @@ enum GlobalOptions {
 }
 
 extension CompletionKind {
-    /// The labels of accounts.
     static let account = CompletionKind.names("account")
-    /// The names of account types.
     static let type = CompletionKind.names("type")
-    /// The names of presets of account types.
     static let preset = CompletionKind.names("preset")
-    /// The names of the directory's properties.
     static let field = CompletionKind.list("field")
 }

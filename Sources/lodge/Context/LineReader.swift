@@ -4,7 +4,6 @@ import Platform
 /// Lines that are read as they come, whatever their number. Memory holds one piece of the input.
 @MainActor
 final class LineReader {
-    /// The most bytes of a line.
     private static let maximumLine = 64 * 1024
     /// How long to wait before looking again whether there is something to read.
     private static let patience = Duration.milliseconds(10)
@@ -15,7 +14,6 @@ final class LineReader {
     private var start = 0
     private var hasEnded = false
 
-    /// The lines of standard input.
     static func standardInput() -> LineReader { LineReader(file: 0, "standard input") }
 
     private init(file: Int32, _ name: String, _ bytes: [UInt8] = [], hasEnded: Bool = false) {
@@ -25,7 +23,6 @@ final class LineReader {
         self.hasEnded = hasEnded
     }
 
-    /// The lines of a text.
     convenience init(text: String) { self.init(file: -1, "the text", Array(text.utf8), hasEnded: true) }
 
     /// The lines of a file or a pipe.

@@ -4,7 +4,6 @@ import Platform
 
 /// A command of this program in a hint.
 struct ProgramCommand: SuggestedAction {
-    /// The names of the command and its subcommand.
     var words: String
     /// The options of the command line that it repeats, each after a space.
     var options = ""
@@ -21,9 +20,7 @@ extension Hint.StringInterpolation {
 ///
 /// A command repeats the options `--store` and `--settings` of the command line, because it would change another store without them.
 struct RemedyText: Sendable {
-    /// The value of `--store`; `nil` if the command line does not have it.
     var store: String?
-    /// The value of `--settings`; `nil` if the command line does not have it.
     var settings: String?
     /// The account type of the command line, for a sign-in that names no type.
     var type: String?

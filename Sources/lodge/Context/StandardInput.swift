@@ -1,7 +1,6 @@
 import CommandLineKit
 import Platform
 
-/// Standard input, read whole.
 enum StandardInput {
     /// Returns the bytes up to the end. The main thread waits for them, not one of Swift's pool.
     @MainActor

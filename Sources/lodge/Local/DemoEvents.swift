@@ -28,7 +28,6 @@ import Synchronization
             .accountDidChangeAccessToken, .accountDidLoseAccessToken, .accountDidFailToGetAccessToken,
         ]
 
-        /// Begins to listen to a store.
         func observe(_ store: AccountStore) {
             for name in Self.names {
                 let observer = Observer(name, store) { [weak self] notification in

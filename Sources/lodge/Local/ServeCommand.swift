@@ -4,10 +4,8 @@ import LocalProvider
 import OAuth2AccountStore
 import StrictJSON
 
-/// `serve`
 @MainActor
 struct ServeCommand {
-    /// The arguments and options.
     enum Input {
         static let port = Option.integer("port", "PORT", "port on 127.0.0.1 (a free one)", in: 0...65_535)
         static let users = Option.integer("users", "N", "people in the directory (300)", in: 1...1_000_000)

@@ -3,10 +3,8 @@ import Platform
 import OAuth2AccountStore
 import StrictJSON
 
-/// `config`
 @MainActor
 struct ConfigCommand {
-    /// The arguments and options.
     enum Input {
         static let name = Argument.required(
             "NAME", ConfigCommand.names.joined(separator: ", "), completion: .words(ConfigCommand.names))
@@ -147,7 +145,6 @@ struct ConfigCommand {
     }
 }
 
-/// A value and where it came from.
 struct ConfigValue: OutputRecord {
     let name: String
     let value: String

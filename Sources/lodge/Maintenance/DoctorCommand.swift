@@ -3,10 +3,8 @@ import CommandLineKit
 import OAuth2AccountStore
 import StrictJSON
 
-/// `doctor`
 @MainActor
 struct DoctorCommand {
-    /// The arguments and options.
     enum Input {
         static let offline = Option.flag("offline", "leave the network alone")
     }

@@ -6,10 +6,8 @@ import OAuth2AccountStore
 /// A mail program that `query` writes addresses for.
 enum MailProgram: String, CaseIterable, Sendable { case mutt, aerc }
 
-/// `query`
 @MainActor
 struct QueryCommand {
-    /// The arguments and options.
     enum Input {
         static let text = Argument.words("TEXT", "beginnings of names or of an address")
         static let format = Option.choice("format", "PROGRAM", "mutt or aerc (mutt)", of: MailProgram.self)
@@ -32,7 +30,6 @@ struct QueryCommand {
     let context: CommandContext
     private var invocation: Invocation { context.invocation }
 
-    /// How many people a mail program is given unless told.
     private static let standardLimit = 50
 
     func run() async throws -> ExitStatus {

@@ -4,10 +4,8 @@ import DirectorySearch
 import OAuth2AccountStore
 import StrictJSON
 
-/// `sync`
 @MainActor
 struct SyncCommand {
-    /// The arguments and options.
     enum Input {
         static let properties = Option.text(
             "properties", "A,B,C", "what to keep of each person; other properties than before begin a new list")

@@ -3,10 +3,8 @@ import CommandLineKit
 import DirectorySearch
 import OAuth2AccountStore
 
-/// `lookup`
 @MainActor
 struct LookupCommand {
-    /// The arguments and options.
     enum Input {
         static let file = Argument.optional("FILE", "file with the names", completion: .file)
         static let fields = Option.text("fields", "A,B", "fields to show, by Graph's names", completion: .field)

@@ -55,10 +55,8 @@ extension CommandContext {
     }
 }
 
-/// `show` and `me`
 @MainActor
 struct PeopleCommand {
-    /// The arguments and options.
     enum Input {
         static let user = Argument.required("USER", "identifier, user principal name or mail address")
         static let manager = Option.flag("manager", "show the manager too")

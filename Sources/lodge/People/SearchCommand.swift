@@ -2,10 +2,8 @@ import CommandLineKit
 import DirectorySearch
 import OAuth2AccountStore
 
-/// `search`
 @MainActor
 struct SearchCommand {
-    /// The arguments and options.
     enum Input {
         static let text = Argument.words("TEXT", "beginning of the given name", optional: true)
         static let givenName = Option.text("given-name", "TEXT", "given name begins with")
@@ -55,7 +53,6 @@ struct SearchCommand {
     let context: CommandContext
     private var invocation: Invocation { context.invocation }
 
-    /// How many people a search gives unless told.
     private static let standardLimit = 100
 
     func run() async throws -> ExitStatus {

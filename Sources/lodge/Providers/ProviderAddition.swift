@@ -4,10 +4,8 @@ import OAuth2Protocol
 import OAuth2AccountStore
 import StrictJSON
 
-/// `providers add`
 @MainActor
 struct ProviderAddition {
-    /// The arguments and options.
     enum Input {
         static let name = Argument.required(
             "NAME", "name of the new type; that of a preset builds on it", completion: .preset)

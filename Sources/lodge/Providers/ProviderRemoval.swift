@@ -2,10 +2,8 @@ import CommandLineKit
 import OAuth2AccountStore
 import StrictJSON
 
-/// `providers remove`
 @MainActor
 struct ProviderRemoval {
-    /// The arguments and options.
     enum Input {
         static let name = Argument.required("NAME", "account type", completion: .type)
         static let local = Option.flag("local", "only remove it here, without the network")

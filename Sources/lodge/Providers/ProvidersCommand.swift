@@ -5,10 +5,8 @@ import OAuth2Protocol
 import OAuth2AccountStore
 import StrictJSON
 
-/// `providers list`, `providers show` and `providers check`
 @MainActor
 struct ProvidersCommand {
-    /// The arguments and options.
     enum Input {
         static let name = Argument.required("NAME", "account type or preset", completion: .type)
         static let type = Argument.optional("TYPE", "account type or preset", completion: .type)

@@ -4,10 +4,8 @@ import HTTPExchange
 import OAuth2Protocol
 import OAuth2AccountStore
 
-/// `request`
 @MainActor
 struct RequestCommand {
-    /// The arguments and options.
     enum Input {
         static let method = Argument.required("METHOD", "GET, POST, PUT, PATCH, DELETE, HEAD or another")
         static let url = Argument.required("URL", "https address, or a path below the account type's API")
@@ -61,7 +59,6 @@ struct RequestCommand {
     private var invocation: Invocation { context.invocation }
     private var console: Console { context.console }
 
-    /// How many redirects are followed.
     private static let maximumRedirects = 10
 
     func run() async throws -> ExitStatus {

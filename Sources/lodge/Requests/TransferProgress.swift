@@ -26,7 +26,6 @@ final class TransferProgress {
         hasText = true
     }
 
-    /// Takes the line away.
     func clear() {
         if hasText { console.showProgress(nil) }
         hasText = false

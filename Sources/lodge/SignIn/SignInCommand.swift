@@ -5,10 +5,8 @@ import OAuth2Protocol
 import OAuth2AccountStore
 import StrictJSON
 
-/// `sign-in`
 @MainActor
 struct SignInCommand {
-    /// The arguments and options.
     enum Input {
         static let type = Argument.optional("TYPE", "account type to sign in to", completion: .type)
         static let device = Option.flag("device", "show a code to enter on another device")
@@ -82,7 +80,6 @@ struct SignInCommand {
         }
     }
 
-    /// The way to go.
     private func way(_ type: String, _ store: AccountStore) async throws -> SignInFlow {
         if let way = try SignInFlow.named(by: invocation) { return way }
         return try await .byItself(type, store, context.world)

@@ -2,10 +2,8 @@ import CommandLineKit
 import OAuth2AccountStore
 import StrictJSON
 
-/// `sign-out`
 @MainActor
 struct SignOutCommand {
-    /// The arguments and options.
     enum Input {
         static let account = Argument.optional("ACCOUNT", "account to sign out", completion: .account)
         static let local = Option.flag("local", "only remove it here, without the network")

@@ -2,10 +2,8 @@ import CommandLineKit
 import Platform
 import OAuth2AccountStore
 
-/// `exec` and `header`
 @MainActor
 struct ExecCommand {
-    /// The arguments and options.
     enum Input {
         static let command = Argument.words("COMMAND", "program and its arguments, after --", completion: .file)
     }

@@ -2,10 +2,8 @@ import CommandLineKit
 import OAuth2AccountStore
 import StrictJSON
 
-/// `token`
 @MainActor
 struct TokenCommand {
-    /// The arguments and options.
     enum Input {
         static let expires = Option.flag("expires", "print when it expires instead (RFC 3339)")
         static let introspect = Option.flag("introspect", "print what the provider says about it instead (JSON)")
