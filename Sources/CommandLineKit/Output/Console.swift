@@ -12,10 +12,10 @@ package struct ConsoleOptions: Sendable, Equatable {
     }
 
     package var verbosity = Verbosity.normal
-    var refusesColour = false
-    package var refusesInput = false
+    var disablesColor = false
+    package var disablesInput = false
     package var reportsJSON = false
-    var refusesPager = false
+    var disablesPager = false
 
     package init() {}
 
@@ -25,17 +25,17 @@ package struct ConsoleOptions: Sendable, Equatable {
         if invocation[options.quiet] { verbosity = .quiet }
         if invocation[options.verbose] { verbosity = .verbose }
         if invocation[options.debug] { verbosity = .debug }
-        refusesColour = invocation[options.noColor]
-        refusesInput = invocation[options.noInput]
-        refusesPager = invocation[options.noPager]
+        disablesColor = invocation[options.noColor]
+        disablesInput = invocation[options.noInput]
+        disablesPager = invocation[options.noPager]
         reportsJSON = OutputFormat(invocation) == .json
     }
 }
 
-/// Where a command speaks: the answer on standard output, sentences on standard error.
+/// The output of a command: results on standard output, sentences on standard error.
 ///
-/// On the main actor, because writing waits while a pipe is full, and only the main thread may wait. That wait is also
-/// what keeps a fast provider from filling memory when the reader is slow.
+/// On the main actor, because writing waits while a pipe is full, and only the main thread may wait. That wait also keeps a fast
+/// provider from filling memory when the reader is slow.
 @MainActor package final class Console {
     package var options: ConsoleOptions
     package nonisolated let terminal: TerminalState
@@ -55,9 +55,7 @@ package struct ConsoleOptions: Sendable, Equatable {
 
     private static let bufferLimit = 32 * 1024
 
-    /// A console on these sinks.
-    ///
-    /// - Parameter environment: the variables that decide on colour: `NO_COLOR`, `CLICOLOR_FORCE`, `CLICOLOR`, `TERM`.
+    /// Creates a console. The environment decides on color: `NO_COLOR`, `CLICOLOR_FORCE`, `CLICOLOR`, `TERM`.
     package init(
         program: String, output: any OutputSink, errorOutput: any OutputSink, terminal: TerminalState = TerminalState(),
         environment: [String: String] = [:], options: ConsoleOptions = ConsoleOptions()
@@ -78,21 +76,21 @@ package struct ConsoleOptions: Sendable, Equatable {
             terminal: .current(environment: environment), environment: environment)
     }
 
-    package var usesColour: Bool { allowsColour(terminal.outputIsTerminal) }
-    package var errorUsesColour: Bool { allowsColour(terminal.errorIsTerminal) }
+    package var usesColor: Bool { allowsColor(terminal.outputIsTerminal) }
+    package var errorUsesColor: Bool { allowsColor(terminal.errorIsTerminal) }
     /// Whether a question can be asked and its answer read.
-    package var canAsk: Bool { terminal.inputIsTerminal && terminal.errorIsTerminal && !options.refusesInput }
+    package var canPrompt: Bool { terminal.inputIsTerminal && terminal.errorIsTerminal && !options.disablesInput }
 
     /// Refusal wins over force, force over what the terminal is.
-    private func allowsColour(_ isTerminal: Bool) -> Bool {
-        if options.refusesColour || environment["NO_COLOR"].map({ !$0.isEmpty }) ?? false { return false }
+    private func allowsColor(_ isTerminal: Bool) -> Bool {
+        if options.disablesColor || environment["NO_COLOR"].map({ !$0.isEmpty }) ?? false { return false }
         if let force = environment["CLICOLOR_FORCE"], !force.isEmpty, force != "0" { return true }
         guard isTerminal, environment["CLICOLOR"] != "0" else { return false }
         let name = environment["TERM"] ?? ""
         return !name.isEmpty && name != "dumb"
     }
 
-    /// Writes a part of the answer as it is: text from elsewhere must have passed ``TerminalText/visible(_:)``.
+    /// Writes a part of the answer as it is: text from elsewhere must have passed `String.visible`.
     ///
     /// The answer is gathered and written in pieces. After a failure every write throws the same error.
     package func write(_ text: String) throws(OutputError) {
@@ -149,12 +147,6 @@ package struct ConsoleOptions: Sendable, Equatable {
     /// Says how it is done, if `--debug`. The caller masks secrets.
     package func debug(_ sentence: String) { say(sentence, at: .debug) }
 
-    /// Shows how far something is, in the place of what was shown so before; nil takes it away. For a terminal.
-    package func showProgress(_ text: String?) {
-        writeErrorOutput(
-            "\r\u{1B}[K" + (text.map { TerminalText.visible(String($0.prefix(terminal.columns - 1))) } ?? ""))
-    }
-
     /// Shows an error: a line each, or an object with `--output json`. `--quiet` does not silence it.
     package func report(_ error: CommandError) {
         if options.reportsJSON {
@@ -164,7 +156,7 @@ package struct ConsoleOptions: Sendable, Equatable {
         var text = ""
         for line in error.lines(program: program) {
             // The label in bold, so that the eye finds the hint.
-            if errorUsesColour, let colon = line.firstIndex(of: ":") {
+            if errorUsesColor, let colon = line.firstIndex(of: ":") {
                 text += Style.bold(String(line[...colon])) + line[line.index(after: colon)...] + "\n"
             } else {
                 text += line + "\n"
@@ -175,7 +167,7 @@ package struct ConsoleOptions: Sendable, Equatable {
 
     private func say(_ sentence: String, at verbosity: ConsoleOptions.Verbosity) {
         guard options.verbosity >= verbosity else { return }
-        writeErrorOutput(TerminalText.visible(sentence) + "\n")
+        writeErrorOutput(sentence.visible + "\n")
     }
 
     /// There is nobody left to tell when this fails.

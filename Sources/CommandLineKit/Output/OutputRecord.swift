@@ -21,6 +21,7 @@ extension OutputRecord {
 
 /// Writes records one by one, without keeping them.
 @MainActor package protocol RecordWriter: AnyObject {
+    var console: Console { get }
     func write(_ record: some OutputRecord) throws(OutputError)
     /// Shows what was written so far: after a page of answers, while the next one is fetched.
     func flush() throws(OutputError)
@@ -28,11 +29,16 @@ extension OutputRecord {
     func finish() throws(OutputError)
 }
 
+extension RecordWriter {
+    package func flush() throws(OutputError) { try console.flush() }
+    package func finish() throws(OutputError) { try flush() }
+}
+
 extension OutputFormat {
-    /// Starts a list with these columns.
-    @MainActor package func list(_ columns: [TableColumn], _ console: Console) -> any RecordWriter {
+    /// Starts a list with these columns; without columns it has no headings.
+    @MainActor package func list(_ columns: [TableColumn]?, _ console: Console) -> any RecordWriter {
         switch self {
-        case .table: TableWriter(columns, on: console, mayPage: true)
+        case .table: TableWriter(columns ?? [], on: console, mayPage: true)
         case .json: JSONArrayWriter(on: console)
         case .jsonLines: JSONLinesWriter(on: console)
         case .csv: DelimitedWriter(.comma, columns, on: console)
@@ -48,10 +54,7 @@ extension OutputFormat {
             try record.detail.write(to: console)
             try console.endPaging()
         case .json: try console.write(record.json)
-        case .jsonLines: try JSONLinesWriter(on: console).write(record)
-        case .csv: try DelimitedWriter(.comma, nil, on: console).write(record)
-        case .tsv: try DelimitedWriter(.tab, nil, on: console).write(record)
-        case .vCard: try VCardWriter(on: console).write(record)
+        default: try list(nil, console).write(record)
         }
     }
 }

@@ -1,8 +1,7 @@
-/// Shows an answer through a person's pager, once it is longer than the screen.
+/// Shows output in the user's pager, if it is longer than the screen.
 ///
-/// What is written is held back until it fills the screen; an answer that does not is written as it is at the end. The pager is
-/// a sink as any other, so that a writer need not know of it. A pager that is left early is a reader that went away: the
-/// writing ends quietly. One that cannot be started is passed over, and the answer is written as it is.
+/// It holds the output back until it fills the screen. A pager that is left early is a closed reader: the writing ends quietly.
+/// If the pager cannot be started, the output is written as it is.
 @MainActor package final class Pager: OutputSink {
     /// A program that reads what is written to it.
     @MainActor package protocol Process: AnyObject {
@@ -28,11 +27,7 @@
     private var lines = 0
     private var column = 0
 
-    /// A pager before this output.
-    ///
-    /// - Parameters:
-    ///   - terminal: whose size decides whether the pager is needed.
-    ///   - start: starts the program; nil where that is not possible.
+    /// Creates a pager in front of this output. The size of the terminal decides whether it is needed.
     package init(
         before output: any OutputSink, _ terminal: TerminalState, start: @escaping @MainActor () -> (any Process)?
     ) {
@@ -40,11 +35,6 @@
         rows = terminal.rows
         columns = max(1, terminal.columns)
         self.start = start
-    }
-
-    var hasScreen: Bool {
-        if case .paging = state { return true }
-        return false
     }
 
     package func write(_ bytes: [UInt8]) throws(OutputError) {

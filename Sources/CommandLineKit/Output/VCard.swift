@@ -5,12 +5,9 @@ package struct VCard: Sendable, Equatable {
     package var name: String
     package var familyName: String?
     package var givenName: String?
-    package var organization: (company: String?, unit: String?) {
-        get { (company, unit) }
-        set { (company, unit) = newValue }
-    }
-    private var company: String?
-    private var unit: String?
+    package var company: String?
+    /// The department.
+    package var unit: String?
     private var properties: [[String]] = []
 
     package init(name: String) { self.name = name }
@@ -69,7 +66,7 @@ package struct VCard: Sendable, Equatable {
 }
 
 @MainActor package final class VCardWriter: RecordWriter {
-    private let console: Console
+    package let console: Console
 
     package init(on console: Console) { self.console = console }
 
@@ -78,10 +75,6 @@ package struct VCard: Sendable, Equatable {
         guard let card = record.vCard else { return }
         let text = card.text
         guard console.terminal.outputIsTerminal else { return try console.write(text) }
-        for line in text.split(separator: "\r\n") { try console.writeLine(TerminalText.visible(String(line))) }
+        for line in text.split(separator: "\r\n") { try console.writeLine(String(line).visible) }
     }
-
-    package func flush() throws(OutputError) { try console.flush() }
-
-    package func finish() throws(OutputError) { try console.flush() }
 }

@@ -67,6 +67,15 @@ package struct CommandSpec: Sendable, Equatable {
         subcommands.first { $0.name == name || $0.aliases.contains(name) }
     }
 
+    /// The summary without its full stop.
+    var title: String { summary.hasSuffix(".") ? String(summary.dropLast()) : summary }
+
+    /// The words that follow its name in a usage line.
+    var operands: String {
+        if subcommands.isEmpty { return (["[options]"] + arguments.map(\.usage)).joined(separator: " ") }
+        return defaultSubcommand == nil ? "COMMAND [options]" : "[COMMAND] [options]"
+    }
+
     /// The options of this command and of every command below it.
     var allOptions: [OptionSpec] { options + subcommands.flatMap(\.allOptions) }
 }

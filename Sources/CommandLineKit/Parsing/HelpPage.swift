@@ -5,9 +5,7 @@ package struct HelpPage: Sendable {
     /// Returns the lines below the summary.
     package var body: @Sendable (HelpText) -> [String]
 
-    package init(
-        name: String, summary: String, body: @escaping @Sendable (HelpText) -> [String]
-    ) {
+    package init(name: String, summary: String, body: @escaping @Sendable (HelpText) -> [String]) {
         self.name = name
         self.summary = summary
         self.body = body
@@ -47,9 +45,7 @@ package struct ProgramReference: Sendable {
 extension CommandSyntax {
     /// The options whose variable has a name of its own, and those that have none, each with its command (empty: of all).
     package var optionsWithoutDerivedVariable:
-        (
-            named: [(command: String, option: OptionSpec)], typed: [(command: String, option: OptionSpec)]
-        )
+        (named: [(command: String, option: OptionSpec)], typed: [(command: String, option: OptionSpec)])
     {
         var found: [(command: String, option: OptionSpec)] = []
         func collect(_ command: CommandSpec, _ path: [String]) {

@@ -24,9 +24,7 @@ extension Option<Bool> {
     /// Creates an option that is given or not.
     package static func flag(
         _ name: String, short: Character? = nil, _ help: String, environment: OptionSpec.Variable = .derived
-    ) -> Self {
-        Self(spec: .flag(name, short: short, help, environment: environment)) { $0 != nil }
-    }
+    ) -> Self { Self(spec: .flag(name, short: short, help, environment: environment)) { $0 != nil } }
 }
 
 extension Option<String?> {

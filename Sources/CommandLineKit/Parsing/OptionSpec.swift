@@ -59,8 +59,8 @@ package struct OptionSpec: Sendable, Equatable {
         -> Self
     {
         OptionSpec(
-            name: name, short: short, valueName: nil, value: .flag, help: help,
-            environment: environment, isRepeated: false, allowsEmpty: false, completion: .none)
+            name: name, short: short, value: .flag, help: help, environment: environment, isRepeated: false,
+            allowsEmpty: false, completion: .none)
     }
 
     package static func value(
@@ -69,13 +69,21 @@ package struct OptionSpec: Sendable, Equatable {
         environment: Variable = .derived
     ) -> Self {
         OptionSpec(
-            name: name, short: short, valueName: valueName, value: value, help: help,
-            environment: environment, isRepeated: repeated, allowsEmpty: allowsEmpty,
-            completion: completion)
+            name: name, short: short, valueName: valueName, value: value, help: help, environment: environment,
+            isRepeated: repeated, allowsEmpty: allowsEmpty, completion: completion)
     }
 
     /// Whether a value must follow.
     var takesValue: Bool { value != .flag }
+
+    /// The help, and whether it may be repeated.
+    var fullHelp: String { help + (isRepeated ? "; may be repeated" : "") }
+
+    /// The full help with the words of a choice, unless the help has them.
+    var helpWithChoices: String {
+        guard case .choice(let words) = value, !help.contains(words[0]) else { return fullHelp }
+        return fullHelp + ": " + Self.list(words)
+    }
 
     /// How the option is written in help, its value included: `-o, --output FORMAT`.
     package var usage: String {

@@ -29,18 +29,16 @@ package struct CommandError: Error, Sendable, Equatable {
         self.requestID = requestID
     }
 
-    package init(_ error: UsageError) {
-        self.init(.usage, error.message, reason: error.reason, hint: Hint(error.hint))
-    }
+    package init(_ error: UsageError) { self.init(.usage, error.message, reason: error.reason, hint: Hint(error.hint)) }
 
     /// Returns the lines for people: what happened and why, then what to do, then the provider's code and request. Each is
     /// visible text on one line.
     package func lines(program: String) -> [String] {
         var first = program + ": " + message
         if let reason, !reason.isEmpty { first += ": " + reason }
-        var lines = [TerminalText.visible(first)]
+        var lines = [first.visible]
         for (label, text) in [("hint", hint?.description), ("code", code), ("request id", requestID)] {
-            if let text, !text.isEmpty { lines.append(TerminalText.visible(label + ": " + text)) }
+            if let text, !text.isEmpty { lines.append((label + ": " + text).visible) }
         }
         return lines
     }

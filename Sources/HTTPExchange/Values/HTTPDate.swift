@@ -23,23 +23,16 @@ public enum HTTPDate {
     package static func text(_ secondsSince1970: Int) -> String {
         let seconds = min(max(secondsSince1970, 0), 253_402_300_799)
         let (days, time) = (seconds / 86_400, seconds % 86_400)
-        // Days since 1 March of the year 0, in eras of 400 years.
-        let (era, dayOfEra) = ((days + 719_468) / 146_097, (days + 719_468) % 146_097)
-        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let month = (5 * dayOfYear + 2) / 153
-        let months = ["Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec", "Jan", "Feb"]
+        let date = CivilDate(daysSince1970: days)
         let weekdays = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
-        let year = era * 400 + yearOfEra + (month >= 10 ? 1 : 0)
         func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
-        return "\(weekdays[days % 7]), \(two(dayOfYear - (153 * month + 2) / 5 + 1)) \(months[month]) \(year) "
+        return "\(weekdays[days % 7]), \(two(date.day)) \(months[date.month - 1]) \(date.year) "
             + "\(two(time / 3_600)):\(two(time / 60 % 60)):\(two(time % 60)) GMT"
     }
 
-    private static func month(_ name: Substring) -> Int? {
-        let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-        return months.firstIndex { $0 == name }.map { $0 + 1 }
-    }
+    private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+
+    private static func month(_ name: Substring) -> Int? { months.firstIndex { $0 == name }.map { $0 + 1 } }
 
     /// A moment in UTC; `time` is `hours:minutes:seconds`. Nil when there is no such day or time.
     package static func date(_ year: Int, _ month: Int, _ day: Int, time: Substring) -> Date? {

@@ -17,9 +17,8 @@ struct QueryText: Hashable, Sendable {
     /// What is searched for: the text without spaces around it and with single spaces inside.
     var searchText: String { text.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
 
-    /// Puts a text before the cursor: what was typed or pasted. Line breaks and tabs become spaces, other control characters go.
-    ///
-    /// - Returns: whether something had no room.
+    /// Inserts a text before the cursor: line breaks and tabs become spaces, other control characters are dropped. Returns whether
+    /// some of it had no room.
     @discardableResult mutating func insert(_ new: String) -> Bool {
         var clean = String.UnicodeScalarView()
         var room = Self.maximumBytes - text.utf8.count
@@ -77,8 +76,8 @@ struct QueryText: Hashable, Sendable {
 
     private mutating func deleteBefore(_ rest: (String) -> Substring) {
         let (before, after) = parts
-        let kept = String(rest(before))
-        text = kept + after
-        cursor = min(kept.count, text.count)
+        let start = String(rest(before))
+        text = start + after
+        cursor = min(start.count, text.count)
     }
 }

@@ -10,7 +10,7 @@ struct RecentDetails: Sendable {
     }
 
     /// How many people are kept; who was not looked at for the longest time goes.
-    static let most = 200
+    static let maximumCount = 200
 
     private var known: [String: Known] = [:]
     private var uses = 0
@@ -26,18 +26,18 @@ struct RecentDetails: Sendable {
     }
 
     /// Keeps an answer about a person: what it says goes before what was known, and what it was not asked for stays.
-    mutating func keep(_ answer: UserDetail, for id: String, isWhole: Bool) {
+    mutating func save(_ result: UserDetail, for id: String, isWhole: Bool) {
         uses += 1
-        var entry = known[id] ?? Known(detail: answer, isWhole: false, lastUse: uses)
-        if isWhole { entry.detail.user = answer.user }
+        var entry = known[id] ?? Known(detail: result, isWhole: false, lastUse: uses)
+        if isWhole { entry.detail.user = result.user }
         entry.isWhole = entry.isWhole || isWhole
         entry.lastUse = uses
-        if answer.manager != .notAsked { entry.detail.manager = answer.manager }
-        if answer.reports != .notAsked { entry.detail.reports = answer.reports }
-        if answer.groups != .notAsked { entry.detail.groups = answer.groups }
-        if answer.photo != .notAsked { entry.detail.photo = answer.photo }
+        if result.manager != .notAsked { entry.detail.manager = result.manager }
+        if result.reports != .notAsked { entry.detail.reports = result.reports }
+        if result.groups != .notAsked { entry.detail.groups = result.groups }
+        if result.photo != .notAsked { entry.detail.photo = result.photo }
         known[id] = entry
-        if known.count > Self.most, let oldest = known.min(by: { $0.value.lastUse < $1.value.lastUse }) {
+        if known.count > Self.maximumCount, let oldest = known.min(by: { $0.value.lastUse < $1.value.lastUse }) {
             known[oldest.key] = nil
         }
     }

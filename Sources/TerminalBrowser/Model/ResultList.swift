@@ -27,11 +27,11 @@ struct ResultList: Sendable {
         }
 
         /// The name to speak of the person by.
-        var name: String { TerminalText.visible(user.displayName ?? user.userPrincipalName ?? user.mail ?? id) }
+        var name: String { (user.displayName ?? user.userPrincipalName ?? user.mail ?? id).visible }
     }
 
     /// Not more people than these are read: nobody walks through them, and memory has an end.
-    static let mostRows = 20_000
+    static let maximumRows = 20_000
 
     var origin = Origin.nothing
     private(set) var rows: [Row] = []
@@ -53,9 +53,9 @@ struct ResultList: Sendable {
 
     init() {}
 
-    init(_ people: [User], _ origin: Origin) {
+    init(_ users: [User], _ origin: Origin) {
         self.origin = origin
-        rows = people.prefix(Self.mostRows).map(Row.init)
+        rows = users.prefix(Self.maximumRows).map(Row.init)
     }
 
     var selection: Row? { rows.indices.contains(selected) ? rows[selected] : nil }
@@ -66,16 +66,16 @@ struct ResultList: Sendable {
     var text: String? { if case .search(let text, _) = origin { text } else { nil } }
 
     /// Whether there are more people than will be read.
-    var isCut: Bool { hasMore && rows.count >= Self.mostRows }
+    var isCut: Bool { hasMore && rows.count >= Self.maximumRows }
 
-    /// Other people in place of these. A cursor that was put somewhere follows the person it is on; where that one is gone it stays at its row if the
-    /// search is the same, and goes to the first row otherwise.
+    /// Replaces the users. A cursor that the user moved follows its user; if that user is gone, it stays at its row for the same
+    /// search, and goes to the first row otherwise.
     mutating func replace(with page: BrowsePage, _ origin: Origin) {
         let before = isTouched ? selection?.id : nil
         let sameSearch = origin == self.origin
         let row = selected - top
         self.origin = origin
-        rows = page.people.prefix(Self.mostRows).map(Row.init)
+        rows = page.users.prefix(Self.maximumRows).map(Row.init)
         (hasMore, source, isPartial) = (page.hasMore, page.source, page.isPartial)
         (isPagePending, pageFailure) = (false, nil)
         let position = before.flatMap { id in id.isEmpty ? nil : rows.firstIndex { $0.id == id } }
@@ -84,7 +84,7 @@ struct ResultList: Sendable {
     }
 
     mutating func append(_ page: BrowsePage) {
-        rows += page.people.prefix(Self.mostRows - rows.count).map(Row.init)
+        rows += page.users.prefix(Self.maximumRows - rows.count).map(Row.init)
         hasMore = page.hasMore
         (isPagePending, pageFailure) = (false, nil)
     }
@@ -96,7 +96,7 @@ struct ResultList: Sendable {
     }
 
     /// Scrolls as little as needed for the cursor to be among so many rows, without empty rows below the last.
-    mutating func keepInView(_ height: Int) {
+    mutating func scrollIntoView(_ height: Int) {
         guard height > 0 else { return }
         top = max(selected - height + 1, min(top, selected))
         top = max(0, min(top, rows.count - height))

@@ -6,6 +6,12 @@ package struct ScreenSize: Hashable, Sendable {
     package var rows: Int
 }
 
+/// The column and the row of a character, from 0.
+package struct ScreenPosition: Hashable, Sendable {
+    var column: Int
+    var row: Int
+}
+
 package struct ScreenArea: Hashable, Sendable {
     /// The first column, from 0.
     var column: Int
@@ -62,11 +68,7 @@ package struct Screen: Hashable, Sendable {
     /// The rows from the top, each from the left. A row may be shorter than the screen, never wider by ``TerminalText/width(_:)``.
     package var rows: [[ScreenText]]
     /// Where the cursor blinks; nil: nowhere.
-    var cursor: (column: Int, row: Int)? {
-        get { cursorPlace.map { ($0.column, $0.row) } }
-        set { cursorPlace = newValue.map { ScreenArea(column: $0.column, row: $0.row, columns: 1, rows: 1) } }
-    }
-    private var cursorPlace: ScreenArea?
+    var cursor: ScreenPosition?
     /// The picture that is drawn over its area, if the terminal can.
     var picture: ScreenPicture?
 

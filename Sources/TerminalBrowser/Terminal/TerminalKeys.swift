@@ -110,15 +110,15 @@ struct TerminalKeys: Sendable {
     /// The text without its control characters: a line end and a tab are a space, the others nothing.
     private static func paste(_ bytes: [UInt8]) -> [TerminalInput] {
         let text = String(decoding: bytes, as: UTF8.self)
-        var kept = String.UnicodeScalarView()
+        var cleaned = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
             switch scalar.value {
-            case 0x09, 0x0A, 0x0D: kept.append(" ")
+            case 0x09, 0x0A, 0x0D: cleaned.append(" ")
             case 0..<0x20, 0x7F..<0xA0: break
-            default: kept.append(scalar)
+            default: cleaned.append(scalar)
             }
         }
-        return kept.isEmpty ? [] : [.key(.paste(String(kept)))]
+        return cleaned.isEmpty ? [] : [.key(.paste(String(cleaned)))]
     }
 
     // MARK: Text

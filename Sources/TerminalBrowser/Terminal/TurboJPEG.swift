@@ -1,7 +1,6 @@
 import Platform
 
-/// The functions of libjpeg-turbo that read a JPEG, looked for when one is to be shown: nothing is linked, so a machine without the library
-/// runs the program all the same.
+/// The functions of libjpeg-turbo that read a JPEG, loaded when one is to be shown: the program also runs without the library.
 ///
 /// [TurboJPEG](https://libjpeg-turbo.org/Documentation/Documentation)
 struct TurboJPEG {

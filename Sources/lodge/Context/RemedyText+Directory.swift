@@ -3,7 +3,6 @@ import DirectorySearch
 import Platform
 
 extension CommandError {
-    /// Creates the error of an offline copy, with its remedy as a command.
     init(offline error: OfflineIndexError) {
         let (status, hint): (ExitStatus, Hint) =
             switch error.remedy {

@@ -2,7 +2,6 @@ import CommandLineKit
 import OAuth2AccountStore
 import Platform
 
-/// A command of this program in a hint.
 struct ProgramCommand: SuggestedAction {
     var words: String
     /// The options of the command line that it repeats, each after a space.
@@ -96,8 +95,7 @@ struct RemedyText: Sendable {
 }
 
 extension Invocation {
-    /// The text of remedies for this command line. It does not repeat values of environment variables, which also apply to the next
-    /// command.
+    /// The text of remedies for this command line, without values of environment variables: those also apply to the next command.
     var remedyText: RemedyText {
         func typed(_ option: Option<String?>) -> String? { source(of: option) == .option ? self[option] : nil }
         return RemedyText(store: typed(GlobalOptions.store), settings: typed(GlobalOptions.settings))
