@@ -17,10 +17,8 @@ struct BrowseLayout: Hashable, Sendable {
     var arrangement: Arrangement
     /// The rows between the query line and the line of keys.
     var bodyRows: Int
-    /// The rows of people, without the heading.
     var listRows: Int
     var listColumns: Int
-    /// The rows of the detail, without its heading.
     var detailRows: Int
     var detailColumns: Int
 

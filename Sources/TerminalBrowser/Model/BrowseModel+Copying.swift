@@ -6,7 +6,6 @@ struct CopyChoice: Hashable, Sendable {
     /// What it is: `Mail`.
     var label: String
     var text: String
-    /// What is said of it; nil: the text.
     var summary: String?
 }
 

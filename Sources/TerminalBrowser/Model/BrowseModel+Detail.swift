@@ -2,14 +2,11 @@ import CommandLineKit
 import DirectorySearch
 
 struct DetailPane: Sendable {
-    /// The identifier of whom it shows.
     var target: String?
-    /// When the person is asked for.
     var due: Duration?
     /// The question for the person whose answer is awaited.
     var running: (number: Int, id: String)?
     var failure: BrowseFailure?
-    /// The first line that is shown.
     var scroll = 0
     var showsGroups = false
     /// The question for the groups whose answer is awaited.
@@ -22,7 +19,6 @@ struct DetailPane: Sendable {
 // MARK: The detail follows the cursor
 
 extension BrowseModel {
-    /// What is known of the person under the cursor.
     var known: RecentDetails.Known? { detail.target.flatMap { details[$0] } }
 
     /// Makes the pane that of the person under the cursor, who is asked for when the cursor rests.
@@ -94,7 +90,6 @@ extension BrowseModel {
 
     // MARK: Groups
 
-    /// Shows the groups in place of the person, or the person again.
     mutating func toggleGroups() {
         guard let row = list.selection, !row.id.isEmpty else { return sayNoUser() }
         detail.showsGroups.toggle()

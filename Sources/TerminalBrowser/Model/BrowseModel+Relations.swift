@@ -166,7 +166,6 @@ extension BrowseModel {
         if focus == .query { focus = .list }
     }
 
-    /// Why a part is not known, in few words.
     static func words(_ error: DirectoryError) -> String {
         guard case .notPermitted(let permissions) = error.kind else { return error.summary.visible }
         guard !permissions.isEmpty else { return "not permitted" }

@@ -180,7 +180,6 @@ extension BrowseModel {
         say(Self.sentence(failure), .failure)
     }
 
-    /// What happened, why and what to do, in sentences.
     static func sentence(_ failure: BrowseFailure) -> String {
         var text = failure.summary
         if let reason = failure.reason, !reason.isEmpty { text += ": " + reason }

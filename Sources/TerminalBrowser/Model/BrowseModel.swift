@@ -166,7 +166,6 @@ package struct BrowseModel: Sendable {
         count == 1 ? "1 \(one)" : "\(Self.grouped(count)) \(many)"
     }
 
-    /// A number with its thousands parted: `1,204`.
     static func grouped(_ number: Int) -> String {
         let digits = String(number)
         var result = ""
@@ -203,7 +202,6 @@ extension BrowseModel {
         emit(.wake(at: next))
     }
 
-    /// The seconds, rounded up.
     static func wholeSeconds(_ duration: Duration) -> Int {
         let (seconds, rest) = duration.components
         return Int(clamping: seconds) + (rest > 0 ? 1 : 0)
@@ -214,7 +212,6 @@ extension BrowseModel {
         delayEnd = max(delayEnd ?? now, now + max(.seconds(1), min(duration, .seconds(86_400))))
     }
 
-    /// What the countdown says.
     var countdown: String? { delaySeconds.map { "The directory asks for a pause: again in \($0) s." } }
 
     var delaySeconds: Int? { delayEnd.map { max(1, Self.wholeSeconds($0 - now)) } }

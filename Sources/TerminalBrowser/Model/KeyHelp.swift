@@ -1,6 +1,5 @@
 import CommandLineKit
 
-/// The keys, as `?` lists them.
 enum KeyHelp {
     typealias Entry = (shown: String, keys: [Key], words: String)
 

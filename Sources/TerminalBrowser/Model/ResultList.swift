@@ -14,7 +14,6 @@ struct ResultList: Sendable {
         case manager(of: String, id: String)
     }
 
-    /// Somebody in the list.
     struct Row: Sendable {
         /// What the person is known by; empty when the directory says neither identifier nor sign-in name.
         var id: String
@@ -48,7 +47,6 @@ struct ResultList: Sendable {
     var isTouched = false
     /// The place of the cursor; 0 in an empty list.
     private(set) var selected = 0
-    /// The first row that is shown.
     private(set) var top = 0
 
     init() {}
@@ -60,7 +58,6 @@ struct ResultList: Sendable {
 
     var selection: Row? { rows.indices.contains(selected) ? rows[selected] : nil }
 
-    /// The number of the search that it came from.
     var number: Int? { if case .search(_, let number) = origin { number } else { nil } }
 
     var text: String? { if case .search(let text, _) = origin { text } else { nil } }

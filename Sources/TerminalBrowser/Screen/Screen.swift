@@ -24,18 +24,14 @@ package struct ScreenArea: Hashable, Sendable {
 /// What a piece of text means. The terminal chooses colours for it, or other attributes where it has none.
 package enum ScreenStyle: Hashable, Sendable {
     case plain
-    /// What a column or a pane is called.
     case heading
     /// What names a value: `Mail`.
     case label
     /// What is there and matters less: separators, an answer that is being replaced.
     case dimmed
-    /// The row the cursor is on, in the pane that has the keys.
     case selected
-    /// The same in the other pane.
     case selectedElsewhere
     case marked
-    /// The letters that were searched for.
     case match
     case key
     case good
@@ -53,7 +49,6 @@ package struct ScreenText: Hashable, Sendable {
     var style: ScreenStyle
 }
 
-/// A picture and where it goes.
 package struct ScreenPicture: Hashable, Sendable {
     /// Tells one picture from another without comparing them.
     package var name: String

@@ -47,7 +47,6 @@ struct TerminalGraphics {
         return .blocks(hasAllColors: ["truecolor", "24bit"].contains(environment["COLORTERM"]))
     }
 
-    /// An answer of the terminal.
     mutating func take(_ report: TerminalReport) {
         switch report {
         case .application(let text): if PictureSequences.isKittyResponse(text) { hasKitty = true }

@@ -1,11 +1,9 @@
 enum TerminalInput: Hashable, Sendable {
-    /// A key, or pasted text.
     case key(Key)
     /// An answer to a question of ours: the letters between the introducer and the end, such as `?62;4c` or `Gi=31;OK`.
     case report(TerminalReport)
 }
 
-/// An answer of the terminal.
 enum TerminalReport: Hashable, Sendable {
     /// To a control sequence (CSI): its parameters, and its last letter.
     case control(String, Character)

@@ -41,7 +41,6 @@ struct TurboJPEG {
         (self.begin, self.header, self.decompress, self.end) = (begin, header, decompress, end)
     }
 
-    /// The picture of a JPEG; nil when it is none, is damaged or too large.
     func pixels(_ data: Data) -> Pixels? {
         guard let handle = begin() else { return nil }
         defer { _ = end(handle) }
