@@ -83,7 +83,7 @@ let package = Package(
         .target(name: "CommandLineKit", dependencies: ["Platform", "StrictJSON"]),
         .target(
             name: "TerminalBrowser",
-            dependencies: ["CNCurses", "CommandLineKit", "DirectorySearch", "OAuth2AccountStore", "Platform"]),
+            dependencies: ["CNCurses", "CommandLineKit", "DirectorySearch", "Platform"]),
         .executableTarget(
             name: "lodge",
             dependencies: [
@@ -191,9 +191,7 @@ let package = Package(
             name: "CommandLineKitTests", dependencies: ["CommandLineKit", "Platform", "StrictJSON"]),
         .testTarget(
             name: "TerminalBrowserTests",
-            dependencies: [
-                "CommandLineKit", "DirectorySearch", "OAuth2AccountStore", "StrictJSON", "TerminalBrowser",
-            ]),
+            dependencies: ["CommandLineKit", "DirectorySearch", "StrictJSON", "TerminalBrowser"]),
         .testTarget(
             name: "LodgeTests",
             dependencies: [

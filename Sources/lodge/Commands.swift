@@ -4,8 +4,8 @@ extension Command {
     /// Every command of the program, in the order of help.
     static let all = [
         SignInCommand.command, SignOutCommand.command, AccountsCommand.group, StatusCommand.command,
-        TokenCommand.command, ExecCommand.headerCommand, ExecCommand.command, PeopleCommand.meCommand,
-        SearchCommand.command, PeopleCommand.showCommand, LookupCommand.command, SyncCommand.command,
+        TokenCommand.command, ExecCommand.headerCommand, ExecCommand.command, UserCommand.meCommand,
+        SearchCommand.command, UserCommand.showCommand, LookupCommand.command, SyncCommand.command,
         QueryCommand.command, BrowseCommand.command, GitCredentialCommand.group, RequestCommand.command,
         ProvidersCommand.group, ConfigCommand.group, DoctorCommand.command, ServeCommand.command,
         DemoCommand.command, CompletionCommand.command,
@@ -18,5 +18,4 @@ let commandSyntax = CommandSyntax(
         "lodge", "Sign in, keep the accounts, look people up.",
         examples: ["lodge demo", "lodge sign-in graph", "lodge search ada"],
         options: [.flag("version", "show the version and stop", environment: .none)],
-        subcommands: Command.all.map(\.spec)),
-    globalOptions: GlobalOptions.all.map { $0.spec }, reference: .lodge)
+        subcommands: Command.all.map(\.spec)), globalOptions: GlobalOptions.all.map { $0.spec }, reference: .lodge)

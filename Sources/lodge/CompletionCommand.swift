@@ -3,10 +3,8 @@ import Platform
 import DirectorySearch
 import OAuth2AccountStore
 
-/// `completion`, and the question that its scripts ask.
-@MainActor
-struct CompletionCommand {
-    /// The arguments and options.
+/// `completion`, and the request of its scripts.
+@MainActor struct CompletionCommand {
     enum Input {
         static let shell = Argument.required(
             "SHELL", "bash, zsh or fish", completion: .words(CompletionScript.allCases.map(\.rawValue)))
@@ -22,7 +20,6 @@ struct CompletionCommand {
 
     init(_ world: CommandEnvironment) { self.world = world }
 
-    /// Prints the script of a shell.
     func run(_ invocation: Invocation) throws -> ExitStatus {
         let name = invocation[Input.shell]
         guard let script = CompletionScript(rawValue: name) else {
@@ -36,20 +33,20 @@ struct CompletionCommand {
         return .done
     }
 
-    /// Prints what may stand in the place of the last word, one a line, with what it is for after a tab.
-    func answer(_ words: [String]) async throws {
-        let completion = Completion(after: Array(words.dropLast()), of: words.last ?? "", in: commandSyntax)
+    /// Prints the candidates for the last word, one a line, each with its help after a tab.
+    func complete(_ words: [String]) async throws {
+        let (before, current) = (Array(words.dropLast()), words.last ?? "")
+        let completion = Completion(after: before, of: current, in: commandSyntax)
         var candidates: [Candidate] = []
         switch completion.source {
         case .words(let words): candidates = words
         case .kind(.file): return try world.console.writeLine(CompletionScript.files)
         case .kind(.content), .kind(.part):
-            guard let begun = completion.beginningOfFile(in: words.last ?? "") else { return }
+            guard let begun = completion.beginningOfFile(in: current) else { return }
             return try world.console.writeLine(CompletionScript.files + "\t" + begun)
         case .kind(.folder): return try world.console.writeLine(CompletionScript.folders)
-        case .kind(let kind): candidates = await known(kind, Array(words.dropLast()))
+        case .kind(let kind): candidates = await known(kind, before)
         }
-        let current = words.last ?? ""
         // Fields stand in a list: what is typed before the last comma stays.
         if case .kind(.list) = completion.source {
             let typed = current.dropFirst(completion.prefix.count)
@@ -59,19 +56,19 @@ struct CompletionCommand {
         for candidate in candidates {
             let word = completion.prefix + candidate.word
             // A word that would break the line, or the terminal, is not offered.
-            guard word.hasPrefix(current), word == TerminalText.visible(word) else { continue }
-            try world.console.writeLine(word + "\t" + TerminalText.visible(candidate.help))
+            guard word.hasPrefix(current), word == word.visible else { continue }
+            try world.console.writeLine(word + "\t" + candidate.help.visible)
         }
     }
 
-    /// What only settings and store know. Nothing where they cannot be read: nobody wants errors while typing.
+    /// The names that only settings and store know; none if they cannot be read, because completion shows no errors.
     private func known(_ kind: CompletionKind, _ words: [String]) async -> [Candidate] {
         // The options that say where to look, as far as they are typed.
         guard
             let invocation = try? commandSyntax.parse(
-                arguments: ["accounts", "list"] + places(in: words), environment: world.environment)
+                arguments: ["accounts", "list"] + storeOptions(in: words), environment: world.environment)
         else { return [] }
-        let context = CommandContext(invocation: invocation, world: world)
+        let context = CommandContext(command: AccountsCommand.listCommand, invocation: invocation, world: world)
         switch kind {
         case .names("type"):
             let settings = try? context.settings()
@@ -91,7 +88,7 @@ struct CompletionCommand {
         }
     }
 
-    private func places(in words: [String]) -> [String] {
+    private func storeOptions(in words: [String]) -> [String] {
         let names = ["--settings", "--store"]
         var found: [String] = []
         for (location, word) in words.enumerated() {

@@ -10,17 +10,13 @@ extension ProgramReference {
             HelpPage(name: "formats", summary: "How an answer is written with --output.") { $0.formats },
             HelpPage(name: "settings", summary: "Where the settings are, and what is in them.") { $0.settings },
             HelpPage(name: "exit-statuses", summary: "The numbers that the program ends with.") { $0.exitStatuses },
-        ],
-        optionsNote: "Global options (--output, --account, --type, …): lodge help options",
-        helpExamples: ["lodge help search", "lodge help environment"],
-        variables: variables, files: files)
+        ], optionsNote: "Global options (--output, --account, --type, …): lodge help options",
+        helpExamples: ["lodge help search", "lodge help environment"], variables: variables, files: files)
 
     private static let variables = [
         ("LODGE_PAGER, PAGER", "program that shows a long table on a terminal; without either there is none"),
-        ("NO_COLOR", "not empty: no colour"),
-        ("CLICOLOR_FORCE", "not empty and not 0: colour also in a pipe"),
-        ("CLICOLOR", "0: no colour"),
-        ("TERM", "dumb: no colour"),
+        ("NO_COLOR", "not empty: no colour"), ("CLICOLOR_FORCE", "not empty and not 0: colour also in a pipe"),
+        ("CLICOLOR", "0: no colour"), ("TERM", "dumb: no colour"),
         ("COLUMNS, LINES", "size of the terminal, where it is not what the terminal says"),
         ("BROWSER", "program that opens addresses"),
         ("LODGE_KEY_CUSTODY", "where the key of the accounts is: lodge help config set"),
@@ -79,8 +75,7 @@ extension HelpText {
     fileprivate var settings: [String] {
         paragraph(
             "--settings FILE, else LODGE_SETTINGS, else settings.json or settings.plist in $XDG_CONFIG_HOME/lodge "
-                + "(~/.config/lodge), else the presets built in. JSON may have comments. An unknown key is an error."
-        )
+                + "(~/.config/lodge), else the presets built in. JSON may have comments. An unknown key is an error.")
             + [
                 "", "  {", #"    "defaultType": "work","#, #"    "types": {"#, #"      "work": {"#,
                 #"        "authority": "https://login.microsoftonline.com/common","#,

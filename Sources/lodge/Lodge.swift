@@ -2,11 +2,8 @@ import CommandLineKit
 import Platform
 import Dispatch
 
-/// The program: words in, an answer and an exit status out.
-@main
-enum Lodge {
-    @MainActor
-    static func main() async {
+@main enum Lodge {
+    @MainActor static func main() async {
         let environment = ProcessInfo.processInfo.environment
         let console = Console.process(Program.name, environment: environment)
         // A limit on the size of files is an error that a write reports, not a reason to die.
@@ -36,11 +33,9 @@ enum Lodge {
         _exit(status.rawValue)
     }
 
-    /// Runs one command line.
-    @MainActor
-    static func run(_ arguments: [String], _ world: CommandEnvironment) async -> ExitStatus {
+    @MainActor static func run(_ arguments: [String], _ world: CommandEnvironment) async -> ExitStatus {
         let console = world.console
-        if let status = await answerTools(arguments, world) { return status }
+        if let status = await runTool(arguments, world) { return status }
         let invocation: Invocation
         do throws(UsageError) {
             invocation = try commandSyntax.parse(arguments: arguments, environment: world.environment)
@@ -57,11 +52,10 @@ enum Lodge {
             case .help(let topic): try console.writeLine(HelpText(syntax: commandSyntax).text(topic))
             case .run:
                 console.options = ConsoleOptions(invocation)
-                let context = CommandContext(invocation: invocation, world: world)
                 guard let command = Command.at(invocation.path, in: Command.all) else {
                     throw CommandError(.usage, "no command", hint: "lodge help")
                 }
-                status = try await command(context)
+                status = try await command(CommandContext(command: command, invocation: invocation, world: world))
                 await world.stores.finishPendingRefreshes()
             }
             try console.flush()
@@ -73,12 +67,10 @@ enum Lodge {
         }
     }
 
-    /// What the scripts of shells and the installation ask, which nobody types.
-    @MainActor
-    private static func answerTools(_ arguments: [String], _ world: CommandEnvironment) async -> ExitStatus? {
+    /// Runs the hidden commands of the completion scripts and the installation.
+    @MainActor private static func runTool(_ arguments: [String], _ world: CommandEnvironment) async -> ExitStatus? {
         switch arguments.first {
-        case CompletionScript.question:
-            try? await CompletionCommand(world).answer(Array(arguments.dropFirst()))
+        case CompletionScript.request: try? await CompletionCommand(world).complete(Array(arguments.dropFirst()))
         case "__manual", "__reference":
             guard let folder = arguments.dropFirst().first else { return .usage }
             let isManual = arguments.first == "__manual"

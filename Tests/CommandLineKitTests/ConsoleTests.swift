@@ -69,10 +69,10 @@ import Testing
         environment: [String: String], isTerminal: Bool, isRefused: Bool, expected: Bool
     ) {
         var options = ConsoleOptions()
-        options.refusesColour = isRefused
+        options.disablesColor = isRefused
         let console = CapturedConsole(terminal: isTerminal, environment: environment, options).console
-        #expect(console.usesColour == expected)
-        #expect(console.errorUsesColour == expected)
+        #expect(console.usesColor == expected)
+        #expect(console.errorUsesColor == expected)
     }
 
     @Test(arguments: [
@@ -92,17 +92,17 @@ import Testing
     @Test func `options of the command line reach the console`() throws {
         let options = ConsoleOptions(try parsed("me --quiet --no-color --no-input -o json"))
         #expect(options.verbosity == .quiet)
-        #expect(options.refusesColour && options.refusesInput && options.reportsJSON)
+        #expect(options.disablesColor && options.disablesInput && options.reportsJSON)
         #expect(ConsoleOptions(try parsed("me --debug --verbose")).verbosity == .debug)
         #expect(ConsoleOptions(try parsed("me")) == ConsoleOptions())
     }
 
     @Test func `a question needs a terminal`() {
-        #expect(CapturedConsole(terminal: true).console.canAsk)
-        #expect(!CapturedConsole(terminal: false).console.canAsk)
+        #expect(CapturedConsole(terminal: true).console.canPrompt)
+        #expect(!CapturedConsole(terminal: false).console.canPrompt)
         var options = ConsoleOptions()
-        options.refusesInput = true
-        #expect(!CapturedConsole(terminal: true, options).console.canAsk)
+        options.disablesInput = true
+        #expect(!CapturedConsole(terminal: true, options).console.canPrompt)
     }
 
     @Test func `the answer is gathered, and stands before what is said after it`() throws {

@@ -303,8 +303,8 @@ import Testing
         let invocation = try parsed("request POST https://x --data secret")
         var dumped = ""
         dump(invocation, to: &dumped)
-        dump(invocation.given, to: &dumped)
-        #expect(!(dumped + "\(invocation)" + String(reflecting: invocation.given)).contains("secret"))
+        dump(invocation.values, to: &dumped)
+        #expect(!(dumped + "\(invocation)" + String(reflecting: invocation.values)).contains("secret"))
         #expect("\(invocation)" == "lodge request --data")
         let token = "ghp_0123456789abcdefghijklmnopqrstuvwxyz"
         let message = try #require(usageError("me " + token)?.message)
@@ -312,7 +312,7 @@ import Testing
     }
 
     @Test func `the declarations are sound, and unsound ones are found`() {
-        #expect(sample.faults().isEmpty)
+        #expect(sample.problems().isEmpty)
         let unsound = CommandSyntax(
             root: CommandSpec(
                 "x", "No sentence",
@@ -323,6 +323,6 @@ import Testing
                         options: [.flag("f", "f."), .flag("f", "f"), .value("output", "FILE", "f")]),
                     CommandSpec("b", aliases: ["a"], "B.", defaultSubcommand: "c"),
                 ]), globalOptions: sampleOptions)
-        #expect(unsound.faults().count == 9)
+        #expect(unsound.problems().count == 9)
     }
 }

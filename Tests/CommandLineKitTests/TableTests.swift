@@ -5,7 +5,7 @@ import Testing
 
 @Suite @MainActor struct TableTests {
     private let columns = [
-        TableColumn("NAME"), TableColumn("MAIL", keptWhole: true), TableColumn("TITLE"), TableColumn("PHONE"),
+        TableColumn("NAME"), TableColumn("MAIL", cutLast: true), TableColumn("TITLE"), TableColumn("PHONE"),
     ]
     private let rows = [
         ["Ada Lovelace", "ada@contoso.com", "Engineer", "+1 425 555 0100"],
@@ -64,7 +64,7 @@ import Testing
             ([20], [false], 3, [3]), ([20], [true], 3, [3]), ([], [], 80, []), ([0, 0], [false, false], 0, [0]),
         ] as [([Int], [Bool], Int, [Int])])
     func `the widest columns are cut to one width`(natural: [Int], whole: [Bool], available: Int, widths: [Int]) {
-        #expect(TableLayout(natural: natural, keptWhole: whole, available: available).widths == widths)
+        #expect(TableLayout(natural: natural, cutLast: whole, available: available).widths == widths)
     }
 
     @Test func `rows in a pipe are not gathered, and the width is decided by the first part`() throws {

@@ -1,3 +1,4 @@
+import Platform
 import Testing
 
 @testable import CommandLineKit
@@ -17,7 +18,7 @@ import Testing
         ("🏴\u{E0067}\u{E0062}", "🏴" + #"\u{E0067}\u{E0062}"#),
     ])
     func `what cannot be seen becomes visible`(text: String, shown: String) {
-        #expect(TerminalText.visible(text).unicodeScalars.elementsEqual(shown.unicodeScalars))
+        #expect(text.visible.unicodeScalars.elementsEqual(shown.unicodeScalars))
     }
 
     @Test(arguments: [
@@ -28,20 +29,20 @@ import Testing
         "\u{1112}\u{1161}\u{11AB}", "O’Brien", "C\u{327}a",
     ])
     func `names and emoji of every script stay as they are`(text: String) {
-        #expect(TerminalText.visible(text).unicodeScalars.elementsEqual(text.unicodeScalars))
+        #expect(text.visible.unicodeScalars.elementsEqual(text.unicodeScalars))
     }
 
     @Test func `marks cannot be piled up or put on what stands before`() {
         let piled = "a" + String(repeating: "\u{301}", count: 1000)
-        let shown = TerminalText.visible(piled).unicodeScalars
+        let shown = piled.visible.unicodeScalars
         #expect(
             !shown.indices.contains { index in
-                shown[index...].prefix(TerminalText.mostMarks + 1).filter { $0.value == 0x301 }.count
-                    > TerminalText.mostMarks
+                shown[index...].prefix(VisibleText.maximumMarks + 1).filter { $0.value == 0x301 }.count
+                    > VisibleText.maximumMarks
             })
-        #expect(TerminalText.visible("\u{301}a").unicodeScalars.elementsEqual("\u{25CC}\u{301}a".unicodeScalars))
+        #expect("\u{301}a".visible.unicodeScalars.elementsEqual("\u{25CC}\u{301}a".unicodeScalars))
         #expect(
-            TerminalText.visible("\u{202E}\u{301}").unicodeScalars.elementsEqual(
+            "\u{202E}\u{301}".visible.unicodeScalars.elementsEqual(
                 "\\u{202E}\u{25CC}\u{301}".unicodeScalars))
     }
 
@@ -50,9 +51,9 @@ import Testing
             guard let scalar = Unicode.Scalar(value) else { continue }
             let category = scalar.properties.generalCategory
             guard category == .control || category == .format || scalar.properties.isBidiControl,
-                !TerminalText.isNumberSign(scalar)
+                !scalar.isNumberSign
             else { continue }
-            let shown = TerminalText.visible("a" + String(Character(scalar)) + "b")
+            let shown = ("a" + String(Character(scalar)) + "b").visible
             if shown.unicodeScalars.contains(scalar) { Issue.record("U+\(String(value, radix: 16)) is not escaped") }
         }
     }

@@ -1,5 +1,4 @@
 import DirectorySearch
-import OAuth2AccountStore
 import Testing
 
 @testable import TerminalBrowser
@@ -168,18 +167,18 @@ import Testing
         var browser = DrivenModel(accounts: [.ada])
         browser.list([.ada])
         browser.press(.character("R"))
-        let refused = BrowseFailure(summary: "the directory does not accept the sign-in", needsSignIn: true)
-        browser.send(.failed(browser.searchNumber, refused))
+        let rejectedAccounts = BrowseFailure(summary: "the directory does not accept the sign-in", needsSignIn: true)
+        browser.send(.failed(browser.searchNumber, rejectedAccounts))
         browser.press(.character("a"))
         #expect(browser.shows("needs a sign-in"))
         browser.send(.accounts([.ada], current: BrowseAccount.ada.id))
         #expect(browser.shows("needs a sign-in"), "the store knows nothing of it")
         browser.press(.escape, .character("R"))
-        browser.answer([.ada], source: .offline)
+        browser.result([.ada], source: .offline)
         browser.press(.character("a"))
         #expect(browser.shows("needs a sign-in"), "the copy on this machine does not ask who searches")
         browser.press(.escape)
-        browser.answer([.ada])
+        browser.result([.ada])
         browser.press(.character("a"))
         #expect(!browser.shows("needs a sign-in"))
         browser.forget()
@@ -189,7 +188,7 @@ import Testing
         ada.needsSignIn = true
         browser.send(.accounts([ada], current: ada.id))
         browser.press(.character("R"))
-        browser.answer([.ada])
+        browser.result([.ada])
         browser.press(.character("a"))
         #expect(browser.shows("needs a sign-in"), "what the store says stays")
     }
@@ -215,7 +214,7 @@ import Testing
 
     @Test func `accounts of the same name are told apart by their types, others are not`() throws {
         func account(_ id: String, _ label: String, _ type: String) -> BrowseAccount {
-            BrowseAccount(id: .init(rawValue: id), label: label, type: type, needsSignIn: false)
+            BrowseAccount(id: id, label: label, type: type, needsSignIn: false)
         }
         let told = BrowseAccount.disambiguated([
             account("1", "ada@x", "graph"), account("2", "ada@x", "other"), account("3", "eve@x", "other"),
@@ -228,6 +227,6 @@ import Testing
             #expect(DrivenModel(columns: columns, accounts: long).lines[0].hasSuffix(" (graph)"), "\(columns)")
         }
         let menu = DrivenModel(accounts: long)
-        #expect(BrowseDrawing(menu.model).accountName == "ada.lovelace@contoso.com (graph)")
+        #expect(BrowseDrawing(model: menu.model).accountName == "ada.lovelace@contoso.com (graph)")
     }
 }

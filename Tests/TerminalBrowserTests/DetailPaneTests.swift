@@ -44,9 +44,9 @@ import Testing
 
     @Test func `details are kept of two hundred people, those looked at last`() {
         var details = RecentDetails()
-        for number in 0..<200 { details.keep(UserDetail(user: .ada), for: "\(number)", isWhole: true) }
+        for number in 0..<200 { details.save(UserDetail(user: .ada), for: "\(number)", isWhole: true) }
         details.touch("0")
-        for number in 200..<300 { details.keep(UserDetail(user: .ada), for: "\(number)", isWhole: true) }
+        for number in 200..<300 { details.save(UserDetail(user: .ada), for: "\(number)", isWhole: true) }
         #expect(details.count == 200)
         #expect(details["0"] != nil)
         #expect(details["1"] == nil)
@@ -56,14 +56,14 @@ import Testing
         var browser = DrivenModel()
         browser.type("ad")
         browser.wait(.milliseconds(150))
-        browser.answer([.ada])
+        browser.result([.ada])
         browser.wait(.milliseconds(100))
         browser.forget()
         browser.type("a")
         browser.wait(.milliseconds(150))
         browser.wait(.seconds(3))
         #expect(browser.effects == [.search(2, "ada")])
-        browser.answer([.ada])
+        browser.result([.ada])
         browser.wait(.milliseconds(150))
         #expect(browser.effects == [.search(2, "ada"), .detail(3, "ada")])
     }
@@ -151,13 +151,13 @@ import Testing
         browser.press(.character("M"))
         #expect(browser.effects == [.groups(3, "ada")])
         #expect(browser.shows("Asking for the groups…"))
-        var answer = UserDetail(user: User())
-        answer.groups = .value([
+        var result = UserDetail(user: User())
+        result.groups = .value([
             DirectoryObject(json: ["id": "g1", "displayName": "All \u{1B}[31mStaff"]),
             DirectoryObject(
                 json: ["id": "g2", "displayName": "Admins", "@odata.type": "#microsoft.graph.directoryRole"]),
         ])
-        browser.send(.detail(3, answer))
+        browser.send(.detail(3, result))
         #expect(browser.shows("Groups of Ada Lovelace"))
         #expect(browser.shows(#"All \u{1B}[31mStaff"#))
         #expect(browser.shows("Admins  directoryRole"))
@@ -174,9 +174,9 @@ import Testing
         browser.list([.ada])
         browser.answerDetail()
         browser.press(.character("M"))
-        var answer = UserDetail(user: User())
-        answer.groups = .notPermitted(DirectoryError(.notPermitted(permissions: ["GroupMember.Read.All"])))
-        browser.send(.detail(3, answer))
+        var result = UserDetail(user: User())
+        result.groups = .notPermitted(DirectoryError(.notPermitted(permissions: ["GroupMember.Read.All"])))
+        browser.send(.detail(3, result))
         #expect(browser.shows("Groups: not permitted without GroupMember.Read.All. a signs in anew."))
     }
 
@@ -231,10 +231,10 @@ import Testing
 
     @Test func `few photos are kept`() {
         var photos = RecentPhotos()
-        for number in 0..<30 { photos.keep(UserPhoto(bytes: Data(count: 100)), for: "\(number)") }
+        for number in 0..<30 { photos.save(UserPhoto(bytes: Data(count: 100)), for: "\(number)") }
         #expect(photos["9"] == nil)
         #expect(photos["10"] != nil)
-        photos.keep(UserPhoto(bytes: Data(count: RecentPhotos.maximumBytes + 1)), for: "large")
+        photos.save(UserPhoto(bytes: Data(count: RecentPhotos.maximumBytes + 1)), for: "large")
         #expect(photos["29"] == nil)
         #expect(photos["large"] != nil)
     }
@@ -244,7 +244,7 @@ import Testing
             var browser = DrivenModel(columns: 200, isOffline: true)
             browser.type("ad")
             browser.wait(.milliseconds(150))
-            browser.answer([.ada], source: .offline)
+            browser.result([.ada], source: .offline)
             browser.press(.down)
             browser.answerDetail()
             while browser.model.focus != pane { browser.press(.tab) }

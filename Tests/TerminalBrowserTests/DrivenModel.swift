@@ -1,5 +1,4 @@
 import DirectorySearch
-import OAuth2AccountStore
 import StrictJSON
 import Testing
 
@@ -58,10 +57,10 @@ struct DrivenModel {
             case .groups(let number, let id): effects.append(.groups(number, id))
             case .photo(let number, let id): effects.append(.photo(number, id))
             case .cancel(let number): effects.append(.cancel(number))
-            case .use(let id): effects.append(.use(id.rawValue))
+            case .use(let id): effects.append(.use(id))
             case .signIn(let number, let whom):
                 switch whom {
-                case .account(let id): effects.append(.signIn(number, id.rawValue))
+                case .account(let id): effects.append(.signIn(number, id))
                 case .another(let type):
                     effects.append(.signIn(number, nil))
                     signInType = type
@@ -103,16 +102,16 @@ struct DrivenModel {
     var lastNumber: Int { model.lastNumber }
 
     /// Answers the last search with these people.
-    mutating func answer(_ people: [User], hasMore: Bool = false, source: BrowseSource = .directory) {
-        let page = BrowsePage(people: people, hasMore: hasMore, source: source, isContinuation: false)
-        send(.people(searchNumber, page))
+    mutating func result(_ users: [User], hasMore: Bool = false, source: BrowseSource = .directory) {
+        let page = BrowsePage(users: users, hasMore: hasMore, source: source, isContinuation: false)
+        send(.users(searchNumber, page))
     }
 
     /// Searches for a text, answered by these people, with the list having the keys.
-    mutating func list(_ people: [User], for text: String = "ad", hasMore: Bool = false) {
+    mutating func list(_ users: [User], for text: String = "ad", hasMore: Bool = false) {
         type(text)
         wait(.milliseconds(150))
-        answer(people, hasMore: hasMore)
+        result(users, hasMore: hasMore)
         press(.down)
         forget()
     }
@@ -141,9 +140,9 @@ struct DrivenModel {
 
 extension BrowseAccount {
     static let ada = BrowseAccount(
-        id: .init(rawValue: "a1"), label: "ada@contoso.com", type: "graph", needsSignIn: false)
+        id: "a1", label: "ada@contoso.com", type: "graph", needsSignIn: false)
     static let eve = BrowseAccount(
-        id: .init(rawValue: "a2"), label: "eve@fabrikam.com", type: "other", needsSignIn: false)
+        id: "a2", label: "eve@fabrikam.com", type: "other", needsSignIn: false)
 }
 
 extension User {

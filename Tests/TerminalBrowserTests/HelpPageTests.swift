@@ -10,7 +10,7 @@ import Testing
         if pane == .query {
             browser.type("ada love")
             browser.wait(.milliseconds(150))
-            browser.answer(User.many(50))
+            browser.result(User.many(50))
             for _ in 0..<4 { browser.press(.left) }
             browser.forget()
             return browser

@@ -12,7 +12,7 @@ import Testing
         browser.press(.character("/"))
         browser.type("a")
         browser.wait(.milliseconds(150))
-        browser.answer([.adele, .ada, .grace, .adam])
+        browser.result([.adele, .ada, .grace, .adam])
         #expect(browser.selected == "Adam Smith")
         #expect(browser.lines.contains { $0.hasPrefix("> Adam Smith") })
     }
@@ -23,7 +23,7 @@ import Testing
         browser.press(.character("G"), .character("/"))
         browser.type("g")
         browser.wait(.milliseconds(150))
-        browser.answer([.grace, .ada])
+        browser.result([.grace, .ada])
         #expect(browser.selected == "Grace Hopper")
     }
 
@@ -59,8 +59,8 @@ import Testing
         for _ in 0..<19 { browser.press(.down) }
         #expect(browser.effects.filter { $0 == .nextPage(1) }.count == 1)
         let page = BrowsePage(
-            people: User.many(100, from: 100), hasMore: false, source: .directory, isContinuation: true)
-        browser.send(.people(1, page))
+            users: User.many(100, from: 100), hasMore: false, source: .directory, isContinuation: true)
+        browser.send(.users(1, page))
         #expect(browser.shows("100 of 200"))
         #expect(browser.selected == "Person 99")
         browser.press(.character("G"))
@@ -94,9 +94,9 @@ import Testing
 
     @Test func `not more people are read than anybody walks through`() {
         var browser = DrivenModel()
-        browser.list(User.many(ResultList.mostRows + 5), hasMore: true)
+        browser.list(User.many(ResultList.maximumRows + 5), hasMore: true)
         browser.press(.character("G"))
-        #expect(browser.model.list.rows.count == ResultList.mostRows)
+        #expect(browser.model.list.rows.count == ResultList.maximumRows)
         #expect(!browser.effects.contains(.nextPage(1)))
     }
 
@@ -106,13 +106,13 @@ import Testing
         browser.press(.character("G"))
         #expect(browser.effects.contains(.nextPage(1)))
         browser.press(.character("r"))
-        var answer = UserDetail(user: .ada)
-        answer.reports = .value([DirectoryObject(json: User.grace.json)])
-        browser.send(.detail(browser.lastNumber, answer))
+        var result = UserDetail(user: .ada)
+        result.reports = .value([DirectoryObject(json: User.grace.json)])
+        browser.send(.detail(browser.lastNumber, result))
         #expect(browser.names == ["Grace Hopper"])
         let page = BrowsePage(
-            people: User.many(100, from: 100), hasMore: false, source: .directory, isContinuation: true)
-        browser.send(.people(1, page))
+            users: User.many(100, from: 100), hasMore: false, source: .directory, isContinuation: true)
+        browser.send(.users(1, page))
         #expect(browser.names == ["Grace Hopper"])
         browser.press(.character("["))
         #expect(browser.names.count == 200)

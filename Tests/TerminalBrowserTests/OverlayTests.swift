@@ -35,7 +35,7 @@ import Testing
         var nobody = DrivenModel()
         nobody.type("xq")
         nobody.wait(.milliseconds(150))
-        nobody.answer([])
+        nobody.result([])
         compare(
             nobody,
             #"""

@@ -62,7 +62,7 @@ import Testing
         var browser = DrivenModel()
         browser.type("ad")
         browser.wait(.milliseconds(150))
-        browser.answer([.ada])
+        browser.result([.ada])
         browser.type("e")
         browser.wait(.milliseconds(150))
         browser.send(

@@ -1,5 +1,4 @@
 import DirectorySearch
-import OAuth2AccountStore
 import StrictJSON
 import Testing
 
@@ -36,7 +35,7 @@ private struct SeededNumbers: RandomNumberGenerator {
             .character("ق"),
         ] + "jkgG/mrM[]acypRL? 123sqx+adeo".map { .character($0) } + "acelzrsuwkdhnpbf".map { .control($0) }
 
-    private static let people = ScreenTests.people + User.many(30)
+    private static let users = ScreenTests.users + User.many(30)
 
     private static func failure(_ numbers: inout SeededNumbers) -> BrowseFailure {
         BrowseFailure(
@@ -59,19 +58,19 @@ private struct SeededNumbers: RandomNumberGenerator {
             let accounts = numbers.pick([[], [.ada], [.ada, .eve], [BrowseAccount.eve]])
             return .accounts(accounts, current: numbers.below(5) == 0 ? nil : accounts.last?.id)
         case 4...9:
-            let people = Array(people.shuffled(using: &numbers).prefix(numbers.below(people.count + 1)))
-            return .people(
+            let users = Array(users.shuffled(using: &numbers).prefix(numbers.below(users.count + 1)))
+            return .users(
                 numbers.below(4) == 0 ? number : model.search.live ?? 0,
                 BrowsePage(
-                    people: people, hasMore: numbers.below(2) == 0, source: numbers.pick([.offline, .directory]),
+                    users: users, hasMore: numbers.below(2) == 0, source: numbers.pick([.offline, .directory]),
                     isContinuation: numbers.below(3) == 0))
         case 10...13:
-            var detail = UserDetail(user: numbers.pick(people))
+            var detail = UserDetail(user: numbers.pick(users))
             detail.manager = numbers.pick([
-                .notRequested, .none, .value(numbers.pick(people)), .failed(DirectoryError(.unavailable)),
+                .notRequested, .none, .value(numbers.pick(users)), .failed(DirectoryError(.unavailable)),
                 .notPermitted(DirectoryError(.notPermitted(permissions: ["User.Read.All"]))),
             ])
-            let objects = people.prefix(numbers.below(40)).map { DirectoryObject(json: $0.json) }
+            let objects = users.prefix(numbers.below(40)).map { DirectoryObject(json: $0.json) }
             detail.reports = numbers.pick([.notRequested, .none, .value(objects), .failed(DirectoryError(.throttled))])
             detail.groups = numbers.pick([.notRequested, .none, .value(objects), .failed(DirectoryError(.throttled))])
             detail.photo = numbers.pick([.notRequested, .none, .value(ProfilePhoto(json: ["width": 48, "height": 48]))])
@@ -109,10 +108,11 @@ private struct SeededNumbers: RandomNumberGenerator {
             for row in screen.rows {
                 let text = row.map(\.text).joined()
                 try #require(TerminalText.width(text) <= size.columns, "step \(step): \(text)")
-                try #require(TerminalText.visible(text) == text, "step \(step): \(text)")
+                try #require(text.visible == text, "step \(step): \(text)")
             }
-            if let (column, row) = screen.cursor {
-                try #require((0..<size.columns).contains(column) && (0..<size.rows).contains(row), "step \(step)")
+            if let cursor = screen.cursor {
+                let isInside = (0..<size.columns).contains(cursor.column) && (0..<size.rows).contains(cursor.row)
+                try #require(isInside, "step \(step)")
             }
             if let area = screen.picture?.area {
                 try #require(area.column >= 0 && area.column + area.columns <= size.columns, "step \(step)")
@@ -124,7 +124,8 @@ private struct SeededNumbers: RandomNumberGenerator {
                 try #require((list.top..<(list.top + model.layout.listRows)).contains(list.selected), "step \(step)")
             }
             try #require(
-                model.past.count <= BrowseModel.maximumHistoryEntries && model.details.count <= RecentDetails.most)
+                model.past.count <= BrowseModel.maximumHistoryEntries
+                    && model.details.count <= RecentDetails.maximumCount)
         }
     }
 }

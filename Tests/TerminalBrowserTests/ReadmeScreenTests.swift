@@ -4,7 +4,7 @@ import Testing
 @testable import TerminalBrowser
 
 @Suite struct ReadmeScreenTests {
-    private static let people: [(name: String, mail: String, title: String)] = [
+    private static let users: [(name: String, mail: String, title: String)] = [
         ("安達 太郎 (Adachi Taro)", "adachi", "Sales Manager"),
         ("Ada Lovelace", "ada", "Engineer"),
         ("Adam Smith", "adam", "Economist"),
@@ -24,14 +24,14 @@ import Testing
     /// The screens that the README shows.
     private func readme(_ columns: Int, _ rows: Int) -> DrivenModel {
         var browser = DrivenModel(columns: columns, rows: rows)
-        let people = Self.people.enumerated().map { location, person in
+        let users = Self.users.enumerated().map { location, person in
             User.person(
                 "\(location)", person.name, title: person.title, mail: "\(person.mail)@contoso.com",
                 phone: location == 1 ? "+1 425 555 0100" : nil)
         }
         browser.type("ad")
         browser.wait(.milliseconds(150))
-        browser.answer(people, hasMore: true)
+        browser.result(users, hasMore: true)
         browser.press(.down, .down)
         browser.answerDetail {
             $0.user.department = "Analytical Engines"

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct ScreenTests {
     /// Names of many scripts, and some that are not meant well.
-    static let people: [User] = [
+    static let users: [User] = [
         .ada,
         .person("adachi", "安達 太郎", title: "営業部長", phone: "+81 3 5555 0142"),
         .person("adam", "آدم الحسن", title: "مهندس"),
@@ -21,7 +21,7 @@ import Testing
     /// A list of these people, with the first one's detail.
     static func browser(_ columns: Int, _ rows: Int) -> DrivenModel {
         var browser = DrivenModel(columns: columns, rows: rows)
-        browser.list(Self.people, hasMore: true)
+        browser.list(Self.users, hasMore: true)
         browser.answerDetail {
             $0.user.department = "Analytical Engines"
             $0.user.userPrincipalName = "ada@contoso.onmicrosoft.com"

@@ -69,19 +69,19 @@ import Testing
     // MARK: Colours
 
     @Test func `without colour every state that matters still looks different from plain text`() {
-        let plain = TerminalPalette(colours: 0)
+        let plain = TerminalPalette(colors: 0)
         for style in [
             ScreenStyle.heading, .selected, .selectedElsewhere, .marked, .match, .key, .warning, .failure, .dimmed,
         ] {
             #expect(plain.appearance(style) != plain.appearance(.plain), "\(style)")
-            #expect(plain.appearance(style).colour == nil)
+            #expect(plain.appearance(style).color == nil)
         }
         #expect(plain.appearance(.selected) != plain.appearance(.selectedElsewhere))
     }
 
     @Test func `sixteen colours are the terminal's own, which suit its background`() {
         for hue in TerminalPalette.hues.values { #expect((1...6).contains(hue.of8)) }
-        #expect(TerminalPalette(colours: 16).appearance(.failure).colour == 1)
+        #expect(TerminalPalette(colors: 16).appearance(.failure).color == 1)
     }
 
     @Test func `of 256 colours those are taken that can be read on white and on black`() {
@@ -93,9 +93,9 @@ import Testing
     }
 
     /// WCAG's relative luminance of a colour of xterm's cube.
-    private static func luminance(_ colour: Int) -> Double {
+    private static func luminance(_ color: Int) -> Double {
         let steps = [0.0, 95, 135, 175, 215, 255]
-        let index = colour - 16
+        let index = color - 16
         func linear(_ step: Int) -> Double {
             let value = steps[step] / 255
             return value <= 0.04 ? value / 12.92 : pow((value + 0.055) / 1.055, 2.4)

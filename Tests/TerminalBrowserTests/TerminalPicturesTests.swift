@@ -5,29 +5,29 @@ import Testing
 
 /// Pictures in terminals.
 @Suite struct TerminalPicturesTests {
-    private func graphics(_ environment: [String: String] = ["TERM": "xterm-256color"], colours: Int = 256)
+    private func graphics(_ environment: [String: String] = ["TERM": "xterm-256color"], colors: Int = 256)
         -> TerminalGraphics
     {
         var graphics = TerminalGraphics(environment: environment, isUnicode: true)
-        graphics.colours = colours
+        graphics.colors = colors
         return graphics
     }
 
     @Test func `the terminal's answers decide how a picture is shown`() {
         var kitty = graphics()
         kitty.take(.application("Gi=31;OK"))
-        #expect(kitty.way == .kitty && kitty.isAvailable && !kitty.isAnswered)
+        #expect(kitty.method == .kitty && kitty.isAvailable && !kitty.hasResponse)
         kitty.take(.control("?62;c", "c"))
-        #expect(kitty.isAnswered)
+        #expect(kitty.hasResponse)
         var sixel = graphics()
         sixel.take(.control("?62;4;22", "c"))
-        #expect(sixel.way == .sixel && sixel.isAvailable)
+        #expect(sixel.method == .sixel && sixel.isAvailable)
         var other = graphics()
         other.take(.control("?4;22", "c"))
         other.take(.application("Gi=31;ENOENT"))
-        #expect(other.way == .blocks(hasAllColours: false) && !other.isAvailable)
-        #expect(graphics(["TERM": "x", "COLORTERM": "truecolor"]).way == .blocks(hasAllColours: true))
-        #expect(graphics(colours: 8).way == .none)
+        #expect(other.method == .blocks(hasAllColors: false) && !other.isAvailable)
+        #expect(graphics(["TERM": "x", "COLORTERM": "truecolor"]).method == .blocks(hasAllColors: true))
+        #expect(graphics(colors: 8).method == .none)
     }
 
     @Test func `the size of a cell is what the terminal says`() {
@@ -40,8 +40,8 @@ import Testing
     }
 
     @Test func `a terminal that would show the question is not asked`() {
-        #expect(graphics(["TERM": "linux"]).question == nil)
-        #expect(graphics().question?.hasSuffix("\u{1B}[c") == true)
+        #expect(graphics(["TERM": "linux"]).query == nil)
+        #expect(graphics().query?.hasSuffix("\u{1B}[c") == true)
     }
 
     @Test func `a picture keeps its proportions`() {
@@ -83,8 +83,8 @@ import Testing
 
     @Test func `blocks have two points a cell`() {
         let picture = Pixels(width: 1, height: 2, bytes: [255, 0, 0, 0, 0, 255])
-        #expect(PictureSequences.blocks(picture, hasAllColours: true) == ["\u{1B}[38;2;255;0;0;48;2;0;0;255m▀"])
-        #expect(PictureSequences.blocks(picture, hasAllColours: false) == ["\u{1B}[38;5;196;48;5;21m▀"])
+        #expect(PictureSequences.blocks(picture, hasAllColors: true) == ["\u{1B}[38;2;255;0;0;48;2;0;0;255m▀"])
+        #expect(PictureSequences.blocks(picture, hasAllColors: false) == ["\u{1B}[38;5;196;48;5;21m▀"])
     }
 
     /// 16 by 16 points: red on the left, blue on the right. Made with libjpeg-turbo.
@@ -134,7 +134,7 @@ import Testing
         let png = written(Data([0x89, 0x50, 0x4E, 0x47, 1])) { $0.take(.application("Gi=31;OK")) }
         #expect(png.hasPrefix(start + "\u{1B}_Ga=T,f=100") && png.hasSuffix("\u{1B}8"))
         #expect(written(Data([0x89, 0x50, 0x4E, 0x47, 1])) { $0.take(.control("?62;4", "c")) }.contains("PNG"))
-        #expect(written(data) { $0.colours = 8 }.contains("too few colours"))
+        #expect(written(data) { $0.colors = 8 }.contains("too few colours"))
         guard (try? TurboJPEG()) != nil else {
             #expect(written(data) { _ in }.contains("libturbojpeg"))
             return

@@ -26,7 +26,7 @@ import Testing
         browser.type("d")
         browser.wait(.seconds(1))
         #expect(browser.effects == [.search(1, "a d")])
-        browser.answer([.ada])
+        browser.result([.ada])
         #expect(browser.names == ["Ada Lovelace"])
         browser.press(.backspace, .backspace)
         #expect(browser.names.isEmpty)
@@ -51,14 +51,14 @@ import Testing
         browser.type("e")
         #expect(browser.effects == [.search(1, "ad"), .cancelSearch])
         browser.send(
-            .people(old, BrowsePage(people: [.ada], hasMore: false, source: .directory, isContinuation: false)))
+            .users(old, BrowsePage(users: [.ada], hasMore: false, source: .directory, isContinuation: false)))
         #expect(browser.names.isEmpty)
         browser.wait(.milliseconds(150))
         browser.send(
-            .people(old, BrowsePage(people: [.ada], hasMore: false, source: .directory, isContinuation: false)))
+            .users(old, BrowsePage(users: [.ada], hasMore: false, source: .directory, isContinuation: false)))
         browser.send(.failed(old, BrowseFailure(summary: "gone")))
         #expect(browser.names.isEmpty)
-        browser.answer([.adele])
+        browser.result([.adele])
         #expect(browser.names == ["Adele Vance"])
     }
 
@@ -66,13 +66,13 @@ import Testing
         var browser = DrivenModel()
         browser.type("ad")
         browser.wait(.milliseconds(150))
-        browser.answer([.ada, .adele])
+        browser.result([.ada, .adele])
         #expect(browser.style("ele Vance") == .plain)
         browser.type("e")
         #expect(browser.style("Adele Vance") == .dimmed)
         browser.wait(.milliseconds(150))
         #expect(browser.style("Adele Vance") == .dimmed)
-        browser.answer([.ada, .adele])
+        browser.result([.ada, .adele])
         #expect(browser.style("le Vance") == .plain)
     }
 
@@ -80,7 +80,7 @@ import Testing
         var browser = DrivenModel()
         browser.type("ad")
         browser.wait(.milliseconds(150))
-        browser.answer([.ada], hasMore: false)
+        browser.result([.ada], hasMore: false)
         browser.forget()
         browser.type("x")
         browser.press(.backspace)
@@ -109,12 +109,12 @@ import Testing
         var browser = DrivenModel()
         browser.type("ad")
         browser.wait(.milliseconds(150))
-        browser.answer([.ada, .adele], hasMore: true, source: .offline)
+        browser.result([.ada, .adele], hasMore: true, source: .offline)
         #expect(browser.shows("offline copy"))
         #expect(browser.shows("searching…"))
         browser.press(.down, .down)
         #expect(browser.selected == "Adele Vance")
-        browser.answer([.ada, .adam, .adele])
+        browser.result([.ada, .adam, .adele])
         #expect(browser.selected == "Adele Vance")
         #expect(!browser.shows("offline copy"))
         #expect(!browser.shows("searching…"))
@@ -131,14 +131,14 @@ import Testing
         #expect(first.text == "ad")
         browser.type("a")
         let second = try #require(browser.localPreview)
-        browser.send(.localPreview(first.number, .kept([.grace])))
+        browser.send(.localPreview(first.number, .cleaned([.grace])))
         #expect(browser.names.isEmpty, "what was looked up for another text is late")
-        browser.send(.localPreview(second.number, .kept([.ada])))
+        browser.send(.localPreview(second.number, .cleaned([.ada])))
         #expect(browser.names == ["Ada Lovelace"] && !browser.model.isOutdated && browser.effects.isEmpty)
         browser.wait(.milliseconds(150))
         #expect(browser.effects == [.search(1, "ada")] && browser.names == ["Ada Lovelace"])
-        browser.answer([.ada, .grace])
-        browser.send(.localPreview(second.number, .kept([.grace])))
+        browser.result([.ada, .grace])
+        browser.send(.localPreview(second.number, .cleaned([.grace])))
         #expect(browser.names == ["Ada Lovelace", "Grace Hopper"], "the directory has spoken")
     }
 
@@ -146,16 +146,16 @@ import Testing
         var browser = DrivenModel()
         browser.type("ad")
         browser.wait(.milliseconds(150))
-        browser.answer([.grace], source: .offline)
-        browser.answer([.ada, .grace])
+        browser.result([.grace], source: .offline)
+        browser.result([.ada, .grace])
         #expect(browser.selected == "Ada Lovelace")
         browser.press(.down, .down)
         #expect(browser.selected == "Grace Hopper")
         browser.press(.control("r"))
-        browser.answer([.grace, .adele, .ada])
+        browser.result([.grace, .adele, .ada])
         #expect(browser.selected == "Grace Hopper")
         browser.press(.control("r"))
-        browser.answer([.adele, .ada, .grace])
+        browser.result([.adele, .ada, .grace])
         #expect(browser.selected == "Grace Hopper")
     }
 
@@ -163,7 +163,7 @@ import Testing
         var browser = DrivenModel(isOffline: true)
         browser.type("ad")
         browser.wait(.milliseconds(150))
-        browser.answer([.ada, .adam], hasMore: true, source: .offline)
+        browser.result([.ada, .adam], hasMore: true, source: .offline)
         browser.forget()
         browser.press(.down, .end)
         #expect(browser.shows("2 of 2+") && browser.shows("There are more: type more letters of the name."))
@@ -196,7 +196,7 @@ import Testing
         var browser = DrivenModel(isOffline: true)
         browser.type("ad")
         browser.wait(.milliseconds(150))
-        browser.answer([.ada], source: .offline)
+        browser.result([.ada], source: .offline)
         #expect(browser.shows("offline copy"))
         #expect(!browser.shows("searching…"))
     }
@@ -206,13 +206,13 @@ import Testing
         browser.type("ad")
         browser.wait(.milliseconds(150))
         browser.send(
-            .people(
+            .users(
                 browser.searchNumber,
                 BrowsePage(
-                    people: [.ada], hasMore: false, source: .offline, isContinuation: false, isPartial: true)))
+                    users: [.ada], hasMore: false, source: .offline, isContinuation: false, isPartial: true)))
         #expect(browser.shows("1 of 1 · incomplete copy") && browser.shows("lodge sync goes on with it"))
         browser.press(.control("r"))
-        browser.answer([.ada], source: .offline)
+        browser.result([.ada], source: .offline)
         #expect(browser.shows("1 of 1 · offline copy") && !browser.shows("complete"))
     }
 
@@ -235,7 +235,7 @@ import Testing
         var browser = DrivenModel()
         browser.type("xq")
         browser.wait(.milliseconds(150))
-        browser.answer([])
+        browser.result([])
         #expect(browser.shows("Nobody is found for xq."))
         #expect(browser.shows("the directory of ada@contoso.com"))
         #expect(browser.shows("Try fewer letters"))
@@ -244,7 +244,7 @@ import Testing
 
 extension BrowsePage {
     /// What the copy on this machine has.
-    fileprivate static func kept(_ people: [User]) -> BrowsePage {
-        BrowsePage(people: people, hasMore: false, source: .offline, isContinuation: false)
+    fileprivate static func cleaned(_ users: [User]) -> BrowsePage {
+        BrowsePage(users: users, hasMore: false, source: .offline, isContinuation: false)
     }
 }

@@ -3,9 +3,7 @@ package struct Candidate: Sendable, Equatable {
     package var word: String
     package var help = ""
 
-    package init(
-        word: String, help: String = ""
-    ) {
+    package init(word: String, help: String = "") {
         self.word = word
         self.help = help
     }
@@ -13,7 +11,6 @@ package struct Candidate: Sendable, Equatable {
 
 /// What a shell may offer for a word that is being typed, from the declarations of the commands.
 package struct Completion: Sendable, Equatable {
-    /// Where the words come from.
     package enum Source: Sendable, Equatable {
         case words([Candidate])
         /// Whatever the kind names: files, or what only the store or the settings know.
@@ -40,7 +37,7 @@ package struct Completion: Sendable, Equatable {
                 prefix = String(current[...equals])
                 return
             }
-            let left = line.options.filter { $0.isRepeated || !line.given.contains($0.name) }
+            let left = line.options.filter { $0.isRepeated || !line.typedOptions.contains($0.name) }
             source = .words(left.map { Candidate(word: "--" + $0.name, help: $0.help) })
             return
         }
@@ -58,7 +55,7 @@ package struct Completion: Sendable, Equatable {
         guard value[start...].hasPrefix("@") else { return nil }
         let begun = String(current[...start])
         // What would break the line is not repeated.
-        return begun == TerminalText.visible(begun) ? begun : nil
+        return begun == begun.visible ? begun : nil
     }
 
     private init(source: Source) { self.source = source }
@@ -97,12 +94,10 @@ package struct Completion: Sendable, Equatable {
     }
 }
 
-/// What is known of a command line of which a beginning was typed.
 private struct CompletedLine {
     var chain: [CommandSpec]
     var arguments: [String] = []
-    /// The names of the options that were typed.
-    var given: Set<String> = []
+    var typedOptions: Set<String> = []
     /// The option whose value comes next.
     var open: OptionSpec?
     var optionsEnded = false
@@ -134,13 +129,13 @@ private struct CompletedLine {
         if word.hasPrefix("--") {
             let name = word.dropFirst(2).prefix { $0 != "=" }
             guard let option = options.first(where: { $0.name == name }) else { return }
-            given.insert(option.name)
+            typedOptions.insert(option.name)
             if option.takesValue, !word.contains("=") { open = option }
             return
         }
         for (location, letter) in word.dropFirst().enumerated() {
             guard let option = options.first(where: { $0.short == letter }) else { return }
-            given.insert(option.name)
+            typedOptions.insert(option.name)
             guard option.takesValue else { continue }
             // What follows the letter in the same word is its value.
             if location == word.count - 2 { open = option }

@@ -3,7 +3,7 @@ package enum CompletionScript: String, CaseIterable, Sendable {
     case bash, zsh, fish
 
     /// The word by which a script asks: `lodge __complete WORD… CURRENT`.
-    package static let question = "__complete"
+    package static let request = "__complete"
     /// Says instead of words: names of files. After a tabulator stands what comes before the name in the word.
     package static let files = ":files"
     /// Says instead of words: names of folders.

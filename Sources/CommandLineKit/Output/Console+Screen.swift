@@ -1,14 +1,14 @@
 // What only a terminal has: long tables in a pager, and a line of progress.
 
 extension Console {
-    /// The pager for what comes now: the variable of the program, such as `$LODGE_PAGER`, else `$PAGER`; nil where neither names one, on no terminal, and where
-    /// nobody is to be asked for keys.
+    /// The pager: the variable of the program, such as `$LODGE_PAGER`, else `$PAGER`; nil if neither is set, without a terminal, and
+    /// without input.
     var pagerCommand: String? {
         let names = [program.uppercased() + "_PAGER", "PAGER"]
         // The first that is set decides, so that an empty variable of the program takes PAGER back.
         let command = names.lazy.compactMap { self.environment[$0] }.first ?? ""
         guard !command.isEmpty, command != "cat", terminal.inputIsTerminal, terminal.outputIsTerminal,
-            !options.refusesPager, !options.refusesInput, options.verbosity <= .normal
+            !options.disablesPager, !options.disablesInput, options.verbosity <= .normal
         else { return nil }
         return command
     }
@@ -31,20 +31,17 @@ extension Console {
     }
 
     /// Whether progress is shown: on a terminal, where nothing else is said there.
-    var showsProgress: Bool {
-        terminal.errorIsTerminal && options.verbosity == .normal && pager == nil
-    }
+    var showsProgress: Bool { terminal.errorIsTerminal && options.verbosity == .normal && pager == nil }
 
     /// Shows how far something is, on one line that the next one replaces. Only where ``showsProgress``.
     package func showProgress(_ text: String) {
         guard showsProgress else { return }
-        let line = TerminalText.truncated(TerminalText.visible(text), to: max(1, terminal.columns - 1))
+        let line = TerminalText.truncated(text.visible, to: max(1, terminal.columns - 1))
         guard line != progress else { return }
         try? errorOutput.write(Array(("\r" + Style.clearLine + line).utf8))
         progress = line
     }
 
-    /// Takes the line of progress away.
     func hideProgress() {
         guard !progress.isEmpty else { return }
         progress = ""

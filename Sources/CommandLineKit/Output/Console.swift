@@ -1,31 +1,21 @@
 import StrictJSON
 
-/// What a person said about how much to say, and how.
 package struct ConsoleOptions: Sendable, Equatable {
     /// How much is said on standard error beside errors.
     package enum Verbosity: Int, Sendable, Comparable {
-        /// Nothing (`--quiet`).
         case quiet
         case normal
-        /// What is done (`--verbose`).
         case verbose
-        /// How it is done (`--debug`).
         case debug
 
-        /// Less said is less.
         package static func < (left: Verbosity, right: Verbosity) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// How much is said.
     package var verbosity = Verbosity.normal
-    /// Whether colour is refused (`--no-color`).
-    var refusesColour = false
-    /// Whether questions are refused (`--no-input`).
-    package var refusesInput = false
-    /// Whether errors are objects (`--output json`).
+    var disablesColor = false
+    package var disablesInput = false
     package var reportsJSON = false
-    /// Whether a pager is refused (`--no-pager`).
-    var refusesPager = false
+    var disablesPager = false
 
     package init() {}
 
@@ -35,21 +25,19 @@ package struct ConsoleOptions: Sendable, Equatable {
         if invocation[options.quiet] { verbosity = .quiet }
         if invocation[options.verbose] { verbosity = .verbose }
         if invocation[options.debug] { verbosity = .debug }
-        refusesColour = invocation[options.noColor]
-        refusesInput = invocation[options.noInput]
-        refusesPager = invocation[options.noPager]
+        disablesColor = invocation[options.noColor]
+        disablesInput = invocation[options.noInput]
+        disablesPager = invocation[options.noPager]
         reportsJSON = OutputFormat(invocation) == .json
     }
 }
 
-/// Where a command speaks: the answer on standard output, sentences on standard error.
+/// The output of a command: results on standard output, sentences on standard error.
 ///
-/// On the main actor, because writing waits while a pipe is full, and only the main thread may wait. That wait is also
-/// what keeps a fast provider from filling memory when the reader is slow.
+/// On the main actor, because writing waits while a pipe is full, and only the main thread may wait. That wait also keeps a fast
+/// provider from filling memory when the reader is slow.
 @MainActor package final class Console {
-    /// What a person said about how much to say.
     package var options: ConsoleOptions
-    /// What the streams are connected to.
     package nonisolated let terminal: TerminalState
     package let environment: [String: String]
     /// The name of the program, which begins each error.
@@ -58,9 +46,7 @@ package struct ConsoleOptions: Sendable, Equatable {
     let errorOutput: any OutputSink
     private var buffer: [UInt8] = []
     private var failure: OutputError?
-    /// Shows a long table, while one is written.
     var pager: Pager?
-    /// Starts the program of a pager.
     var startPager: @MainActor (_ command: String, _ environment: [String: String]) -> (any Pager.Process)? = {
         PagerProcess($0, environment: $1)
     }
@@ -69,9 +55,7 @@ package struct ConsoleOptions: Sendable, Equatable {
 
     private static let bufferLimit = 32 * 1024
 
-    /// A console on these sinks.
-    ///
-    /// - Parameter environment: the variables that decide on colour: `NO_COLOR`, `CLICOLOR_FORCE`, `CLICOLOR`, `TERM`.
+    /// Creates a console. The environment decides on color: `NO_COLOR`, `CLICOLOR_FORCE`, `CLICOLOR`, `TERM`.
     package init(
         program: String, output: any OutputSink, errorOutput: any OutputSink, terminal: TerminalState = TerminalState(),
         environment: [String: String] = [:], options: ConsoleOptions = ConsoleOptions()
@@ -92,23 +76,21 @@ package struct ConsoleOptions: Sendable, Equatable {
             terminal: .current(environment: environment), environment: environment)
     }
 
-    /// Whether the answer may have colour.
-    package var usesColour: Bool { allowsColour(terminal.outputIsTerminal) }
-    /// Whether the sentences on standard error may have colour.
-    package var errorUsesColour: Bool { allowsColour(terminal.errorIsTerminal) }
+    package var usesColor: Bool { allowsColor(terminal.outputIsTerminal) }
+    package var errorUsesColor: Bool { allowsColor(terminal.errorIsTerminal) }
     /// Whether a question can be asked and its answer read.
-    package var canAsk: Bool { terminal.inputIsTerminal && terminal.errorIsTerminal && !options.refusesInput }
+    package var canPrompt: Bool { terminal.inputIsTerminal && terminal.errorIsTerminal && !options.disablesInput }
 
     /// Refusal wins over force, force over what the terminal is.
-    private func allowsColour(_ isTerminal: Bool) -> Bool {
-        if options.refusesColour || environment["NO_COLOR"].map({ !$0.isEmpty }) ?? false { return false }
+    private func allowsColor(_ isTerminal: Bool) -> Bool {
+        if options.disablesColor || environment["NO_COLOR"].map({ !$0.isEmpty }) ?? false { return false }
         if let force = environment["CLICOLOR_FORCE"], !force.isEmpty, force != "0" { return true }
         guard isTerminal, environment["CLICOLOR"] != "0" else { return false }
         let name = environment["TERM"] ?? ""
         return !name.isEmpty && name != "dumb"
     }
 
-    /// Writes a part of the answer as it is: text from elsewhere must have passed ``TerminalText/visible(_:)``.
+    /// Writes a part of the answer as it is: text from elsewhere must have passed `String.visible`.
     ///
     /// The answer is gathered and written in pieces. After a failure every write throws the same error.
     package func write(_ text: String) throws(OutputError) {
@@ -116,13 +98,11 @@ package struct ConsoleOptions: Sendable, Equatable {
         try flushIfFull()
     }
 
-    /// Writes a part of the answer and a line break.
     package func writeLine(_ text: String = "") throws(OutputError) {
         try write(text)
         try write("\n")
     }
 
-    /// Writes bytes of the answer as they are.
     package func write(bytes: [UInt8]) throws(OutputError) {
         buffer += bytes
         try flushIfFull()
@@ -167,12 +147,6 @@ package struct ConsoleOptions: Sendable, Equatable {
     /// Says how it is done, if `--debug`. The caller masks secrets.
     package func debug(_ sentence: String) { say(sentence, at: .debug) }
 
-    /// Shows how far something is, in the place of what was shown so before; nil takes it away. For a terminal.
-    package func showProgress(_ text: String?) {
-        writeErrorOutput(
-            "\r\u{1B}[K" + (text.map { TerminalText.visible(String($0.prefix(terminal.columns - 1))) } ?? ""))
-    }
-
     /// Shows an error: a line each, or an object with `--output json`. `--quiet` does not silence it.
     package func report(_ error: CommandError) {
         if options.reportsJSON {
@@ -182,7 +156,7 @@ package struct ConsoleOptions: Sendable, Equatable {
         var text = ""
         for line in error.lines(program: program) {
             // The label in bold, so that the eye finds the hint.
-            if errorUsesColour, let colon = line.firstIndex(of: ":") {
+            if errorUsesColor, let colon = line.firstIndex(of: ":") {
                 text += Style.bold(String(line[...colon])) + line[line.index(after: colon)...] + "\n"
             } else {
                 text += line + "\n"
@@ -193,7 +167,7 @@ package struct ConsoleOptions: Sendable, Equatable {
 
     private func say(_ sentence: String, at verbosity: ConsoleOptions.Verbosity) {
         guard options.verbosity >= verbosity else { return }
-        writeErrorOutput(TerminalText.visible(sentence) + "\n")
+        writeErrorOutput(sentence.visible + "\n")
     }
 
     /// There is nobody left to tell when this fails.
@@ -213,9 +187,7 @@ package struct ConsoleOptions: Sendable, Equatable {
 
 /// The few attributes of text that the command uses.
 package enum Style {
-    /// Clears the line from the cursor on.
     static let clearLine = "\u{1B}[K"
 
-    /// Bold, then as before.
     package static func bold(_ text: String) -> String { "\u{1B}[1m" + text + "\u{1B}[0m" }
 }

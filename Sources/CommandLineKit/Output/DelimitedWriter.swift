@@ -1,6 +1,5 @@
 /// Writes rows of values for spreadsheets and scripts, headings first.
 @MainActor package final class DelimitedWriter: RecordWriter {
-    /// What separates two values, and with it how a value is written.
     package enum Delimiter {
         /// A comma. Values with a comma, a quote or a line break stand in quotes, lines end with CR LF.
         ///
@@ -10,14 +9,12 @@
         case tab
     }
 
-    private let console: Console
+    package let console: Console
     private let delimiter: Delimiter
     private let columns: [TableColumn]?
     private var hasBegun = false
 
-    /// Rows on this console.
-    ///
-    /// - Parameter columns: the headings; nil for none.
+    /// Creates a writer; without columns it has no headings.
     package init(_ delimiter: Delimiter, _ columns: [TableColumn]?, on console: Console) {
         self.delimiter = delimiter
         self.columns = columns
@@ -29,9 +26,6 @@
         try write(record.cells)
     }
 
-    package func flush() throws(OutputError) { try console.flush() }
-
-    /// Ends the rows. Without any, the headings alone are written.
     package func finish() throws(OutputError) {
         try begin()
         try console.flush()
@@ -48,7 +42,7 @@
         let values = cells.map { cell in
             let guarded = Self.isFormula(cell) ? "'" + cell : cell
             // What a terminal shows must not steer it; a file gets the text as it is.
-            let text = isTerminal ? TerminalText.visible(guarded) : guarded
+            let text = isTerminal ? guarded.visible : guarded
             return delimiter == .comma ? Self.quoted(text) : Self.escaped(text)
         }
         try console.write(

@@ -3,15 +3,11 @@
 /// On a terminal the values are aligned and a list stands one below the other. In a pipe each line is the label, a tab and
 /// the value, and every value of a list has its label.
 package struct Detail: Sendable, Equatable {
-    /// A label and what it says.
     package struct Entry: Sendable, Equatable {
-        /// The label: `Mail`.
         package var label: String
-        /// The values. Without one the entry is not shown.
         package var values: [String]
     }
 
-    /// What is shown, in order.
     package private(set) var entries: [Entry] = []
 
     package init() {}
@@ -28,17 +24,17 @@ package struct Detail: Sendable, Equatable {
 
     /// Writes the view. Text is made visible here.
     @MainActor package func write(to console: Console) throws(OutputError) {
-        let labels = entries.map { TerminalText.visible($0.label) }
+        let labels = entries.map { $0.label.visible }
         let column = (labels.map(TerminalText.width).max() ?? 0) + 3
         for (label, entry) in zip(labels, entries) {
-            for (location, value) in entry.values.map(TerminalText.visible).enumerated() {
+            for (location, value) in entry.values.map(\.visible).enumerated() {
                 guard console.terminal.outputIsTerminal else {
-                    try console.writeLine((console.usesColour ? Style.bold(label) : label) + "\t" + value)
+                    try console.writeLine((console.usesColor ? Style.bold(label) : label) + "\t" + value)
                     continue
                 }
                 let shown = location == 0 ? label + ":" : ""
                 let space = String(repeating: " ", count: column - TerminalText.width(shown))
-                try console.writeLine((console.usesColour && location == 0 ? Style.bold(shown) : shown) + space + value)
+                try console.writeLine((console.usesColor && location == 0 ? Style.bold(shown) : shown) + space + value)
             }
         }
     }

@@ -2,7 +2,7 @@ import StrictJSON
 
 /// Writes one JSON array, an element at a time, so that memory does not grow with the number of elements.
 @MainActor package final class JSONArrayWriter: RecordWriter {
-    private let console: Console
+    package let console: Console
     private var isEmpty = true
     private var hasEnded = false
 
@@ -18,8 +18,6 @@ import StrictJSON
         try console.write(bytes: bytes)
     }
 
-    package func flush() throws(OutputError) { try console.flush() }
-
     /// Ends the array. Called also when the elements end early with an error, so that what was written can be read.
     /// Another call does nothing.
     package func finish() throws(OutputError) {
@@ -30,8 +28,21 @@ import StrictJSON
     }
 }
 
+/// Writes one JSON value a line.
+@MainActor package final class JSONLinesWriter: RecordWriter {
+    package let console: Console
+
+    package init(on console: Console) { self.console = console }
+
+    package func write(_ record: some OutputRecord) throws(OutputError) {
+        try console.write { output in
+            record.writeLine(to: &output)
+            output.append(0x0A)
+        }
+    }
+}
+
 extension Console {
-    /// Writes one JSON value, indented, and a line break.
     package func write(_ value: JSONValue) throws(OutputError) {
         var bytes: [UInt8] = []
         value.write(to: &bytes, .indented)

@@ -4,9 +4,7 @@ import StrictJSON
 package protocol OutputRecord {
     /// The cells of a row, as many as the table has columns.
     var cells: [String] { get }
-    /// The labels and values of the view of this thing alone.
     var detail: Detail { get }
-    /// The thing as JSON.
     var json: JSONValue { get }
     /// The thing as a vCard; nil for what is no person.
     var vCard: VCard? { get }
@@ -15,18 +13,15 @@ package protocol OutputRecord {
 }
 
 extension OutputRecord {
-    /// No cells, for a thing that is only shown alone.
     package var cells: [String] { [] }
-    /// No labels, for a thing that is only shown in lists.
     package var detail: Detail { Detail() }
     package var vCard: VCard? { nil }
-    /// The JSON, written.
     package func writeLine(to output: inout [UInt8]) { json.write(to: &output) }
 }
 
 /// Writes records one by one, without keeping them.
 @MainActor package protocol RecordWriter: AnyObject {
-    /// Writes a record.
+    var console: Console { get }
     func write(_ record: some OutputRecord) throws(OutputError)
     /// Shows what was written so far: after a page of answers, while the next one is fetched.
     func flush() throws(OutputError)
@@ -34,11 +29,16 @@ extension OutputRecord {
     func finish() throws(OutputError)
 }
 
+extension RecordWriter {
+    package func flush() throws(OutputError) { try console.flush() }
+    package func finish() throws(OutputError) { try flush() }
+}
+
 extension OutputFormat {
-    /// Starts a list with these columns.
-    @MainActor package func list(_ columns: [TableColumn], _ console: Console) -> any RecordWriter {
+    /// Starts a list with these columns; without columns it has no headings.
+    @MainActor package func list(_ columns: [TableColumn]?, _ console: Console) -> any RecordWriter {
         switch self {
-        case .table: TableWriter(columns, on: console, mayPage: true)
+        case .table: TableWriter(columns ?? [], on: console, mayPage: true)
         case .json: JSONArrayWriter(on: console)
         case .jsonLines: JSONLinesWriter(on: console)
         case .csv: DelimitedWriter(.comma, columns, on: console)
@@ -47,7 +47,6 @@ extension OutputFormat {
         }
     }
 
-    /// Shows one thing.
     @MainActor package func show(_ record: some OutputRecord, _ console: Console) throws(OutputError) {
         switch self {
         case .table:
@@ -55,10 +54,7 @@ extension OutputFormat {
             try record.detail.write(to: console)
             try console.endPaging()
         case .json: try console.write(record.json)
-        case .jsonLines: try JSONLinesWriter(on: console).write(record)
-        case .csv: try DelimitedWriter(.comma, nil, on: console).write(record)
-        case .tsv: try DelimitedWriter(.tab, nil, on: console).write(record)
-        case .vCard: try VCardWriter(on: console).write(record)
+        default: try list(nil, console).write(record)
         }
     }
 }

@@ -18,13 +18,11 @@ package enum OutputError: Error, Sendable, Equatable {
 ///
 /// On the main actor, because writing waits while a pipe is full, and only the main thread may wait.
 @MainActor package protocol OutputSink: AnyObject {
-    /// Writes all the bytes.
     func write(_ bytes: [UInt8]) throws(OutputError)
 }
 
 /// Keeps what is written, for tests.
 @MainActor package final class CapturedOutput: OutputSink {
-    /// What was written.
     package private(set) var bytes: [UInt8] = []
     /// The error that writing ends with, once set.
     package var failure: OutputError?
@@ -43,10 +41,8 @@ package enum OutputError: Error, Sendable, Equatable {
 @MainActor package final class DescriptorOutput: OutputSink {
     private let descriptor: Int32
 
-    /// Writes to this descriptor, which is not closed by the sink.
     package init(_ descriptor: Int32) { self.descriptor = descriptor }
 
-    /// Writes all the bytes, in as many pieces as the system takes them.
     package func write(_ bytes: [UInt8]) throws(OutputError) {
         do throws(SystemError) {
             // Another program that shares the terminal or pipe may have made it non-blocking: wait for room.

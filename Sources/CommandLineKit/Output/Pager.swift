@@ -1,12 +1,10 @@
-/// Shows an answer through a person's pager, once it is longer than the screen.
+/// Shows output in the user's pager, if it is longer than the screen.
 ///
-/// What is written is held back until it fills the screen; an answer that does not is written as it is at the end. The pager is
-/// a sink as any other, so that a writer need not know of it. A pager that is left early is a reader that went away: the
-/// writing ends quietly. One that cannot be started is passed over, and the answer is written as it is.
+/// It holds the output back until it fills the screen. A pager that is left early is a closed reader: the writing ends quietly.
+/// If the pager cannot be started, the output is written as it is.
 @MainActor package final class Pager: OutputSink {
     /// A program that reads what is written to it.
     @MainActor package protocol Process: AnyObject {
-        /// Writes all the bytes to the program's input.
         func write(_ bytes: [UInt8]) throws(OutputError)
         /// Ends its input, waits for its end, and gives its exit status; nil where a signal ended it.
         func finish() -> Int32?
@@ -29,11 +27,7 @@
     private var lines = 0
     private var column = 0
 
-    /// A pager before this output.
-    ///
-    /// - Parameters:
-    ///   - terminal: whose size decides whether the pager is needed.
-    ///   - start: starts the program; nil where that is not possible.
+    /// Creates a pager in front of this output. The size of the terminal decides whether it is needed.
     package init(
         before output: any OutputSink, _ terminal: TerminalState, start: @escaping @MainActor () -> (any Process)?
     ) {
@@ -43,13 +37,6 @@
         self.start = start
     }
 
-    /// Whether a pager has the screen.
-    var hasScreen: Bool {
-        if case .paging = state { return true }
-        return false
-    }
-
-    /// Holds the bytes back, or hands them to the pager.
     package func write(_ bytes: [UInt8]) throws(OutputError) {
         switch state {
         case .writingThrough: try output.write(bytes)

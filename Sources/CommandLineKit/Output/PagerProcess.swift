@@ -12,10 +12,8 @@ import Synchronization
     /// pager, and shell and pager would both read the keys.
     package nonisolated static let hasTerminal = Atomic(false)
 
-    /// Starts `command`; nil where the system refuses that.
-    ///
-    /// - Parameter environment: `LESS` and `LV` are added to it where they are not set: colours as they are, and the end of the
-    ///   table leaves it on the screen.
+    /// Starts `command`; nil if the system denies that. `LESS` and `LV` get defaults: colors stay, and the end of the table stays on the
+    /// screen.
     package init?(_ command: String, environment: [String: String]) {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { return nil }

@@ -3,22 +3,20 @@
 @MainActor package final class ProgressLine {
     /// Shorter than this nobody wonders.
     package static let patience = Duration.milliseconds(200)
-    private static let pause = Duration.milliseconds(100)
+    private static let interval = Duration.milliseconds(100)
 
     private let console: Console
     private let now: () -> ContinuousClock.Instant
-    private let begun: ContinuousClock.Instant
+    private let start: ContinuousClock.Instant
     private var shown: ContinuousClock.Instant?
 
     package init(_ console: Console, now: @escaping () -> ContinuousClock.Instant = { .now }) {
         self.console = console
         self.now = now
-        begun = now()
+        start = now()
     }
 
-    /// Shows `done` of `total`: `120 of 400 people, 30%, 60 a second`.
-    ///
-    /// - Parameter noun: what is counted, in the plural.
+    /// Shows `done` of `total`: `120 of 400 people, 30%, 60 a second`. `noun` is plural.
     package func show(_ done: Int, of total: Int? = nil, _ noun: String) {
         show { seconds in
             let rate = ", \(Int(min(Double(done) / seconds, 1e15))) a second"
@@ -27,18 +25,15 @@
         }
     }
 
-    /// Shows a line.
-    ///
-    /// - Parameter text: the line, given the seconds since the beginning.
+    /// Shows the line for the seconds since the beginning.
     package func show(_ text: (_ seconds: Double) -> String) {
         let time = now()
-        guard console.showsProgress, time - begun >= Self.patience else { return }
-        if let shown, time - shown < Self.pause { return }
+        guard console.showsProgress, time - start >= Self.patience else { return }
+        if let shown, time - shown < Self.interval { return }
         shown = time
-        let elapsed = (time - begun).components
+        let elapsed = (time - start).components
         console.showProgress(text(Double(elapsed.seconds) + Double(elapsed.attoseconds) / 1e18))
     }
 
-    /// Takes the line away.
     package func clear() { console.hideProgress() }
 }

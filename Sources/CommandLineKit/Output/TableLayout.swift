@@ -1,21 +1,19 @@
 package struct TableColumn: Sendable, Equatable {
-    /// The heading: `MAIL`.
     package var heading: String
     /// Whether the column is cut last: what people copy, a mail address or an identifier, is of no use without its end.
-    var isKeptWhole: Bool
+    var isCutLast: Bool
 
-    package init(_ heading: String, keptWhole: Bool = false) {
+    package init(_ heading: String, cutLast: Bool = false) {
         self.heading = heading
-        isKeptWhole = keptWhole
+        isCutLast = cutLast
     }
 }
 
 /// How wide each column of a table is drawn.
 package struct TableLayout: Sendable, Equatable {
-    /// The spaces between two columns.
     package static let gap = 2
     /// The columns below which a cell says nothing any more.
-    static let leastWidth = 4
+    static let minimumWidth = 4
 
     /// The width of each column that is drawn. Shorter than the table when the last columns have no room.
     package let widths: [Int]
@@ -26,18 +24,18 @@ package struct TableLayout: Sendable, Equatable {
     /// whole are cut only when the others are at their least. What still does not fit falls away from the right.
     ///
     /// - Parameter natural: the width that each column would like to have.
-    package init(natural: [Int], keptWhole: [Bool], available: Int) {
+    package init(natural: [Int], cutLast: [Bool], available: Int) {
         var count = natural.count
-        while count > 1, Self.least(natural.prefix(count)) + Self.gaps(count) > available { count -= 1 }
+        while count > 1, Self.minimum(natural.prefix(count)) + Self.gaps(count) > available { count -= 1 }
         var widths = Array(natural.prefix(count))
         let room = available - Self.gaps(count)
-        let whole = widths.indices.filter { $0 < keptWhole.count && keptWhole[$0] }
+        let whole = widths.indices.filter { $0 < cutLast.count && cutLast[$0] }
         let others = widths.indices.filter { !whole.contains($0) }
         let wholeWidth = whole.reduce(0) { $0 + widths[$1] }
-        if wholeWidth + Self.least(others.map { widths[$0] }) <= room {
+        if wholeWidth + Self.minimum(others.map { widths[$0] }) <= room {
             Self.shrink(&widths, others, to: room - wholeWidth)
         } else {
-            for column in others { widths[column] = min(widths[column], count == 1 ? room : Self.leastWidth) }
+            for column in others { widths[column] = min(widths[column], count == 1 ? room : Self.minimumWidth) }
             Self.shrink(&widths, whole, to: others.reduce(room) { $0 - widths[$1] })
         }
         self.widths = widths
@@ -45,7 +43,7 @@ package struct TableLayout: Sendable, Equatable {
 
     private static func gaps(_ count: Int) -> Int { gap * max(0, count - 1) }
 
-    private static func least(_ widths: some Sequence<Int>) -> Int { widths.reduce(0) { $0 + min($1, leastWidth) } }
+    private static func minimum(_ widths: some Sequence<Int>) -> Int { widths.reduce(0) { $0 + min($1, minimumWidth) } }
 
     /// Cuts the widest of these columns to a common width so that all of them take `room`. What cannot be shared out
     /// evenly goes to the first ones.

@@ -8,7 +8,7 @@
 @MainActor package final class TableWriter: RecordWriter {
     private static let sample = 500
 
-    private let console: Console
+    package let console: Console
     private let columns: [TableColumn]
     private var waiting: [[String]] = []
     private var layout: TableLayout?
@@ -16,9 +16,7 @@
 
     private var mayPage: Bool
 
-    /// A table on this console.
-    ///
-    /// - Parameter mayPage: whether a pager may show it, if it is longer than the screen.
+    /// Creates a table, which a pager may show if it is longer than the screen.
     package init(_ columns: [TableColumn], on console: Console, mayPage: Bool = false) {
         self.columns = columns
         self.console = console
@@ -29,7 +27,7 @@
 
     /// Writes a row. Missing cells are empty; those without a column are dropped.
     package func write(_ cells: [String]) throws(OutputError) {
-        var row = cells.prefix(columns.count).map(TerminalText.visible)
+        var row = cells.prefix(columns.count).map(\.visible)
         row += Array(repeating: "", count: columns.count - row.count)
         guard console.terminal.outputIsTerminal else {
             try begin()
@@ -40,7 +38,6 @@
         if waiting.count >= Self.sample { try layOut() }
     }
 
-    /// Shows the rows so far: after a page of answers, while the next one is fetched.
     package func flush() throws(OutputError) {
         if console.terminal.outputIsTerminal, !waiting.isEmpty { try layOut() }
         try console.flush()
@@ -56,24 +53,24 @@
     private func begin() throws(OutputError) {
         guard !hasBegun else { return }
         hasBegun = true
-        try console.writeLine(heading(columns.map { TerminalText.visible($0.heading) }.joined(separator: "\t")))
+        try console.writeLine(heading(columns.map { $0.heading.visible }.joined(separator: "\t")))
     }
 
     private func layOut() throws(OutputError) {
         if mayPage { try console.beginPaging() }
         mayPage = false
-        let headings = columns.map { TerminalText.visible($0.heading) }
+        let headings = columns.map { $0.heading.visible }
         var natural = headings.map(TerminalText.width)
         for row in waiting {
             for (column, cell) in row.enumerated() { natural[column] = max(natural[column], TerminalText.width(cell)) }
         }
         let layout = TableLayout(
-            natural: natural, keptWhole: columns.map(\.isKeptWhole), available: console.terminal.columns)
+            natural: natural, cutLast: columns.map(\.isCutLast), available: console.terminal.columns)
         self.layout = layout
         try console.writeLine(heading(layout.line(headings)))
         for row in waiting { try console.writeLine(layout.line(row)) }
         waiting = []
     }
 
-    private func heading(_ line: String) -> String { console.usesColour ? Style.bold(line) : line }
+    private func heading(_ line: String) -> String { console.usesColor ? Style.bold(line) : line }
 }

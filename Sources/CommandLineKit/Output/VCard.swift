@@ -2,19 +2,14 @@
 ///
 /// [RFC 6350](https://www.rfc-editor.org/rfc/rfc6350)
 package struct VCard: Sendable, Equatable {
-    /// The name that is shown.
     package var name: String
     package var familyName: String?
     package var givenName: String?
-    package var organization: (company: String?, unit: String?) {
-        get { (company, unit) }
-        set { (company, unit) = newValue }
-    }
-    private var company: String?
-    private var unit: String?
+    package var company: String?
+    /// The department.
+    package var unit: String?
     private var properties: [[String]] = []
 
-    /// A card with this name and nothing else.
     package init(name: String) { self.name = name }
 
     /// Adds a property of one text. Nothing is added for a text that is absent or empty.
@@ -70,9 +65,8 @@ package struct VCard: Sendable, Equatable {
     }
 }
 
-/// Writes vCards one after the other.
 @MainActor package final class VCardWriter: RecordWriter {
-    private let console: Console
+    package let console: Console
 
     package init(on console: Console) { self.console = console }
 
@@ -81,10 +75,6 @@ package struct VCard: Sendable, Equatable {
         guard let card = record.vCard else { return }
         let text = card.text
         guard console.terminal.outputIsTerminal else { return try console.write(text) }
-        for line in text.split(separator: "\r\n") { try console.writeLine(TerminalText.visible(String(line))) }
+        for line in text.split(separator: "\r\n") { try console.writeLine(String(line).visible) }
     }
-
-    package func flush() throws(OutputError) { try console.flush() }
-
-    package func finish() throws(OutputError) { try console.flush() }
 }

@@ -2,10 +2,8 @@ import Platform
 
 /// Goes through the words of a command line whose command is known.
 package struct ArgumentScan {
-    /// The options that hold.
     package let options: [OptionSpec]
-    /// The options found.
-    package private(set) var given: [String: Invocation.Given] = [:]
+    package private(set) var values: [String: Invocation.Value] = [:]
     private let syntax: CommandSyntax
     private let command: CommandSpec
     private let path: [String]
@@ -77,54 +75,53 @@ package struct ArgumentScan {
     ) throws(UsageError) -> Bool {
         guard option.takesValue else {
             // The value is not quoted: an option that was mistaken for another may carry a secret.
-            if attached != nil { throw fault("\(typed) takes no value", "it is there or it is not") }
-            given[option.name] = Invocation.Given(texts: [], source: .option)
+            if attached != nil { throw error("\(typed) takes no value", "it is there or it is not") }
+            values[option.name] = Invocation.Value(texts: [], source: .option)
             return false
         }
         guard let text = attached ?? next else {
             let dash = typed.hasPrefix("--") ? "\(typed)=VALUE" : "\(typed)VALUE"
-            throw fault(
+            throw error(
                 "\(typed) needs a value",
                 "write \(typed) \(option.valueName ?? "VALUE"), or \(dash) if it begins with a dash")
         }
-        if let expected = option.fault(in: text) {
-            throw fault("\(typed) cannot be \(UsageError.quoted(text))", expected)
+        if let expected = option.problem(in: text) {
+            throw error("\(typed) cannot be \(UsageError.quoted(text))", expected)
         }
-        if given[option.name] != nil, !option.isRepeated {
-            throw fault("\(typed) is given twice", "it takes one value")
+        if values[option.name] != nil, !option.isRepeated {
+            throw error("\(typed) is given twice", "it takes one value")
         }
-        given[option.name, default: Invocation.Given(texts: [], source: .option)].texts.append(text)
+        values[option.name, default: Invocation.Value(texts: [], source: .option)].texts.append(text)
         return attached == nil
     }
 
     /// Fills in the options that were not given from their environment variables.
     mutating func readEnvironment(_ environment: [String: String]) throws(UsageError) {
-        for option in options where given[option.name] == nil {
+        for option in options where values[option.name] == nil {
             guard let variable = syntax.variable(of: option), let text = environment[variable], !text.isEmpty else {
                 continue
             }
             if option.takesValue {
                 let texts = option.isRepeated ? text.split(separator: "\n").map(String.init) : [text]
                 for text in texts {
-                    guard let expected = option.fault(in: text) else { continue }
-                    throw fault("\(variable) cannot be \(UsageError.quoted(text))", expected)
+                    guard let expected = option.problem(in: text) else { continue }
+                    throw error("\(variable) cannot be \(UsageError.quoted(text))", expected)
                 }
-                given[option.name] = Invocation.Given(texts: texts, source: .environment(variable))
+                values[option.name] = Invocation.Value(texts: texts, source: .environment(variable))
             } else if let isSet = OptionSpec.truth(text) {
-                if isSet { given[option.name] = Invocation.Given(texts: [], source: .environment(variable)) }
+                if isSet { values[option.name] = Invocation.Value(texts: [], source: .environment(variable)) }
             } else {
-                throw fault("\(variable) cannot be \(UsageError.quoted(text))", "expected 1 or 0, true or false")
+                throw error("\(variable) cannot be \(UsageError.quoted(text))", "expected 1 or 0, true or false")
             }
         }
     }
 
-    /// Gives the words their names.
     func namedArguments() throws(UsageError) -> [String: [String]] {
         var named: [String: [String]] = [:]
         var rest = positionals[...]
         for argument in command.arguments {
             if rest.isEmpty, !argument.isOptional {
-                throw fault("\(argument.name) is missing", argument.help)
+                throw error("\(argument.name) is missing", argument.help)
             }
             named[argument.name] = argument.isVariadic ? Array(rest) : Array(rest.prefix(1))
             rest = argument.isVariadic ? [] : rest.dropFirst()
@@ -137,23 +134,23 @@ package struct ArgumentScan {
                 case 1: "\(path.joined(separator: " ")) takes one; quote it if it has spaces"
                 default: "\(path.joined(separator: " ")) takes \(count)"
                 }
-            throw fault("unexpected argument \(UsageError.quoted(extra))", reason)
+            throw error("unexpected argument \(UsageError.quoted(extra))", reason)
         }
         return named
     }
 
     private func unknown(_ typed: String) -> UsageError {
-        let visible = TerminalText.truncated(TerminalText.visible(String(typed.prefix(64))), to: 40)
+        let visible = TerminalText.truncated(String(typed.prefix(64)).visible, to: 40)
         var reason: String?
         if typed.hasPrefix("--"), let near = SpellingSuggestion.nearest(to: typed, in: options.map { "--" + $0.name }) {
             reason = "did you mean \(near)?"
         } else if typed.hasPrefix("-"), !typed.hasPrefix("--"), !command.arguments.isEmpty {
             reason = "write -- before words that begin with a dash"
         }
-        return fault("unknown option \(visible)", reason)
+        return error("unknown option \(visible)", reason)
     }
 
-    private func fault(_ message: String, _ reason: String?) -> UsageError {
+    private func error(_ message: String, _ reason: String?) -> UsageError {
         UsageError(message: message, reason: reason, hint: syntax.hint(path))
     }
 }

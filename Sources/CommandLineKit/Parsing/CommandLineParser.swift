@@ -18,15 +18,15 @@ extension CommandSyntax {
         if let topic = location.topic { return invocation(.help(topic), location.path) }
         var scan = ArgumentScan(syntax: self, chain: location.chain)
         try scan.read(arguments, skipping: location.indexes)
-        if scan.given["help"] != nil { return invocation(.help(.command(location.path)), location.path) }
+        if scan.values["help"] != nil { return invocation(.help(.command(location.path)), location.path) }
         if location.path.isEmpty {
-            if scan.given["version"] != nil { return invocation(.version, []) }
+            if scan.values["version"] != nil { return invocation(.version, []) }
             throw UsageError(message: "no command", reason: "an option alone does nothing", hint: hint([]))
         }
         try scan.readEnvironment(environment)
         let named = try scan.namedArguments()
         return Invocation(
-            program: program, action: .run, path: location.path, given: scan.given, named: named,
+            program: program, action: .run, path: location.path, values: scan.values, named: named,
             declaredOptions: Set(scan.options.map(\.name)),
             declaredArguments: Set(location.chain.last?.arguments.map(\.name) ?? []))
     }
@@ -47,13 +47,10 @@ extension CommandSyntax {
         return environment[variable(named: "output")] == OutputFormat.json.rawValue
     }
 
-    /// Where the command stands among the arguments.
     private struct Location {
         /// From the program to the command.
         var chain: [CommandSpec]
-        /// The places of the command's words.
         var indexes: Set<Int> = []
-        /// What help was asked for.
         var topic: HelpTopic?
         /// The command's names, aliases resolved.
         var path: [String] { chain.dropFirst().map(\.name) }
@@ -80,9 +77,9 @@ extension CommandSyntax {
             }
         }
         let command = location.chain.last ?? root
-        let asksForHelp = arguments[..<end].contains { $0 == "--help" || $0 == "-h" }
+        let requestsHelp = arguments[..<end].contains { $0 == "--help" || $0 == "-h" }
         if location.path == ["help"] {
-            location.topic = asksForHelp ? .command(["help"]) : try topic(arguments[..<end], location.indexes)
+            location.topic = requestsHelp ? .command(["help"]) : try topic(arguments[..<end], location.indexes)
             return location
         }
         if let stray {
@@ -94,15 +91,14 @@ extension CommandSyntax {
             let byDefault = command.defaultSubcommand.flatMap(command.subcommand)
             if byDefault?.arguments.isEmpty ?? true { throw unknownCommand(stray, below: location.chain) }
         }
-        if asksForHelp {
+        if requestsHelp {
             location.topic = .command(location.path)
         } else if let name = command.defaultSubcommand, let next = command.subcommand(name) {
             location.chain.append(next)
         } else if location.chain.count > 1, !command.subcommands.isEmpty {
             throw UsageError(
                 message: "\(location.path.joined(separator: " ")) needs a command",
-                reason: "it has " + OptionSpec.list(command.subcommands.map(\.name)),
-                hint: hint(location.path))
+                reason: "it has " + OptionSpec.list(command.subcommands.map(\.name)), hint: hint(location.path))
         }
         return location
     }
@@ -175,7 +171,6 @@ extension CommandSyntax {
             reason = "did you mean \(full) --\(word)?"
         }
         if near == nil, !path.isEmpty { reason = "\(full) has " + OptionSpec.list(commands.map(\.name)) }
-        return UsageError(
-            message: "unknown command \(UsageError.quoted(word))", reason: reason, hint: hint(path))
+        return UsageError(message: "unknown command \(UsageError.quoted(word))", reason: reason, hint: hint(path))
     }
 }

@@ -4,14 +4,11 @@ package struct ArgumentSpec: Sendable, Equatable {
     package var name: String
     /// What it is for: a phrase without a full stop.
     package var help: String
-    /// Whether it may be left out.
     var isOptional: Bool
     /// Whether it takes every word from its place on. Only the last argument of a command may.
     var isVariadic: Bool
-    /// What a shell may offer for it.
     package var completion: CompletionKind
 
-    /// An argument; required and single unless said otherwise.
     package init(
         _ name: String, _ help: String, optional: Bool = false, variadic: Bool = false,
         completion: CompletionKind = .none
@@ -32,9 +29,7 @@ package struct ArgumentSpec: Sendable, Equatable {
 
 /// One command, declared once: parsing, help, completion and man pages all read this value.
 package struct CommandSpec: Sendable, Equatable {
-    /// The name, as typed.
     package var name: String
-    /// Other names that are accepted.
     package var aliases: [String]
     /// What it is for: one sentence with a full stop.
     package var summary: String
@@ -42,15 +37,12 @@ package struct CommandSpec: Sendable, Equatable {
     package var discussion: String
     /// Whole command lines that work, the simplest first.
     package var examples: [String]
-    /// The arguments, in order.
     package var arguments: [ArgumentSpec]
     /// The command's own options. One with the name of a global option takes its place.
     package var options: [OptionSpec]
     /// The formats in which it can answer; another one that is typed is an error.
     package var formats: [OutputFormat]
-    /// The commands below this one.
     package var subcommands: [CommandSpec]
-    /// The name of the subcommand that runs when none is named.
     package var defaultSubcommand: String?
 
     package init(
@@ -73,6 +65,15 @@ package struct CommandSpec: Sendable, Equatable {
     /// The subcommand of this name or alias. Abbreviations are not names.
     package func subcommand(_ name: String) -> CommandSpec? {
         subcommands.first { $0.name == name || $0.aliases.contains(name) }
+    }
+
+    /// The summary without its full stop.
+    var title: String { summary.hasSuffix(".") ? String(summary.dropLast()) : summary }
+
+    /// The words that follow its name in a usage line.
+    var operands: String {
+        if subcommands.isEmpty { return (["[options]"] + arguments.map(\.usage)).joined(separator: " ") }
+        return defaultSubcommand == nil ? "COMMAND [options]" : "[COMMAND] [options]"
     }
 
     /// The options of this command and of every command below it.

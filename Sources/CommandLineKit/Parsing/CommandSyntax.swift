@@ -2,7 +2,6 @@
 package struct CommandSyntax: Sendable {
     /// The program. Its options are those that stand without a command (`--version`).
     package let root: CommandSpec
-    /// The options of every command.
     package let globalOptions: [OptionSpec]
     /// What help and manual pages say besides.
     package let reference: ProgramReference
@@ -32,7 +31,6 @@ package struct CommandSyntax: Sendable {
         String((program + "-" + name).uppercased().map { $0 == "-" ? "_" : $0 })
     }
 
-    /// Returns the page of help with the given name, or `nil` if there is none.
     package func page(_ name: String) -> HelpPage? { reference.pages.first { $0.name == name } }
 
     /// Returns the command that explains a command.
@@ -63,13 +61,13 @@ package struct CommandSyntax: Sendable {
     }
 
     /// Mistakes in the declarations, in words. A test of the program's own declarations expects none.
-    package func faults() -> [String] { faults(of: [root]) }
+    package func problems() -> [String] { problems(of: [root]) }
 
-    private func faults(of chain: [CommandSpec]) -> [String] {
+    private func problems(of chain: [CommandSpec]) -> [String] {
         guard let command = chain.last else { return [] }
-        var faults: [String] = []
-        func require(_ condition: Bool, _ fault: String) {
-            if !condition { faults.append(chain.map(\.name).joined(separator: " ") + ": " + fault) }
+        var problems: [String] = []
+        func require(_ condition: Bool, _ problem: String) {
+            if !condition { problems.append(chain.map(\.name).joined(separator: " ") + ": " + problem) }
         }
         require(command.summary.hasSuffix("."), "the summary is not a sentence")
         require(command.summary.count <= 80, "the summary is longer than a line")
@@ -94,12 +92,12 @@ package struct CommandSyntax: Sendable {
                 "--\(option.name) shares a variable with the global option that it replaces")
             require(option.takesValue == (option.valueName != nil), "--\(option.name) lacks the name of its value")
         }
-        if chain.count == 1 { faults += faultsOfVariables() }
-        return faults + command.subcommands.flatMap { self.faults(of: chain + [$0]) }
+        if chain.count == 1 { problems += problemsOfVariables() }
+        return problems + command.subcommands.flatMap { self.problems(of: chain + [$0]) }
     }
 
     /// One variable may stand for options of several commands, but only for options that take the same.
-    private func faultsOfVariables() -> [String] {
+    private func problemsOfVariables() -> [String] {
         var owners: [String: OptionSpec] = [:]
         return (globalOptions + root.allOptions).compactMap { option in
             guard let variable = variable(of: option) else { return nil }

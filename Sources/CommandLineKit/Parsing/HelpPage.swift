@@ -1,15 +1,11 @@
 /// A page of help about something else than a command: `lodge help environment`.
 package struct HelpPage: Sendable {
-    /// The word that asks for it.
     package var name: String
-    /// A sentence about its subject.
     package var summary: String
     /// Returns the lines below the summary.
     package var body: @Sendable (HelpText) -> [String]
 
-    package init(
-        name: String, summary: String, body: @escaping @Sendable (HelpText) -> [String]
-    ) {
+    package init(name: String, summary: String, body: @escaping @Sendable (HelpText) -> [String]) {
         self.name = name
         self.summary = summary
         self.body = body
@@ -18,18 +14,15 @@ package struct HelpPage: Sendable {
     /// The title of the page in the documentation: its summary without the full stop.
     package var title: String { String(summary.dropLast()) }
 
-    /// Returns the name of the page in the documentation.
     func documentName(_ program: String) -> String { program + "-help-" + name }
 }
 
 /// What the help and the manual pages of a program say besides its commands.
 package struct ProgramReference: Sendable {
-    /// The version of the program.
     package var version = ""
     package var pages: [HelpPage] = []
     /// The line below the help of a command that points to the global options.
     package var optionsNote = ""
-    /// Examples of the command `help`.
     package var helpExamples: [String] = []
     /// The environment variables that belong to no option, with their meanings.
     package var variables: [(name: String, meaning: String)] = []
@@ -52,9 +45,7 @@ package struct ProgramReference: Sendable {
 extension CommandSyntax {
     /// The options whose variable has a name of its own, and those that have none, each with its command (empty: of all).
     package var optionsWithoutDerivedVariable:
-        (
-            named: [(command: String, option: OptionSpec)], typed: [(command: String, option: OptionSpec)]
-        )
+        (named: [(command: String, option: OptionSpec)], typed: [(command: String, option: OptionSpec)])
     {
         var found: [(command: String, option: OptionSpec)] = []
         func collect(_ command: CommandSpec, _ path: [String]) {

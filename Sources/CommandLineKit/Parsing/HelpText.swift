@@ -1,13 +1,9 @@
 /// Writes the help of a command from its declaration.
 package struct HelpText {
-    /// The program that the help is about.
     package let syntax: CommandSyntax
-    /// The number of columns that a line may take.
     package var width = 80
 
-    package init(
-        syntax: CommandSyntax, width: Int = 80
-    ) {
+    package init(syntax: CommandSyntax, width: Int = 80) {
         self.syntax = syntax
         self.width = width
     }
@@ -63,23 +59,12 @@ package struct HelpText {
     package func paragraph(_ text: String) -> [String] { [""] + wrapped(text, indent: 0) }
 
     package func usage(_ chain: [CommandSpec]) -> String {
-        guard let command = chain.last else { return "" }
-        var words = chain.map(\.name)
-        if command.subcommands.isEmpty {
-            words.append("[options]")
-            words += command.arguments.map(\.usage)
-        } else {
-            words.append(command.defaultSubcommand == nil ? "COMMAND" : "[COMMAND]")
-            words.append("[options]")
-        }
-        return words.joined(separator: " ")
+        (chain.map(\.name) + [chain.last?.operands ?? ""]).joined(separator: " ")
     }
 
     private func summary(of command: CommandSpec, byDefault name: String?) -> (String, String) {
         let names = ([command.name] + command.aliases).joined(separator: ", ")
-        // A list of commands reads better without the full stop of the sentence.
-        let summary = command.summary.hasSuffix(".") ? String(command.summary.dropLast()) : command.summary
-        return (names, command.name == name ? summary + " (the default)" : summary)
+        return (names, command.name == name ? command.title + " (the default)" : command.title)
     }
 
     package func name(of option: OptionSpec) -> String {
@@ -87,10 +72,8 @@ package struct HelpText {
     }
 
     package func help(of option: OptionSpec) -> String {
-        var help = option.help
-        if option.isRepeated { help += "; may be repeated" }
-        if case .named(let variable) = option.environment { help += " [\(variable)]" }
-        return help
+        guard case .named(let variable) = option.environment else { return option.fullHelp }
+        return option.fullHelp + " [\(variable)]"
     }
 
     /// A titled list of names and what they are, in two columns. `aligned` are names of a neighbouring list.
@@ -119,19 +102,8 @@ package struct HelpText {
         names.allSatisfy { $0.hasPrefix("    ") } ? names.map { String($0.dropFirst(4)) } : names
     }
 
-    /// Breaks a text at spaces. A word that is too long for a line stands on its own.
     private func wrapped(_ text: String, indent: Int) -> [String] {
-        let margin = String(repeating: " ", count: indent)
-        var lines: [String] = []
-        var line = ""
-        for word in text.split(separator: " ") {
-            if !line.isEmpty, indent + TerminalText.width(line) + 1 + TerminalText.width(String(word)) > width {
-                lines.append(margin + line)
-                line = ""
-            }
-            line += line.isEmpty ? String(word) : " " + word
-        }
-        if !line.isEmpty { lines.append(margin + line) }
-        return lines
+        TerminalText.wrapped(text, to: width - indent, limit: .max, breaksWords: false)
+            .map { String(repeating: " ", count: indent) + $0 }
     }
 }

@@ -2,51 +2,41 @@ import Platform
 
 /// A command line that was understood: what to do, with which values.
 package struct Invocation: Sendable, Equatable, Redacted {
-    /// What was asked for.
     package enum Action: Sendable, Equatable {
         case run
-        /// Show help on the topic.
         case help(HelpTopic)
         case version
     }
 
-    /// Where a value came from.
     package enum Source: Sendable, Equatable {
-        /// From the command line.
         case option
         /// From the environment variable of this name.
         case environment(String)
     }
 
     /// The values of one option and where they came from.
-    package struct Given: Sendable, Equatable, Redacted {
+    package struct Value: Sendable, Equatable, Redacted {
         /// The texts, in order. Empty for a flag.
         package var texts: [String]
-        /// Where they came from.
         package var source: Source
 
         package var description: String { "a value of \(source)" }
     }
 
-    /// The name of the program.
     package var program: String
-    /// What was asked for.
     package var action: Action
     /// The names of the command and its subcommand, aliases resolved: `["accounts", "list"]`.
     package var path: [String]
     /// The options that were given, by long name. Every value has passed the check that its declaration asks for.
-    package var given: [String: Given] = [:]
-    /// The arguments by name.
+    package var values: [String: Value] = [:]
     package var named: [String: [String]] = [:]
     /// The names of the options that this command has, to find slips in the program.
     var declaredOptions: Set<String> = []
     /// The names of the arguments that this command has, to find slips in the program.
     var declaredArguments: Set<String> = []
 
-    /// The value of an option.
-    package subscript<Value>(option: Option<Value>) -> Value { option.value(given(option)?.texts) }
+    package subscript<Value>(option: Option<Value>) -> Value { option.value(values(option)?.texts) }
 
-    /// The value of an argument.
     package subscript<Value>(argument: Argument<Value>) -> Value {
         let name = argument.spec.name
         assert(action != .run || declaredArguments.contains(name), "\(path) declares no argument \(name)")
@@ -54,20 +44,25 @@ package struct Invocation: Sendable, Equatable, Redacted {
     }
 
     /// Returns where the value of an option came from, or `nil` if the option is not given.
-    package func source(of option: any DeclaredOption) -> Source? { given(option)?.source }
+    package func source(of option: any DeclaredOption) -> Source? { values(option)?.source }
 
     /// Returns whether the first of two options that cannot be combined is given and applies. A typed option applies over a
     /// variable.
     ///
     /// - Throws: ``CommandError`` if both are typed, or if both are variables.
-    package func prefers(
-        _ first: any DeclaredOption, over second: any DeclaredOption
-    ) throws(CommandError) -> Bool {
+    package func prefers(_ first: any DeclaredOption, over second: any DeclaredOption) throws(CommandError) -> Bool {
         guard let one = source(of: first) else { return false }
         guard let other = source(of: second) else { return true }
         guard (one == .option) == (other == .option) else { return one == .option }
-        throw CommandError(
-            .usage, "--\(first.spec.name) and --\(second.spec.name) exclude each other",
+        throw conflict(first, second)
+    }
+
+    /// Returns the error of two options that cannot be combined.
+    package func conflict(
+        _ first: any DeclaredOption, _ second: any DeclaredOption, reason: String? = nil
+    ) -> CommandError {
+        CommandError(
+            .usage, "--\(first.spec.name) and --\(second.spec.name) exclude each other", reason: reason,
             hint: Hint(([program, "help"] + path).joined(separator: " ")))
     }
 
@@ -75,13 +70,13 @@ package struct Invocation: Sendable, Equatable, Redacted {
 
     /// The command and the names of its options, without values.
     package var description: String {
-        ([program] + path + given.keys.sorted().map { "--" + $0 }).joined(separator: " ")
+        ([program] + path + values.keys.sorted().map { "--" + $0 }).joined(separator: " ")
     }
 
-    private func given(_ option: any DeclaredOption) -> Given? {
+    private func values(_ option: any DeclaredOption) -> Value? {
         let name = option.spec.name
         assert(action != .run || declaredOptions.contains(name), "\(path) declares no option \(name)")
-        return given[name]
+        return values[name]
     }
 }
 
@@ -89,7 +84,6 @@ package struct Invocation: Sendable, Equatable, Redacted {
 package enum HelpTopic: Sendable, Equatable {
     /// A command; the empty path is the program.
     case command([String])
-    /// The page of this name.
     case page(String)
 }
 

@@ -22,13 +22,9 @@ package struct ManualPage {
         var lines = [
             ".TH \(Self.quoted(title.uppercased())) 1 \"\" \(Self.quoted("\(syntax.program) \(syntax.reference.version)"))"
         ]
-        let summary = command.summary.hasSuffix(".") ? String(command.summary.dropLast()) : command.summary
-        lines += [
-            ".SH NAME",
-            "\(Self.escaped(title)) \\- \(Self.escaped(summary.prefix(1).lowercased() + summary.dropFirst()))",
-        ]
-        lines.append(".SH SYNOPSIS")
-        lines += synopsis
+        let summary = command.title.prefix(1).lowercased() + command.title.dropFirst()
+        lines += [".SH NAME", "\(Self.escaped(title)) \\- \(Self.escaped(summary))"]
+        lines += [".SH SYNOPSIS", ".B \(Self.escaped(name))", Self.line(command.operands)]
         if !command.discussion.isEmpty || !command.aliases.isEmpty {
             lines.append(".SH DESCRIPTION")
             if !command.discussion.isEmpty { lines.append(Self.line(command.discussion)) }
@@ -43,15 +39,6 @@ package struct ManualPage {
             lines += [".SH SEE ALSO", ".BR \(syntax.program) (1),", "its options hold for every command."]
         }
         return lines.joined(separator: "\n") + "\n"
-    }
-
-    private var synopsis: [String] {
-        guard !command.subcommands.isEmpty else {
-            let words = ["[options]"] + command.arguments.map(\.usage)
-            return [".B \(Self.escaped(name))", Self.line(words.joined(separator: " "))]
-        }
-        let word = command.defaultSubcommand == nil ? "COMMAND" : "[COMMAND]"
-        return [".B \(Self.escaped(name))", Self.line("\(word) [options]")]
     }
 
     private var subcommands: [String] {
@@ -78,10 +65,8 @@ package struct ManualPage {
     }
 
     private func entry(_ option: OptionSpec) -> [String] {
-        var help = option.help + (option.isRepeated ? "; may be repeated" : "")
-        if case .choice(let words) = option.value, !help.contains(words[0]) { help += ": " + OptionSpec.list(words) }
-        if let variable = syntax.variable(of: option) { help += " (\(variable))" }
-        return [".TP", ".B \(Self.escaped(option.usage))", Self.line(help + ".")]
+        let variable = syntax.variable(of: option).map { " (\($0))" } ?? ""
+        return [".TP", ".B \(Self.escaped(option.usage))", Self.line(option.helpWithChoices + variable + ".")]
     }
 
     private var examples: [String] {
@@ -129,15 +114,12 @@ package struct ManualPage {
             case "^": escaped += "\\(ha"
             case "~": escaped += "\\(ti"
             case _ where scalar.isASCII: escaped.unicodeScalars.append(scalar)
-            default: escaped += "\\[u" + paddedHex(scalar.value) + "]"
+            default:
+                let digits = String(scalar.value, radix: 16, uppercase: true)
+                escaped += "\\[u" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits + "]"
             }
         }
         return escaped
-    }
-
-    private static func paddedHex(_ value: UInt32) -> String {
-        let digits = String(value, radix: 16, uppercase: true)
-        return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
     }
 
     private static func quoted(_ text: String) -> String { "\"" + escaped(text) + "\"" }

@@ -1,6 +1,5 @@
 /// A declaration of an option, whatever the type of its value.
 package protocol DeclaredOption: Sendable {
-    /// The name, the help and the rules for the value.
     var spec: OptionSpec { get }
 }
 
@@ -25,9 +24,7 @@ extension Option<Bool> {
     /// Creates an option that is given or not.
     package static func flag(
         _ name: String, short: Character? = nil, _ help: String, environment: OptionSpec.Variable = .derived
-    ) -> Self {
-        Self(spec: .flag(name, short: short, help, environment: environment)) { $0 != nil }
-    }
+    ) -> Self { Self(spec: .flag(name, short: short, help, environment: environment)) { $0 != nil } }
 }
 
 extension Option<String?> {
@@ -95,7 +92,6 @@ extension Option {
 
 /// A declaration of an argument, whatever the type of its value.
 package protocol DeclaredArgument: Sendable {
-    /// The name, the help and the rules for the value.
     var spec: ArgumentSpec { get }
 }
 
@@ -145,6 +141,5 @@ package struct StandardOptions: Sendable {
         noPager = .flag("no-pager", "show long tables without \(program.uppercased())_PAGER or PAGER")
     }
 
-    /// The options in the order of help.
     package var all: [any DeclaredOption] { [output, quiet, verbose, debug, noColor, noInput, noPager] }
 }

@@ -27,7 +27,6 @@ package struct OptionSpec: Sendable, Equatable {
         case integer(ClosedRange<Int>)
         /// A number of seconds within a range; a decimal fraction is accepted.
         case seconds(ClosedRange<Double>)
-        /// One of these words.
         case choice([String])
     }
 
@@ -50,38 +49,41 @@ package struct OptionSpec: Sendable, Equatable {
     package var value: Value
     /// What it is for: a phrase without a full stop.
     package var help: String
-    /// The environment variable that stands in for it.
     package var environment: Variable
-    /// Whether it may be given more than once.
     package var isRepeated: Bool
     /// Whether the empty text is a value. By default it is refused: it is nearly always an unset shell variable.
     package var allowsEmpty: Bool
-    /// What a shell may offer for the value.
     package var completion: CompletionKind
 
-    /// An option that is there or not.
     package static func flag(_ name: String, short: Character? = nil, _ help: String, environment: Variable = .derived)
         -> Self
     {
         OptionSpec(
-            name: name, short: short, valueName: nil, value: .flag, help: help,
-            environment: environment, isRepeated: false, allowsEmpty: false, completion: .none)
+            name: name, short: short, value: .flag, help: help, environment: environment, isRepeated: false,
+            allowsEmpty: false, completion: .none)
     }
 
-    /// An option with a value.
     package static func value(
         _ name: String, short: Character? = nil, _ valueName: String, _ help: String, is value: Value = .text,
         repeated: Bool = false, allowsEmpty: Bool = false, completion: CompletionKind = .none,
         environment: Variable = .derived
     ) -> Self {
         OptionSpec(
-            name: name, short: short, valueName: valueName, value: value, help: help,
-            environment: environment, isRepeated: repeated, allowsEmpty: allowsEmpty,
-            completion: completion)
+            name: name, short: short, valueName: valueName, value: value, help: help, environment: environment,
+            isRepeated: repeated, allowsEmpty: allowsEmpty, completion: completion)
     }
 
     /// Whether a value must follow.
     var takesValue: Bool { value != .flag }
+
+    /// The help, and whether it may be repeated.
+    var fullHelp: String { help + (isRepeated ? "; may be repeated" : "") }
+
+    /// The full help with the words of a choice, unless the help has them.
+    var helpWithChoices: String {
+        guard case .choice(let words) = value, !help.contains(words[0]) else { return fullHelp }
+        return fullHelp + ": " + Self.list(words)
+    }
 
     /// How the option is written in help, its value included: `-o, --output FORMAT`.
     package var usage: String {

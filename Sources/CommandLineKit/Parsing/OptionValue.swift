@@ -2,7 +2,7 @@ import Platform
 
 extension OptionSpec {
     /// What was expected of a value, when `text` is not one; nil when it is.
-    package func fault(in text: String) -> String? {
+    package func problem(in text: String) -> String? {
         if text.isEmpty { return allowsEmpty ? nil : "the value is empty" }
         switch value {
         case .flag: return "it takes no value"
@@ -14,8 +14,7 @@ extension OptionSpec {
             else { return expected }
             return nil
         case .seconds(let range):
-            let expected =
-                "expected seconds from \(Self.plain(range.lowerBound)) to \(Self.plain(range.upperBound))"
+            let expected = "expected seconds from \(Self.plain(range.lowerBound)) to \(Self.plain(range.upperBound))"
             // Double accepts more than people write: "inf", "nan", "0x1p3".
             guard text.utf8.allSatisfy({ Self.isDigit($0) || $0 == UInt8(ascii: ".") }), let number = Double(text),
                 range.contains(number)

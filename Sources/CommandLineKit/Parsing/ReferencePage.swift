@@ -67,13 +67,7 @@ package struct ReferencePage {
         guard !options.isEmpty else { return [] }
         return table(
             ["Option", "Meaning", "Variable"],
-            options.map { option in
-                var help = option.help + (option.isRepeated ? "; may be repeated" : "")
-                if case .choice(let words) = option.value, !help.contains(words[0]) {
-                    help += ": " + OptionSpec.list(words)
-                }
-                return [code(option.usage), escaped(help), syntax.variable(of: option).map(code) ?? ""]
-            })
+            options.map { [code($0.usage), escaped($0.helpWithChoices), syntax.variable(of: $0).map(code) ?? ""] })
     }
 
     private static func table(_ heads: [String], _ rows: [[String]]) -> [String] {

@@ -5,7 +5,6 @@ import StrictJSON
 ///
 /// Never holds a secret.
 package struct CommandError: Error, Sendable, Equatable {
-    /// How the program ends.
     package var status: ExitStatus
     /// What happened: `cannot search the directory`.
     package var message: String
@@ -30,19 +29,16 @@ package struct CommandError: Error, Sendable, Equatable {
         self.requestID = requestID
     }
 
-    /// The error of a command line that was not understood.
-    package init(_ error: UsageError) {
-        self.init(.usage, error.message, reason: error.reason, hint: Hint(error.hint))
-    }
+    package init(_ error: UsageError) { self.init(.usage, error.message, reason: error.reason, hint: Hint(error.hint)) }
 
     /// Returns the lines for people: what happened and why, then what to do, then the provider's code and request. Each is
     /// visible text on one line.
     package func lines(program: String) -> [String] {
         var first = program + ": " + message
         if let reason, !reason.isEmpty { first += ": " + reason }
-        var lines = [TerminalText.visible(first)]
+        var lines = [first.visible]
         for (label, text) in [("hint", hint?.description), ("code", code), ("request id", requestID)] {
-            if let text, !text.isEmpty { lines.append(TerminalText.visible(label + ": " + text)) }
+            if let text, !text.isEmpty { lines.append((label + ": " + text).visible) }
         }
         return lines
     }

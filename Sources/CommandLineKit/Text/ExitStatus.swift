@@ -1,27 +1,10 @@
-/// How the program ends. Scripts rely on these numbers.
+/// The status that the program ends with. Scripts rely on these numbers.
 package enum ExitStatus: Int32, Sendable, CaseIterable {
-    case done = 0
-    /// An error that has no number of its own.
-    case failed = 1
-    /// The command line was not understood.
-    case usage = 2
-    case notFound = 3
-    /// Someone has to sign in.
-    case signInNeeded = 4
-    /// The account may not do this.
-    case notPermitted = 5
-    /// The provider asks to come back later.
-    case unavailable = 6
-    case network = 7
-    /// The settings are wrong.
-    case settings = 8
-    /// The store or the keyring cannot be used.
-    case store = 9
-    /// The program of `exec` cannot be run (as shells say it).
-    case programUnusable = 126
-    /// The program of `exec` is not there (as shells say it).
-    case programMissing = 127
-    /// Interrupted by the person (128 and SIGINT).
+    case done = 0, failed = 1, usage = 2, notFound = 3, signInNeeded = 4, notPermitted = 5, unavailable = 6, network = 7
+    case settings = 8, store = 9
+    /// As in shells: the program of `exec` cannot be run, or does not exist.
+    case programUnusable = 126, programMissing = 127
+    /// 128 and SIGINT.
     case interrupted = 130
 
     /// What it means, in a phrase.

@@ -17,7 +17,6 @@ package enum OutputFormat: String, Sendable, CaseIterable {
     package static let ofThings: [OutputFormat] = [.table, .json, .jsonLines, .csv, .tsv]
     /// The formats of a command that prints sentences: with JSON, errors are objects.
     package static let ofSentences: [OutputFormat] = [.table, .json]
-    /// The names of all formats.
     package static var names: [String] { allCases.map(\.rawValue) }
 
     /// Whether the columns have the names of the things' members: in the formats that programs read.

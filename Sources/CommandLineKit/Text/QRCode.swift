@@ -2,8 +2,7 @@ import Platform
 
 /// A QR code (ISO/IEC 18004): a square of dark and light modules that a camera reads.
 ///
-/// It is made by libqrencode, which is looked for when the program runs: nothing is linked, so a machine without it runs the
-/// program all the same.
+/// libqrencode creates it, loaded at run time: the program also runs without the library.
 package struct QRCode: Equatable {
     /// The rows from the top; true is dark. As many columns as rows.
     let modules: [[Bool]]
@@ -11,15 +10,13 @@ package struct QRCode: Equatable {
     /// The rows, which must be as long as there are rows.
     package init(modules: [[Bool]]) { self.modules = modules }
 
-    /// Why there is no code.
-    package enum Fault: Error, Equatable {
+    package enum Failure: Error, Equatable {
         /// libqrencode is not installed, or is another one.
         case noLibrary
         /// The text has more bytes than a code holds: 2,953.
         case tooLong
     }
 
-    /// The names under which the library is found.
     private static let libraries = ["libqrencode.so.4", "libqrencode.so.3", "libqrencode.4.dylib", "libqrencode.dylib"]
 
     /// What to install, in words.
@@ -43,8 +40,7 @@ package struct QRCode: Equatable {
 
     /// The code of a text, with the lowest level of error correction: a screen is clean, and the code smaller.
     ///
-    /// - Throws: ``Fault``
-    package init(_ text: String) throws(Fault) {
+    package init(_ text: String) throws(Failure) {
         // The types are those of the library's header.
         let encode: Encode
         let free: Free
@@ -68,14 +64,13 @@ package struct QRCode: Equatable {
     /// How many light modules surround the code, so that it is told from what is around it.
     static let quietZone = 4
 
-    /// How many columns it takes.
     package var columns: Int { modules.count + 2 * Self.quietZone }
 
     /// The lines that draw it, two rows of modules each.
     ///
     /// With colour it is black on white whatever the terminal's own colours are. Without, light modules are drawn and dark ones
     /// left out: right on a dark background, and turned round on a light one.
-    package func lines(withColour: Bool) -> [String] {
+    package func lines(withColor: Bool) -> [String] {
         let width = columns
         func isDark(_ row: Int, _ column: Int) -> Bool {
             let row = row - Self.quietZone, column = column - Self.quietZone
@@ -85,12 +80,12 @@ package struct QRCode: Equatable {
             var line = ""
             for column in 0..<width {
                 // Below the last row there is nothing to draw: it counts as light with colour, and as nothing without.
-                let upper = isDark(row, column) == withColour
-                let lower = row + 1 < width ? isDark(row + 1, column) == withColour : false
+                let upper = isDark(row, column) == withColor
+                let lower = row + 1 < width ? isDark(row + 1, column) == withColor : false
                 line += upper ? (lower ? "█" : "▀") : (lower ? "▄" : " ")
             }
             // Black and white of the palette of 256 colours, which themes do not change.
-            return withColour ? "\u{1B}[38;5;16;48;5;231m\(line)\u{1B}[0m" : line
+            return withColor ? "\u{1B}[38;5;16;48;5;231m\(line)\u{1B}[0m" : line
         }
     }
 }

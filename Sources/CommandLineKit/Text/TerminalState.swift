@@ -2,15 +2,10 @@ import Platform
 
 /// What the three standard streams are connected to.
 package struct TerminalState: Sendable, Equatable {
-    /// Whether standard input is a terminal.
     package var inputIsTerminal = false
-    /// Whether standard output is a terminal.
     package var outputIsTerminal = false
-    /// Whether standard error is a terminal.
     package var errorIsTerminal = false
-    /// The number of columns of the terminal.
     package var columns = 80
-    /// The number of lines of the terminal.
     package var rows = 24
 
     /// The state of this process. `COLUMNS` and `LINES` win over what the terminal says; without either there are 80 columns and

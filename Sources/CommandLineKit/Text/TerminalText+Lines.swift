@@ -34,8 +34,8 @@ extension TerminalText {
 
         /// A tabulator stays: it is how text is laid out.
         private static func shown(_ line: String) -> String {
-            line.split(separator: "\t", omittingEmptySubsequences: false).map { visible(String($0)) }
-                .joined(separator: "\t")
+            line.split(separator: "\t", omittingEmptySubsequences: false).map { String($0).visible }.joined(
+                separator: "\t")
         }
     }
 }

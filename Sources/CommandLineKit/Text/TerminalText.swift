@@ -1,138 +1,112 @@
-/// Makes text from elsewhere safe to show on a terminal.
-///
-/// Names and titles in a directory are written by people whom the reader does not know. Control characters could move the
-/// cursor, bidirectional controls could turn a name around, invisible characters could make two names look the same.
-/// All of these become visible escapes: `\u{1B}`, `\t`. Letters of every script, emoji and combining marks stay.
+import Platform
+
+/// The layout of visible text in the columns of a terminal.
 package enum TerminalText {
-    /// How many combining marks one letter may carry; more would be drawn over the lines above and below.
-    static let mostMarks = 8
-
-    /// The text with everything invisible made visible. It has no line break and no tab.
-    package static func visible(_ text: String) -> String {
-        if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text }
-        let scalars = Array(text.unicodeScalars)
-        var shown = String.UnicodeScalarView()
-        var marks = 0
-        var hasBase = false
-        var index = 0
-        while index < scalars.count {
-            let scalar = scalars[index]
-            if let end = subdivisionFlagEnd(scalars, index) {
-                shown.append(contentsOf: scalars[index..<end])
-                (index, marks, hasBase) = (end, 0, true)
-                continue
-            }
-            defer { index += 1 }
-            let isMark = isCombining(scalar)
-            if isMark && !isVariationSelector(scalar) { marks += 1 }
-            if mustEscape(scalar, at: index, in: scalars) || (isMark && marks > mostMarks) {
-                shown.append(contentsOf: escape(scalar).unicodeScalars)
-                hasBase = false
-                continue
-            }
-            // A mark without a letter would be drawn over what stands before the text: it gets a dotted circle.
-            if isMark, !hasBase { shown.append("\u{25CC}") }
-            if !isMark, scalar != zeroWidthJoiner { marks = 0 }
-            hasBase = true
-            shown.append(scalar)
-        }
-        return String(shown)
+    /// How many columns of a terminal the text takes, which must be visible text.
+    ///
+    /// Ideographs, kana, Hangul, full-width forms and emoji take two, combining marks none, everything else one. A sequence
+    /// that is drawn as one emoji (joined, with a skin colour, a flag, a key cap) takes two.
+    package static func width(_ text: String) -> Int {
+        if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text.utf8.count }
+        return text.reduce(0) { $0 + width($1) }
     }
 
-    private static let zeroWidthNonJoiner: Unicode.Scalar = "\u{200C}"
-    private static let zeroWidthJoiner: Unicode.Scalar = "\u{200D}"
-
-    private static func escape(_ scalar: Unicode.Scalar) -> String {
-        switch scalar {
-        case "\t": #"\t"#
-        case "\n": #"\n"#
-        case "\r": #"\r"#
-        default: #"\u{"# + String(scalar.value, radix: 16, uppercase: true) + "}"
+    /// The text cut to `columns`, with `…` in the last one when something was cut off.
+    package static func truncated(_ text: String, to columns: Int) -> String {
+        // A character takes at least one byte a column, so that a short text need not be measured.
+        if text.utf8.count <= columns { return text }
+        guard columns > 0 else { return "" }
+        var taken = 0
+        var end = text.startIndex
+        for index in text.indices {
+            taken += width(text[index])
+            if taken > columns { return text[..<end] + "…" }
+            // What fits with the ellipsis behind it.
+            if taken < columns { end = text.index(after: index) }
         }
+        return text
     }
 
-    private static func mustEscape(_ scalar: Unicode.Scalar, at index: Int, in scalars: [Unicode.Scalar]) -> Bool {
-        if scalar.value < 0xA0 { return scalar.value < 0x20 || scalar.value >= 0x7F }
-        if isVariationSelector(scalar) { return !mayVary(index > 0 ? scalars[index - 1] : nil, by: scalar) }
-        if scalar == zeroWidthJoiner || scalar == zeroWidthNonJoiner { return !isNeededJoiner(index, scalars) }
+    /// The text with spaces behind it up to `columns`.
+    static func padded(_ text: String, to columns: Int) -> String {
+        text + String(repeating: " ", count: max(0, columns - width(text)))
+    }
+
+    private static func width(_ character: Character) -> Int {
+        if character.utf8.count == 1 { return character.isASCII && character != "\u{7F}" && character >= " " ? 1 : 0 }
+        var columns = 0
+        var isEmoji = false
+        var previous: Unicode.Scalar?
+        for scalar in character.unicodeScalars {
+            switch scalar.value {
+            // Asks for the emoji form of what stands before it: a heart, a digit of a key cap.
+            case 0xFE0F: isEmoji = isEmoji || previous?.properties.isEmoji ?? false
+            case 0x200D: isEmoji = isEmoji || previous?.isPictograph ?? false
+            case 0x1F3FB...0x1F3FF where previous != nil: isEmoji = true
+            default: columns += width(scalar)
+            }
+            previous = scalar
+        }
+        return isEmoji ? 2 : columns
+    }
+
+    private static func width(_ scalar: Unicode.Scalar) -> Int {
+        switch scalar.value {
+        case 0x20..<0x7F, 0xA0..<0xAD, 0xAE..<0x300: return 1
+        // The vowels and finals that a Hangul syllable is built with.
+        case 0x1160...0x11FF, 0xD7B0...0xD7FF: return 0
+        default: break
+        }
         let properties = scalar.properties
         switch properties.generalCategory {
-        case .control, .lineSeparator, .paragraphSeparator: return true
-        case .format: return !isNumberSign(scalar)
-        default: return properties.isDefaultIgnorableCodePoint || properties.isNoncharacterCodePoint
+        case .control, .nonspacingMark, .enclosingMark, .lineSeparator, .paragraphSeparator: return 0
+        case .format: return scalar.isNumberSign ? 1 : 0
+        default: return properties.isDefaultIgnorableCodePoint ? 0 : isWide(scalar.value) ? 2 : 1
         }
     }
 
-    /// Arabic, Syriac and Kaithi signs that Unicode calls format characters although they are drawn.
-    static func isNumberSign(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.value {
-        case 0x600...0x605, 0x6DD, 0x70F, 0x890...0x891, 0x8E2, 0x110BD, 0x110CD: true
-        default: false
-        }
-    }
-
-    private static func isVariationSelector(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.value {
-        case 0xFE00...0xFE0F, 0xE0100...0xE01EF: true
-        default: false
-        }
-    }
-
-    /// Whether a variation selector means something after `base`: one that does not could hide a message in a name.
-    private static func mayVary(_ base: Unicode.Scalar?, by selector: Unicode.Scalar) -> Bool {
-        guard let base, !isVariationSelector(base) else { return false }
-        switch selector.value {
-        case 0xFE0E, 0xFE0F: return base.properties.isEmoji
-        case 0xE0100...: return base.properties.isIdeographic
-        default: return base.value >= 0xA0 && !isCombining(base) && !base.properties.isDefaultIgnorableCodePoint
-        }
-    }
-
-    /// Whether a joiner changes what is drawn: between emoji, after a virama of an Indian script, and, if it separates,
-    /// between Arabic letters (the rules of RFC 5892 appendix A.1 and A.2, the latter for Arabic).
-    private static func isNeededJoiner(_ index: Int, _ scalars: [Unicode.Scalar]) -> Bool {
-        guard index > 0 else { return false }
-        let before = scalars[index - 1]
-        if before.properties.canonicalCombiningClass.rawValue == 9 { return true }
-        guard index + 1 < scalars.count else { return false }
-        let after = scalars[index + 1]
-        guard scalars[index] == zeroWidthJoiner else { return isArabicLetter(before) && isArabicLetter(after) }
-        // Between a person and a person, a heart, a sign: the variation selector and the skin colour may stand between.
-        let isSelected = before.value == 0xFE0F && index > 1 && isPictograph(scalars[index - 2])
-        return (isSelected || isPictograph(before)) && isPictograph(after)
-    }
-
-    static func isPictograph(_ scalar: Unicode.Scalar) -> Bool {
-        scalar.value >= 0xA9 && scalar.properties.isEmoji
-    }
-
-    private static func isArabicLetter(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.value {
-        case 0x600...0x77F, 0x860...0x8FF, 0xFB50...0xFDFF, 0xFE70...0xFEFC:
-            scalar.properties.isAlphabetic || isCombining(scalar)
-        default: false
-        }
-    }
-
-    /// Whether the scalar is drawn over the one before it.
-    static func isCombining(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.properties.generalCategory {
-        case .nonspacingMark, .enclosingMark: true
-        default: false
-        }
-    }
-
-    /// The end of a flag of a part of a country (a black flag, three to six tags, the end tag) that begins at `index`.
-    private static func subdivisionFlagEnd(_ scalars: [Unicode.Scalar], _ index: Int) -> Int? {
-        guard scalars[index].value == 0x1F3F4 else { return nil }
-        var end = index + 1
-        while end < scalars.count, end - index <= 7 {
-            switch scalars[end].value {
-            case 0xE0030...0xE0039, 0xE0061...0xE007A: end += 1
-            case 0xE007F: return end - index >= 4 ? end + 1 : nil
-            default: return nil
+    private static func isWide(_ value: UInt32) -> Bool {
+        guard value >= 0x1100 else { return false }
+        var low = 0
+        var high = wideRanges.count
+        while low < high {
+            let middle = (low + high) / 2
+            if wideRanges[middle].upperBound < value {
+                low = middle + 1
+            } else {
+                high = middle
             }
         }
-        return nil
+        return low < wideRanges.count && wideRanges[low].contains(value)
     }
+
+    /// What takes two columns: East Asian Width W and F (Unicode Standard Annex 11), in order. Code points kept for future
+    /// ideographs and the gaps inside a block of wide characters are included, as the annex asks for the former.
+    private static let wideRanges: [ClosedRange<UInt32>] = [
+        // Hangul initials; watches and other signs that are emoji by default.
+        0x1100...0x115F, 0x231A...0x231B, 0x2329...0x232A, 0x23E9...0x23EC, 0x23F0...0x23F0, 0x23F3...0x23F3,
+        0x25FD...0x25FE, 0x2614...0x2615, 0x2630...0x2637, 0x2648...0x2653, 0x267F...0x267F, 0x268A...0x268F,
+        0x2693...0x2693, 0x26A1...0x26A1, 0x26AA...0x26AB, 0x26BD...0x26BE, 0x26C4...0x26C5, 0x26CE...0x26CE,
+        0x26D4...0x26D4, 0x26EA...0x26EA, 0x26F2...0x26F3, 0x26F5...0x26F5, 0x26FA...0x26FA, 0x26FD...0x26FD,
+        0x2705...0x2705, 0x270A...0x270B, 0x2728...0x2728, 0x274C...0x274C, 0x274E...0x274E, 0x2753...0x2755,
+        0x2757...0x2757, 0x2795...0x2797, 0x27B0...0x27B0, 0x27BF...0x27BF, 0x2B1B...0x2B1C, 0x2B50...0x2B50,
+        0x2B55...0x2B55,
+        // Radicals, punctuation, kana, bopomofo, Hangul letters, ideographs, Yi.
+        0x2E80...0x303E, 0x3041...0x3247, 0x3250...0xA4C6,
+        // Hangul, compatibility ideographs, vertical and full-width forms.
+        0xA960...0xA97C, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE10...0xFE19, 0xFE30...0xFE6B, 0xFF01...0xFF60,
+        0xFFE0...0xFFE6,
+        // Tangut, Khitan, old kana, counting rods, hexagrams.
+        0x16FE0...0x18DFF, 0x1AFF0...0x1B2FB, 0x1D300...0x1D356, 0x1D360...0x1D376,
+        // Tiles, squared words, pictographs.
+        0x1F004...0x1F004, 0x1F0CF...0x1F0CF, 0x1F18E...0x1F18E, 0x1F191...0x1F19A, 0x1F200...0x1F320,
+        0x1F32D...0x1F335, 0x1F337...0x1F37C, 0x1F37E...0x1F393, 0x1F3A0...0x1F3CA, 0x1F3CF...0x1F3D3,
+        0x1F3E0...0x1F3F0, 0x1F3F4...0x1F3F4, 0x1F3F8...0x1F43E, 0x1F440...0x1F440, 0x1F442...0x1F4FC,
+        0x1F4FF...0x1F53D, 0x1F54B...0x1F54E, 0x1F550...0x1F567, 0x1F57A...0x1F57A, 0x1F595...0x1F596,
+        0x1F5A4...0x1F5A4, 0x1F5FB...0x1F64F, 0x1F680...0x1F6C5, 0x1F6CC...0x1F6CC, 0x1F6D0...0x1F6D2,
+        0x1F6D5...0x1F6DF, 0x1F6EB...0x1F6EC, 0x1F6F4...0x1F6FF, 0x1F7E0...0x1F7EB, 0x1F7F0...0x1F7F0,
+        0x1F90C...0x1F93A, 0x1F93C...0x1F945, 0x1F947...0x1F9FF, 0x1FA70...0x1FAFF,
+        // The planes of ideographs.
+        0x20000...0x2FFFD, 0x30000...0x3FFFD,
+    ]
 }

@@ -6,8 +6,7 @@ package enum TimeText {
     static func relative(_ date: Date, to now: Date) -> String {
         let seconds = date.timeIntervalSince(now)
         guard seconds.isFinite else { return seconds > 0 ? "never" : "long ago" }
-        let amount = span(seconds: abs(seconds))
-        guard let amount else { return "now" }
+        guard let amount = span(seconds: abs(seconds)) else { return "now" }
         return seconds > 0 ? "in \(amount)" : "\(amount) ago"
     }
 

@@ -10,6 +10,6 @@ package struct UsageError: Error, Sendable, Equatable {
     /// A word that was typed, fit to stand in a message: visible, in quotes and short, since a
     /// token that was pasted in the wrong place must not come out whole.
     package static func quoted(_ word: String) -> String {
-        "\"" + TerminalText.truncated(TerminalText.visible(String(word.prefix(64))), to: 24) + "\""
+        "\"" + TerminalText.truncated(String(word.prefix(64)).visible, to: 24) + "\""
     }
 }

@@ -2,27 +2,25 @@
 package protocol BrowseBehaviour: Sendable {
     /// Takes an event, with the time since the start, and returns the effects to run.
     mutating func handle(_ event: BrowseEvent, at now: Duration) -> [BrowseEffect]
-    /// Returns the screen to show now.
     func screen() -> Screen
 }
 
 extension BrowseModel: BrowseBehaviour {
     package mutating func handle(_ event: BrowseEvent, at now: Duration) -> [BrowseEffect] {
         let effects = update(event, at: now)
-        keepInView()
+        scrollIntoView()
         return effects
     }
 
-    package func screen() -> Screen { BrowseDrawing(self).screen() }
+    package func screen() -> Screen { BrowseDrawing(model: self).screen() }
 
-    private mutating func keepInView() {
-        let drawing = BrowseDrawing(self)
+    private mutating func scrollIntoView() {
+        let drawing = BrowseDrawing(model: self)
         // A notice lies over the last rows, which are the list's where the detail is not below it.
-        list.keepInView(
-            max(1, layout.listRows - (layout.arrangement == .below ? 0 : drawing.noticeLines.count)))
+        list.scrollIntoView(max(1, layout.listRows - (layout.arrangement == .below ? 0 : drawing.noticeLines.count)))
         if detail.scroll != 0 {
             detail.scroll = max(0, min(detail.scroll, drawing.detailLineCount - layout.detailRows))
         }
-        keepOverlayInView()
+        limitOverlayScroll()
     }
 }

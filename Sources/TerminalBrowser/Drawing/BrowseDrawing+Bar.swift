@@ -9,7 +9,7 @@ extension BrowseDrawing {
         let limit = max(1, min(3, model.layout.bodyRows / 3))
         var (text, style) = said
         var below: [String] = []
-        if let seconds = model.pauseSeconds, let countdown = model.countdown {
+        if let seconds = model.delaySeconds, let countdown = model.countdown {
             below = TerminalText.wrapped(countdown, to: columns)
             if below.count > (text.isEmpty ? limit : 1) { below = ["Pause: \(seconds) s."] }
             if !text.isEmpty, limit == 1 {
@@ -30,9 +30,7 @@ extension BrowseDrawing {
         if let notice = model.notice { return (notice.text, notice.style) }
         guard model.overlay == nil else { return ("", .plain) }
         if let failure = model.search.failure, !model.list.rows.isEmpty {
-            let way =
-                failure.needsSignIn ? "\(model.focus == .query ? "Enter" : "a") signs in." : "\(retryKey) tries again."
-            return ("\(BrowseModel.sentence(failure)) \(way)", .failure)
+            return ("\(BrowseModel.sentence(failure)) \(remedy(failure))", .failure)
         }
         if let failure = model.list.pageFailure, model.list.rows.count - model.list.selected <= model.layout.listRows {
             return ("More could not be read: \(BrowseModel.sentence(failure)) ctrl-r tries again.", .failure)
@@ -40,7 +38,11 @@ extension BrowseDrawing {
         return ("", .plain)
     }
 
-    var retryKey: String { model.focus == .query ? "Enter" : "R" }
+    /// The key that helps after a search failed.
+    func remedy(_ failure: BrowseFailure) -> String {
+        let isQuery = model.focus == .query
+        return failure.needsSignIn ? "\(isQuery ? "Enter" : "a") signs in." : "\(isQuery ? "Enter" : "R") tries again."
+    }
 
     /// The keys that matter now. The last two of the candidates are always there, the others as far as there is room.
     var bar: ScreenLine {
@@ -95,9 +97,9 @@ extension BrowseDrawing {
                 ("y", "copy menu"), ("space", "mark"), ("M", "groups"), ("a", "account"), ("[", "back"),
             ]
             if !model.marked.isEmpty { keys.insert(("ctrl-s", "export"), at: 2) }
-            return kept(keys) + [help, quit]
+            return usable(keys) + [help, quit]
         case .detail:
-            return kept([
+            return usable([
                 ("Esc", "list"), ("/", "search"), ("c", "copy mail"), ("m", "manager"), ("r", "reports"),
                 ("y", "copy menu"), ("M", "groups"), ("p", "photo"), ("a", "account"), help, quit,
             ])
@@ -105,7 +107,7 @@ extension BrowseDrawing {
     }
 
     /// Those of the keys that lead somewhere: the copy on this machine has nothing of what is around a person.
-    private func kept(_ keys: [(key: String, words: String)]) -> [(key: String, words: String)] {
+    private func usable(_ keys: [(key: String, words: String)]) -> [(key: String, words: String)] {
         model.isOffline ? keys.filter { !["m", "r", "M", "p"].contains($0.key) } : keys
     }
 }

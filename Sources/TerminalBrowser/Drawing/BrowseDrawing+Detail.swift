@@ -28,10 +28,10 @@ extension BrowseDrawing {
     private var detailLines: [ScreenLine] {
         guard let row = model.list.selection else { return [] }
         return model.detail.showsGroups
-            ? groupLines(model.layout.detailColumns) : personLines(row, model.layout.detailColumns)
+            ? groupLines(model.layout.detailColumns) : userLines(row, model.layout.detailColumns)
     }
 
-    private func personLines(_ row: ResultList.Row, _ columns: Int) -> [ScreenLine] {
+    private func userLines(_ row: ResultList.Row, _ columns: Int) -> [ScreenLine] {
         let known = row.id.isEmpty ? nil : model.details[row.id]
         var entries = UserFields.entries(of: known?.isWhole == true ? known?.detail.user ?? row.user : row.user)
         func take(_ label: String) -> UserFields.Entry? {
@@ -64,8 +64,8 @@ extension BrowseDrawing {
         guard let failure = model.detail.failure else { return [] }
         // A network that is gone is told once, where the keys are.
         if failure.isNetwork, model.search.failure?.isNetwork == true { return [] }
-        let way = failure.needsSignIn ? "a signs in." : "R tries again."
-        return TerminalText.wrapped("\(BrowseModel.sentence(failure)) \(way)", to: columns, limit: 4)
+        let method = failure.needsSignIn ? "a signs in." : "R tries again."
+        return TerminalText.wrapped("\(BrowseModel.sentence(failure)) \(method)", to: columns, limit: 4)
             .map { ScreenLine($0, .failure, columns: columns) }
     }
 
@@ -78,7 +78,7 @@ extension BrowseDrawing {
 
     /// What is around the person: what it is, that there is none, or why it is not known, each with the key that shows more.
     private func partEntries(_ known: RecentDetails.Known, _ row: ResultList.Row) -> [PartEntry] {
-        let person = known.detail
+        let detail = known.detail
         var entries: [PartEntry] = []
         func add<Value>(
             _ label: String, _ part: UserDetail.Part<Value>, key: String, notRequested: String?,
@@ -97,14 +97,14 @@ extension BrowseDrawing {
                 entries.append(PartEntry(label: label, text: BrowseModel.words(error), style: .failure, key: "R"))
             }
         }
-        add("Manager", person.manager, key: "m", notRequested: nil) { ResultList.Row($0).name }
-        add("Reports", person.reports, key: "r", notRequested: model.isOffline ? nil : "shows them") {
+        add("Manager", detail.manager, key: "m", notRequested: nil) { ResultList.Row($0).name }
+        add("Reports", detail.reports, key: "r", notRequested: model.isOffline ? nil : "shows them") {
             model.counted($0.count, "person", "people")
         }
-        add("Groups", person.groups, key: "M", notRequested: model.isOffline ? nil : "shows them") {
+        add("Groups", detail.groups, key: "M", notRequested: model.isOffline ? nil : "shows them") {
             model.counted($0.count, "group", "groups")
         }
-        add("Photo", person.photo, key: "p", notRequested: nil) { photo in
+        add("Photo", detail.photo, key: "p", notRequested: nil) { photo in
             photo.width.flatMap { width in photo.height.map { "\(width)×\($0)" } } ?? "yes"
         }
         return entries
@@ -125,9 +125,9 @@ extension BrowseDrawing {
         case .value(let groups):
             var lines = groups.prefix(Self.maximumGroups).map { group in
                 var line = ScreenLine(columns: columns)
-                line.add(TerminalText.visible(group.displayName ?? group.id ?? "?"))
-                if let kind = group.kind, kind != "group" { line.add("  " + TerminalText.visible(kind), .dimmed) }
-                if let words = group.objectDescription { line.add("  " + TerminalText.visible(words), .dimmed) }
+                line.add((group.displayName ?? group.id ?? "?").visible)
+                if let kind = group.kind, kind != "group" { line.add("  " + kind.visible, .dimmed) }
+                if let words = group.objectDescription { line.add("  " + words.visible, .dimmed) }
                 return line
             }
             if groups.count > Self.maximumGroups {
@@ -141,7 +141,7 @@ extension BrowseDrawing {
 
     /// The columns and rows at the right of the first lines that belong to the photo.
     private var pictureReservation: ScreenSize? {
-        guard model.detail.wantsPhoto, let id = model.detail.target, let photo = model.photos[id], photo != nil,
+        guard model.detail.showsPhoto, let id = model.detail.target, let photo = model.photos[id], photo != nil,
             model.layout.detailColumns >= Self.picture.columns * 2 + 8, model.layout.detailRows >= Self.picture.rows
         else { return nil }
         return Self.picture
@@ -150,8 +150,7 @@ extension BrowseDrawing {
     /// The photo and its place: at the right end of the detail's first lines.
     var picture: ScreenPicture? {
         guard pictureReservation != nil, model.overlay == nil, !model.detail.showsGroups, model.detail.scroll == 0,
-            !model.list.rows.isEmpty,
-            let id = model.detail.target, case .some(.some(let photo)) = model.photos[id]
+            !model.list.rows.isEmpty, let id = model.detail.target, case .some(.some(let photo)) = model.photos[id]
         else { return nil }
         let layout = model.layout
         if layout.arrangement == .single, model.focus != .detail { return nil }
@@ -185,11 +184,11 @@ private struct DetailBlock {
     {
         var result: [ScreenLine] = []
         let indent = columns < 34 ? 8 : Self.labelColumns
-        let label = TerminalText.truncated(TerminalText.visible(label), to: indent - 1)
+        let label = TerminalText.truncated(label.visible, to: indent - 1)
         for value in values {
             let room = room
             let keyWidth = key.map { TerminalText.width($0) + 2 } ?? 0
-            let parts = TerminalText.wrapped(TerminalText.visible(value.text), to: room - indent - keyWidth, limit: 6)
+            let parts = TerminalText.wrapped(value.text.visible, to: room - indent - keyWidth, limit: 6)
             for (position, part) in parts.enumerated() {
                 var line = ScreenLine(columns: room)
                 if result.isEmpty { line.add(label, .label) }

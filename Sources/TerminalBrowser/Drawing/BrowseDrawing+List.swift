@@ -4,7 +4,6 @@ import DirectorySearch
 // MARK: The list
 
 extension BrowseDrawing {
-    /// A column of the list.
     private enum Column: Hashable { case name, mail, title, phone }
 
     private static let gap = 2
@@ -34,7 +33,7 @@ extension BrowseDrawing {
         let title =
             switch model.list.origin {
             case .nothing: "People"
-            case .search(let text, _): "People · \(TerminalText.visible(text))"
+            case .search(let text, _): "People · \(text.visible)"
             case .reports(let name, _): "Reports of \(name)"
             case .manager(let name, _): "Manager of \(name)"
             }
@@ -50,7 +49,7 @@ extension BrowseDrawing {
             parts.append("\(BrowseModel.grouped(model.list.selected + 1)) of \(all)")
             if model.list.source == .offline { parts.append(model.list.isPartial ? "incomplete copy" : "offline copy") }
         }
-        if model.search.running != nil || (model.search.due != nil && model.pauseUntil == nil) {
+        if model.search.running != nil || (model.search.due != nil && model.delayEnd == nil) {
             parts.append("searching…")
         } else if model.list.isPagePending {
             parts.append("more…")
@@ -63,8 +62,7 @@ extension BrowseDrawing {
         let grid = listGrid(columns)
         let needles = model.list.text.map(MatchHighlighter.init)
         var lines = model.list.rows[min(model.list.top, model.list.rows.count)...].prefix(rows).enumerated().map {
-            position, row in
-            listLine(row, model.list.top + position, grid, needles, columns)
+            position, row in listLine(row, model.list.top + position, grid, needles, columns)
         }
         // The copy on this machine has no pages: what is not among its first people is found with more letters.
         let isAllThereIs = model.list.isCut || (model.list.hasMore && model.isOffline)
@@ -75,8 +73,7 @@ extension BrowseDrawing {
             lines.append(ScreenLine("  " + words, .dimmed, columns: columns))
         }
         if lines.count < rows, model.list.isPartial {
-            lines.append(
-                ScreenLine("  " + model.incompleteNote, .dimmed, columns: columns))
+            lines.append(ScreenLine("  " + model.incompleteNote, .dimmed, columns: columns))
         }
         return lines
     }
@@ -95,7 +92,7 @@ extension BrowseDrawing {
         var end = Self.gap
         for (column, width) in grid {
             end += width
-            let text = TerminalText.truncated(TerminalText.visible(cell(column, row)), to: width)
+            let text = TerminalText.truncated(cell(column, row).visible, to: width)
             if style == .plain, let needles, column != .title, column != .phone {
                 for piece in needles.parted(text) { line.add(piece.text, piece.style) }
             } else {
@@ -147,18 +144,14 @@ extension BrowseDrawing {
             return [plain("No account is chosen."), ScreenText(text: "Enter shows the accounts.", style: .key)]
         }
         if let failure = model.search.failure {
-            let signInKey = model.focus == .query ? "Enter" : "a"
             return [ScreenText(text: BrowseModel.sentence(failure), style: .failure)]
-                + (failure.hint.map { [quiet("What helps: " + TerminalText.visible($0))] } ?? [])
-                + [
-                    ScreenText(
-                        text: failure.needsSignIn ? "\(signInKey) signs in." : "\(retryKey) tries again.", style: .key)
-                ]
+                + (failure.hint.map { [quiet("What helps: " + $0.visible)] } ?? [])
+                + [ScreenText(text: remedy(failure), style: .key)]
         }
-        let text = TerminalText.visible(model.query.searchText)
+        let text = model.query.searchText.visible
         if model.isWaiting {
             return [
-                quiet(model.pauseUntil == nil ? "Searching for \(text)…" : "\(text) is searched for after the pause.")
+                quiet(model.delayEnd == nil ? "Searching for \(text)…" : "\(text) is searched for after the pause.")
             ]
         }
         guard model.isLongEnough else {

@@ -25,39 +25,40 @@ extension BrowseDrawing {
     }
 
     private func copyLine(_ choice: CopyChoice, _ position: Int, isSelected: Bool, _ columns: Int) -> ScreenLine {
+        menuLine(isSelected: isSelected, columns) { line in
+            line.add(position < 9 ? " \(position + 1) " : "   ", .key)
+            line.add(choice.label, .label)
+            line.fill(to: 19)
+            line.add(choice.summary ?? choice.text.visible)
+        }
+    }
+
+    private func menuLine(isSelected: Bool, _ columns: Int, _ add: (inout ScreenLine) -> Void) -> ScreenLine {
         var line = ScreenLine(columns: columns)
-        line.add(isSelected ? "> " : "  ")
-        line.add(position < 9 ? "\(position + 1) " : "  ", .key)
-        line.add(choice.label, .label)
-        line.fill(to: 19)
-        line.add(choice.summary ?? TerminalText.visible(choice.text))
+        line.add(isSelected ? ">" : " ")
+        add(&line)
         line.fill()
         return isSelected ? line.all(.selected) : line
     }
 
     private func accountLines(_ selected: Int, _ columns: Int) -> [ScreenLine] {
         let accounts = model.accounts ?? []
-        var lines = accounts.enumerated().map { position, account in
-            var line = ScreenLine(columns: columns)
-            line.add(position == selected ? ">" : " ")
-            line.add(account.id == model.current ? "* " : "  ", .good)
-            line.add(TerminalText.visible(account.label))
-            let type = TerminalText.visible(account.type)
-            if !account.label.hasSuffix(" (\(type))") { line.add("  " + type, .dimmed) }
-            if model.needsSignIn(account) { line.add("  needs a sign-in", .warning) }
-            line.fill()
-            return position == selected ? line.all(.selected) : line
+        let accountLines = accounts.enumerated().map { position, account in
+            menuLine(isSelected: position == selected, columns) { line in
+                line.add(account.id == model.current ? "* " : "  ", .good)
+                line.add(account.label.visible)
+                let type = account.type.visible
+                if !account.label.hasSuffix(" (\(type))") { line.add("  " + type, .dimmed) }
+                if model.needsSignIn(account) { line.add("  needs a sign-in", .warning) }
+            }
         }
-        for (position, target) in model.signIns.enumerated() {
-            let isSelected = position + accounts.count == selected
-            var line = ScreenLine(columns: columns)
-            line.add(isSelected ? ">  " : "   ")
-            line.add("Sign in to another account")
-            if case .another(let type?) = target { line.add(": " + TerminalText.visible(type)) }
-            line.fill()
-            lines.append(isSelected ? line.all(.selected) : line)
+        let signInLines = model.signIns.enumerated().map { position, target in
+            menuLine(isSelected: position + accounts.count == selected, columns) { line in
+                line.add("  Sign in to another account")
+                if case .another(let type?) = target { line.add(": " + type.visible) }
+            }
         }
-        return lines
+        return accountLines + signInLines
     }
 
     // MARK: The sign-in
@@ -65,7 +66,7 @@ extension BrowseDrawing {
     func signInLines(_ underWay: SignInUnderWay, _ columns: Int) -> [ScreenLine] {
         var lines = model.layout.bodyRows < 8 ? [] : [ScreenLine(columns: columns)]
         func add(_ text: String, _ style: ScreenStyle = .plain) {
-            for part in TerminalText.wrapped(TerminalText.visible(text), to: columns - 4) {
+            for part in TerminalText.wrapped(text.visible, to: columns - 4) {
                 lines.append(ScreenLine("  " + part, style, columns: columns))
             }
         }

@@ -6,16 +6,13 @@ import CommandLineKit
 struct BrowseDrawing {
     let model: BrowseModel
 
-    init(_ model: BrowseModel) { self.model = model }
-
-    /// Returns the screen to show.
     func screen() -> Screen {
         var screen = Screen(size: model.size)
         guard model.size.columns > 0, model.size.rows > 0 else { return screen }
         guard !model.isTooSmall else {
-            let least = BrowseLayout.smallest
+            let smallest = BrowseLayout.smallest
             screen.rows = TerminalText.wrapped(
-                "Too small: make it \(least.columns)×\(least.rows) or larger.", to: model.size.columns,
+                "Too small: make it \(smallest.columns)×\(smallest.rows) or larger.", to: model.size.columns,
                 limit: model.size.rows
             ).map { ScreenLine($0, .warning, columns: model.size.columns).pieces }
             return screen
@@ -26,7 +23,7 @@ struct BrowseDrawing {
         for (position, notice) in noticeLines.reversed().enumerated() { rows[rows.count - 1 - position] = notice }
         rows.append(bar)
         screen.rows = rows.map(\.pieces)
-        if model.focus == .query, model.overlay == nil { screen.cursor = (cursor, 0) }
+        if model.focus == .query, model.overlay == nil { screen.cursor = ScreenPosition(column: cursor, row: 0) }
         screen.picture = picture
         return screen
     }
@@ -124,7 +121,7 @@ struct BrowseDrawing {
 
     /// The name of the account in so many columns. A type that tells it from another one of its name is cut last.
     private func shortened(_ account: String, _ columns: Int) -> String {
-        let type = model.currentAccount.map { " (\(TerminalText.visible($0.type)))" } ?? ""
+        let type = model.currentAccount.map { " (\($0.type.visible))" } ?? ""
         let room = columns - TerminalText.width(type)
         guard !type.isEmpty, account.hasSuffix(type), room > 2 else {
             return TerminalText.truncated(account, to: columns)
@@ -138,12 +135,12 @@ struct BrowseDrawing {
         guard let account = model.currentAccount else {
             return model.mustSignIn ? "not signed in" : "no account chosen"
         }
-        return TerminalText.visible(account.label)
+        return account.label.visible
     }
 
     /// The part of the text around the cursor that has room, and the cursor's column in it.
     private func queryWindow(_ room: Int) -> (text: String, cursor: Int) {
-        let graphemes = model.query.text.map { TerminalText.visible(String($0)) }
+        let graphemes = model.query.text.map { String($0).visible }
         let widths = graphemes.map(TerminalText.width)
         var first = 0
         var before = widths[..<model.query.cursor].reduce(0, +)

@@ -4,9 +4,7 @@ import CommandLineKit
 struct MatchHighlighter: Sendable {
     private let words: [[String]]
 
-    init(_ text: String) {
-        words = text.split(separator: " ").map { TerminalText.visible(String($0)).map(Self.folded) }
-    }
+    init(_ text: String) { words = text.split(separator: " ").map { String($0).visible.map(Self.folded) } }
 
     /// The text in pieces: what was searched for, and the rest. Nothing is lost and no grapheme is parted.
     func parted(_ text: String) -> [ScreenText] {

@@ -1,10 +1,7 @@
 import DirectorySearch
-import OAuth2AccountStore
 
-/// Something that happened, as the model of the browser is told. Answers carry the number of the effect that asked for them, so that
-/// one which comes late is known.
+/// An input of the model. A result has the number of its effect, so that a late one is recognized.
 package enum BrowseEvent: Sendable {
-    /// A key was pressed.
     case key(Key)
     /// The terminal has this size: the first event, and each time it changes.
     case resized(ScreenSize)
@@ -13,44 +10,39 @@ package enum BrowseEvent: Sendable {
     /// The terminal is there again after a stop.
     case resumed
     /// The accounts that are kept, and which is used. None: it offers to sign in.
-    case accounts([BrowseAccount], current: Account.ID?)
-    /// Some people, the first page or a further one.
-    case people(Int, BrowsePage)
-    /// Those whom the copy on this machine has for a text that is still being typed.
+    case accounts([BrowseAccount], current: BrowseAccount.ID?)
+    /// A page of users: the first, or an additional one.
+    case users(Int, BrowsePage)
+    /// The users of the offline copy for a text that is still being typed.
     case localPreview(Int, BrowsePage)
-    /// One person and what is around them, as far as it was asked for: also the answer for reports and for groups.
+    /// A user with the requested parts: also the result for reports and for groups.
     case detail(Int, UserDetail)
     /// A person's photo; nil when there is none.
     case photo(Int, UserPhoto?)
-    /// What was asked for did not come.
+    /// The request of this number failed.
     case failed(Int, BrowseFailure)
-    /// How a sign-in goes.
     case signIn(Int, SignInProgress)
     /// A text was copied; by what: `wl-copy`, `OSC 52`.
     case copied(String, by: String)
-    /// It was not, for this reason.
+    /// The text was not copied, for this reason.
     case copyFailed(String)
     /// The marked people were written to this file.
     case exported(count: Int, file: String)
-    /// They were not, for this reason.
+    /// The marked users were not exported, for this reason.
     case exportFailed(String)
     /// A line for the request log, without secrets: `200 12 ms GET /v1.0/users?…`.
     case logged(String)
 }
 
 /// An account, as the browser lists it.
-package struct BrowseAccount: Hashable, Sendable {
-    package var id: Account.ID
+package struct BrowseAccount: Identifiable, Hashable, Sendable {
+    package var id: String
     /// How it is called: the person's own name for it, or the user name.
     package var label: String
-    /// The name of its type.
     package var type: String
-    /// Whether it has to be signed in to again.
     package var needsSignIn: Bool
 
-    package init(
-        id: Account.ID, label: String, type: String, needsSignIn: Bool
-    ) {
+    package init(id: String, label: String, type: String, needsSignIn: Bool) {
         self.id = id
         self.label = label
         self.type = type
@@ -68,27 +60,23 @@ package struct BrowseAccount: Hashable, Sendable {
     }
 }
 
-/// Where people come from.
 package enum BrowseSource: Hashable, Sendable {
-    /// The copy on this machine.
     case offline
     case directory
 }
 
 /// Some of the people of a search.
 package struct BrowsePage: Sendable {
-    package var people: [User]
+    package var users: [User]
     package var hasMore: Bool
     package var source: BrowseSource
     /// Whether these follow those that came before; if not, they replace them.
     package var isContinuation: Bool
-    /// Whether the copy on this machine that they come from is not complete yet.
+    /// Whether the offline copy that they come from is not complete yet.
     package var isPartial = false
 
-    package init(
-        people: [User], hasMore: Bool, source: BrowseSource, isContinuation: Bool, isPartial: Bool = false
-    ) {
-        self.people = people
+    package init(users: [User], hasMore: Bool, source: BrowseSource, isContinuation: Bool, isPartial: Bool = false) {
+        self.users = users
         self.hasMore = hasMore
         self.source = source
         self.isContinuation = isContinuation
@@ -100,15 +88,14 @@ package struct BrowsePage: Sendable {
 package struct BrowseFailure: Error, Hashable, Sendable {
     /// What happened: `the directory takes no more requests for now`.
     package var summary: String
-    /// Why, if more is known.
     package var reason: String?
     /// What to do, if anything.
     package var hint: String?
     /// How long the service asks to wait.
     package var retryAfter: Duration?
-    /// Whether a sign-in mends it.
+    /// Whether a sign-in helps.
     package var needsSignIn = false
-    /// Whether the network is at fault, so that trying again may help.
+    /// Whether the network failed, so that a retry may help.
     package var isNetwork = false
 
     package init(
@@ -124,7 +111,6 @@ package struct BrowseFailure: Error, Hashable, Sendable {
     }
 }
 
-/// How a sign-in goes.
 package enum SignInProgress: Hashable, Sendable {
     /// The browser was opened at this address, and comes back by itself.
     case browser(address: String)
@@ -132,6 +118,5 @@ package enum SignInProgress: Hashable, Sendable {
     case code(String, address: String)
     /// Done: the account that was added follows in ``BrowseEvent/accounts(_:current:)``.
     case done(label: String)
-    /// It did not work.
     case failed(BrowseFailure)
 }

@@ -1,6 +1,5 @@
 /// Where the panes are on a screen of some size.
 struct BrowseLayout: Hashable, Sendable {
-    /// How the panes stand.
     enum Arrangement: Hashable, Sendable {
         /// The detail is at the right of the list.
         case beside
@@ -18,10 +17,8 @@ struct BrowseLayout: Hashable, Sendable {
     var arrangement: Arrangement
     /// The rows between the query line and the line of keys.
     var bodyRows: Int
-    /// The rows of people, without the heading.
     var listRows: Int
     var listColumns: Int
-    /// The rows of the detail, without its heading.
     var detailRows: Int
     var detailColumns: Int
 

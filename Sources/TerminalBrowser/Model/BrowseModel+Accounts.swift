@@ -1,21 +1,16 @@
 import CommandLineKit
-import OAuth2AccountStore
 
 /// A sign-in that was begun here.
 struct SignInUnderWay: Sendable {
     var number: Int
-    /// Whom it is for.
     var target: SignInTarget
-    /// How far it is.
     var progress: SignInProgress?
-    /// Why it did not work.
     var failure: BrowseFailure?
 }
 
 // MARK: Accounts and signing in
 
 extension BrowseModel {
-    /// The account in use.
     var currentAccount: BrowseAccount? { accounts?.first { $0.id == current } }
 
     /// Whether there is nobody to search as, and nothing but a sign-in helps.
@@ -23,9 +18,9 @@ extension BrowseModel {
 
     private static let removed = "The account was removed by another program."
 
-    mutating func take(_ accounts: [BrowseAccount], _ current: Account.ID?) {
+    mutating func take(_ accounts: [BrowseAccount], _ current: BrowseAccount.ID?) {
         self.accounts = accounts
-        refused.formIntersection(accounts.map(\.id))
+        rejectedAccounts.formIntersection(accounts.map(\.id))
         if case .accounts(let selected) = overlay {
             overlay = .accounts(selected: min(selected, accounts.count + signIns.count - 1))
         }
@@ -33,16 +28,16 @@ extension BrowseModel {
         let before = self.current
         let lost = marked.isEmpty ? nil : "Nobody is marked any more."
         self.current = current
-        startAnew()
+        restart()
         guard let before else {
             // What was said when the last account went is over.
             if notice?.text.hasPrefix(Self.removed) == true, let account = currentAccount {
-                say("Now searching as \(TerminalText.visible(account.label)).", .good)
+                say("Now searching as \(account.label.visible).", .good)
             }
             return
         }
         if !accounts.contains(where: { $0.id == before }) {
-            let next = currentAccount.map { "Now searching as \(TerminalText.visible($0.label))." }
+            let next = currentAccount.map { "Now searching as \($0.label.visible)." }
             let words = [Self.removed, next, lost]
             say(words.compactMap { $0 }.joined(separator: " "), .warning)
         } else if let lost {
@@ -52,30 +47,28 @@ extension BrowseModel {
     }
 
     /// Another account sees other people: nothing that was read for the one before is shown.
-    private mutating func startAnew() {
+    private mutating func restart() {
         stopJump()
         stopSearch()
         stopDetail()
-        pauseUntil = nil
+        delayEnd = nil
         search = Search()
         list = ResultList()
         (past, future, isVisited) = ([], [], false)
         (marked, markedIDs) = ([], [])
         details = RecentDetails()
         photos = RecentPhotos()
-        detail = DetailPane(wantsPhoto: detail.wantsPhoto)
+        detail = DetailPane(showsPhoto: detail.showsPhoto)
         // Without an account the line at the top is where Enter leads to one.
         if current == nil || !isLongEnough { focus = .query }
         sendSearch()
     }
 
     /// Whether an account has to be signed in to again, as the store or the directory says.
-    func needsSignIn(_ account: BrowseAccount) -> Bool { account.needsSignIn || refused.contains(account.id) }
+    func needsSignIn(_ account: BrowseAccount) -> Bool { account.needsSignIn || rejectedAccounts.contains(account.id) }
 
     /// The directory has answered, so it accepts the sign-in of the account in use.
-    mutating func noteAccepted() {
-        if let current { refused.remove(current) }
-    }
+    mutating func noteAccepted() { if let current { rejectedAccounts.remove(current) } }
 
     mutating func openAccounts() {
         guard let accounts, !accounts.isEmpty else { return offerSignIn() }
@@ -111,18 +104,18 @@ extension BrowseModel {
         let account = accounts[position]
         if needsSignIn(account) { return signIn(.account(account.id)) }
         overlay = nil
-        guard account.id != current else { return say("\(TerminalText.visible(account.label)) is in use already.") }
-        want(.use(account.id))
+        guard account.id != current else { return say("\(account.label.visible) is in use already.") }
+        emit(.use(account.id))
         current = account.id
         let lost = marked.isEmpty ? "" : " Nobody is marked any more."
-        startAnew()
-        say("Now searching as \(TerminalText.visible(account.label)).\(lost)", .good)
+        restart()
+        say("Now searching as \(account.label.visible).\(lost)", .good)
     }
 
     mutating func signIn(_ target: SignInTarget) {
         let number = nextNumber()
         overlay = .signIn(SignInUnderWay(number: number, target: target))
-        want(.signIn(number, target))
+        emit(.signIn(number, target))
     }
 
     mutating func take(_ progress: SignInProgress, _ number: Int) {
@@ -136,9 +129,9 @@ extension BrowseModel {
             overlay = .signIn(underWay)
         case .done(let label):
             overlay = nil
-            say("Signed in as \(TerminalText.visible(label)).", .good)
+            say("Signed in as \(label.visible).", .good)
             guard case .account(let account) = underWay.target else { return }
-            refused.remove(account)
+            rejectedAccounts.remove(account)
             if let position = accounts?.firstIndex(where: { $0.id == account }) {
                 accounts?[position].needsSignIn = false
             }

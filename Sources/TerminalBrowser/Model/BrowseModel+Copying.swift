@@ -6,19 +6,17 @@ struct CopyChoice: Hashable, Sendable {
     /// What it is: `Mail`.
     var label: String
     var text: String
-    /// What is said of it; nil: the text.
     var summary: String?
 }
 
 // MARK: Copying, marking, exporting
 
 extension BrowseModel {
-    /// How many people can be marked.
     static let maximumMarked = 5000
 
     mutating func copyMail() {
         if isForOtherText { return saySearching() }
-        guard let row = list.selection else { return sayNobody() }
+        guard let row = list.selection else { return sayNoUser() }
         guard let mail = copyChoices(row).first(where: { $0.label == "Mail" }) else {
             return say("\(row.name) has no mail address; y lists what can be copied.", .warning)
         }
@@ -27,7 +25,7 @@ extension BrowseModel {
 
     mutating func openCopyMenu() {
         if isForOtherText { return saySearching() }
-        guard let row = list.selection else { return sayNobody() }
+        guard let row = list.selection else { return sayNoUser() }
         let choices = copyChoices(row)
         guard !choices.isEmpty else { return say("There is nothing to copy.", .warning) }
         overlay = .copyMenu(choices, selected: 0)
@@ -35,13 +33,13 @@ extension BrowseModel {
 
     mutating func copy(_ choice: CopyChoice) {
         copying = choice.summary ?? choice.text
-        want(.copy(choice.text))
+        emit(.copy(choice.text))
     }
 
     mutating func takeCopied(_ text: String, _ tool: String) {
-        let what = TerminalText.truncated(TerminalText.visible(copying ?? text), to: 60)
+        let what = TerminalText.truncated((copying ?? text).visible, to: 60)
         copying = nil
-        say("Copied \(what) by \(TerminalText.visible(tool)).", .good)
+        say("Copied \(what) by \(tool.visible).", .good)
     }
 
     /// What can be copied of a person: what is known of them, the most wanted first.
@@ -72,19 +70,19 @@ extension BrowseModel {
     }
 
     private static func pasteable(_ text: String) -> String {
-        var kept = String.UnicodeScalarView()
+        var cleaned = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
             switch scalar.properties.generalCategory {
-            case .control, .lineSeparator, .paragraphSeparator: kept.append(" ")
-            default: kept.append(scalar)
+            case .control, .lineSeparator, .paragraphSeparator: cleaned.append(" ")
+            default: cleaned.append(scalar)
             }
         }
-        return String(kept)
+        return String(cleaned)
     }
 
     mutating func toggleMark() {
         if isForOtherText { return saySearching() }
-        guard let row = list.selection, !row.id.isEmpty else { return sayNobody() }
+        guard let row = list.selection, !row.id.isEmpty else { return sayNoUser() }
         if markedIDs.remove(row.id) != nil {
             marked.removeAll { $0.id == row.id }
         } else if marked.count >= Self.maximumMarked {
@@ -98,6 +96,6 @@ extension BrowseModel {
     mutating func export() {
         guard !marked.isEmpty else { return say("Nobody is marked: space marks a person.", .warning) }
         say("Writing \(counted(marked.count, "person", "people"))…", .dimmed)
-        want(.export(marked.map(\.user)))
+        emit(.export(marked.map(\.user)))
     }
 }

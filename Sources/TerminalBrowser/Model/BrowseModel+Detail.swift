@@ -1,34 +1,24 @@
 import CommandLineKit
 import DirectorySearch
 
-/// The pane of one person.
 struct DetailPane: Sendable {
-    /// The identifier of whom it shows.
     var target: String?
-    /// When the person is asked for.
     var due: Duration?
     /// The question for the person whose answer is awaited.
     var running: (number: Int, id: String)?
-    /// Why it did not come.
     var failure: BrowseFailure?
-    /// The first line that is shown.
     var scroll = 0
-    /// Whether it shows the groups in place of the person.
     var showsGroups = false
     /// The question for the groups whose answer is awaited.
     var groupsNumber: Int?
-    /// Whether photos are to be seen.
-    var wantsPhoto = false
-    /// The question for the photo whose answer is awaited.
+    var showsPhoto = false
     var photoNumber: Int?
-    /// Whose photo did not come.
     var photoFailure: String?
 }
 
 // MARK: The detail follows the cursor
 
 extension BrowseModel {
-    /// What is known of the person under the cursor.
     var known: RecentDetails.Known? { detail.target.flatMap { details[$0] } }
 
     /// Makes the pane that of the person under the cursor, who is asked for when the cursor rests.
@@ -37,19 +27,19 @@ extension BrowseModel {
         if id != detail.target {
             stopDetail()
             stopJump()
-            detail = DetailPane(target: id, wantsPhoto: detail.wantsPhoto)
+            detail = DetailPane(target: id, showsPhoto: detail.showsPhoto)
             if let id {
                 details.touch(id)
                 if details[id]?.isWhole != true { detail.due = now + Self.debounce }
             }
         }
-        askForPhoto()
+        requestPhoto()
     }
 
     /// No answer about the person in the pane is wanted any more.
     mutating func stopDetail() {
         for number in [detail.running?.number, detail.groupsNumber, detail.photoNumber] {
-            if let number { want(.cancel(number)) }
+            if let number { emit(.cancel(number)) }
         }
         (detail.running, detail.groupsNumber, detail.photoNumber, detail.due) = (nil, nil, nil, nil)
     }
@@ -58,29 +48,29 @@ extension BrowseModel {
     mutating func sendDetail() {
         detail.due = nil
         guard let id = detail.target, detail.running == nil, current != nil else { return }
-        if let pauseUntil {
-            detail.due = pauseUntil
+        if let delayEnd {
+            detail.due = delayEnd
             return
         }
         let number = nextNumber()
         detail.running = (number, id)
         detail.failure = nil
-        want(.detail(number, id: id))
+        emit(.detail(number, id: id))
     }
 
     /// An answer about a person: to the question for them, for their reports or for their groups.
-    mutating func take(_ answer: UserDetail, _ number: Int) {
+    mutating func take(_ result: UserDetail, _ number: Int) {
         if let running = detail.running, running.number == number {
             detail.running = nil
             if !isOffline { noteAccepted() }
-            details.keep(answer, for: running.id, isWhole: true)
-            if let jump, jump.kind == .manager, jump.number == nil { showManager() }
+            details.save(result, for: running.id, isWhole: true)
+            if let jump, jump.kind == .manager, jump.number == nil { finishJump() }
         } else if let jump, jump.number == number {
-            details.keep(answer, for: jump.id, isWhole: jump.kind == .manager)
-            if jump.kind == .manager { showManager() } else { showReports() }
+            details.save(result, for: jump.id, isWhole: jump.kind == .manager)
+            finishJump()
         } else if detail.groupsNumber == number, let id = detail.target {
             detail.groupsNumber = nil
-            details.keep(answer, for: id, isWhole: false)
+            details.save(result, for: id, isWhole: false)
         }
     }
 
@@ -89,9 +79,9 @@ extension BrowseModel {
         // A question of its own is answered by itself.
         let wasJump = jump.map { $0.number == nil } ?? false
         if wasJump { jump = nil }
-        if let pause = failure.retryAfter {
-            self.pause(for: pause)
-            detail.due = pauseUntil
+        if let delay = failure.retryAfter {
+            self.delay(for: delay)
+            detail.due = delayEnd
             return
         }
         detail.failure = failure
@@ -100,9 +90,8 @@ extension BrowseModel {
 
     // MARK: Groups
 
-    /// Shows the groups in place of the person, or the person again.
     mutating func toggleGroups() {
-        guard let row = list.selection, !row.id.isEmpty else { return sayNobody() }
+        guard let row = list.selection, !row.id.isEmpty else { return sayNoUser() }
         detail.showsGroups.toggle()
         detail.scroll = 0
         guard detail.showsGroups, details[row.id]?.detail.groups.isKnown != true, detail.groupsNumber == nil else {
@@ -110,19 +99,18 @@ extension BrowseModel {
         }
         let number = nextNumber()
         detail.groupsNumber = number
-        want(.groups(number, id: row.id))
+        emit(.groups(number, id: row.id))
     }
 
     // MARK: Photos
 
-    /// Shows or hides photos.
     mutating func togglePhoto() {
         if isOffline { return say("Photos are not kept offline.") }
-        guard let row = list.selection, !row.id.isEmpty else { return sayNobody() }
-        detail.wantsPhoto.toggle()
+        guard let row = list.selection, !row.id.isEmpty else { return sayNoUser() }
+        detail.showsPhoto.toggle()
         detail.photoFailure = nil
-        guard detail.wantsPhoto else {
-            if let number = detail.photoNumber { want(.cancel(number)) }
+        guard detail.showsPhoto else {
+            if let number = detail.photoNumber { emit(.cancel(number)) }
             detail.photoNumber = nil
             return say("Photos are hidden; p shows them.")
         }
@@ -134,24 +122,24 @@ extension BrowseModel {
         return details[id]?.detail.photo == UserDetail.Part.none
     }
 
-    private mutating func askForPhoto() {
-        guard detail.wantsPhoto, let id = detail.target, let known, known.isWhole, detail.photoNumber == nil,
-            photos[id] == nil, !hasNoPhoto(id), detail.photoFailure != id, pauseUntil == nil
+    private mutating func requestPhoto() {
+        guard detail.showsPhoto, let id = detail.target, let known, known.isWhole, detail.photoNumber == nil,
+            photos[id] == nil, !hasNoPhoto(id), detail.photoFailure != id, delayEnd == nil
         else { return }
         if known.detail.photo == .notRequested, isOffline { return }
         let number = nextNumber()
         detail.photoNumber = number
-        want(.photo(number, id: id))
+        emit(.photo(number, id: id))
     }
 
     mutating func take(_ photo: UserPhoto?, _ number: Int) {
         guard detail.photoNumber == number, let id = detail.target else { return }
         detail.photoNumber = nil
-        photos.keep(photo, for: id)
+        photos.save(photo, for: id)
         if photo == nil, !showsPictures, let name = list.selection?.name { say("\(name) has no photo.") }
     }
 
-    mutating func sayNobody() {
+    mutating func sayNoUser() {
         if list.rows.isEmpty, isWaiting { return saySearching() }
         say(
             list.rows.isEmpty ? "Nobody is listed: / goes to the search line." : "Nobody is known by this row.",
@@ -160,8 +148,8 @@ extension BrowseModel {
 
     /// Says that the answer for the text is not there yet.
     mutating func saySearching() {
-        say("Still searching for \(TerminalText.visible(query.searchText)).", .warning)
-        notice?.isUntilAnswer = true
+        say("Still searching for \(query.searchText.visible).", .warning)
+        notice?.isUntilResult = true
     }
 }
 
@@ -179,6 +167,5 @@ extension UserDetail.Part {
         }
     }
 
-    /// Whether the directory failed at it.
     var hasFailed: Bool { if case .failed = self { true } else { false } }
 }

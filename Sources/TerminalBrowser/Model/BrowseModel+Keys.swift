@@ -5,9 +5,9 @@ import CommandLineKit
 extension BrowseModel {
     mutating func press(_ key: Key) {
         switch key {
-        case .control("c"): return want(.quit)
-        case .control("z"): return want(.suspend)
-        case .control("l"): return want(.redraw)
+        case .control("c"): return emit(.quit)
+        case .control("z"): return emit(.suspend)
+        case .control("l"): return emit(.redraw)
         default: break
         }
         if isTooSmall { return }
@@ -89,15 +89,25 @@ extension BrowseModel {
 
     // MARK: The list and the detail
 
-    private mutating func pressInList(_ key: Key) {
+    /// How many rows a key moves by, where a page has so many; nil for a key that does not move.
+    private static func step(_ key: Key, page: Int) -> Int? {
         switch key {
-        case .up, .control("p"): if key == .up, list.selected == 0 { focus = .query } else { list.move(by: -1) }
-        case .character("k"): list.move(by: -1)
-        case .down, .character("j"), .control("n"): list.move(by: 1)
-        case .pageUp, .control("b"): list.move(by: -page)
-        case .pageDown, .control("f"): list.move(by: page)
-        case .home, .character("g"): list.move(by: -list.rows.count)
-        case .end, .character("G"): list.move(by: list.rows.count)
+        case .up, .character("k"): -1
+        case .down, .character("j"): 1
+        case .pageUp, .control("b"): -page
+        case .pageDown, .control("f"): page
+        case .home, .character("g"): -Int.max / 2
+        case .end, .character("G"): Int.max / 2
+        default: nil
+        }
+    }
+
+    private mutating func pressInList(_ key: Key) {
+        if key == .up, list.selected == 0 { return focus = .query }
+        if let step = Self.step(key, page: page) { return list.move(by: step) }
+        switch key {
+        case .control("p"): list.move(by: -1)
+        case .control("n"): list.move(by: 1)
         case .enter: enterInList()
         case .right: if list.selection != nil { focus = .detail }
         case .left: focus = .query
@@ -109,7 +119,7 @@ extension BrowseModel {
 
     private mutating func enterInList() {
         if accounts != nil, current == nil { return offerSignIn() }
-        guard list.selection != nil else { return sayNobody() }
+        guard list.selection != nil else { return sayNoUser() }
         focus = .detail
         if detail.due != nil, !isWaiting { sendDetail() }
     }
@@ -123,14 +133,10 @@ extension BrowseModel {
     }
 
     private mutating func pressInDetail(_ key: Key) {
-        let rows = max(1, layout.detailRows - 1)
+        if let step = Self.step(key, page: max(1, layout.detailRows - 1)) {
+            return detail.scroll = step == -Int.max / 2 ? 0 : detail.scroll + step
+        }
         switch key {
-        case .up, .character("k"): detail.scroll -= 1
-        case .down, .character("j"): detail.scroll += 1
-        case .pageUp, .control("b"): detail.scroll -= rows
-        case .pageDown, .control("f"): detail.scroll += rows
-        case .home, .character("g"): detail.scroll = 0
-        case .end, .character("G"): detail.scroll = .max / 2
         case .left: focus = .list
         case .escape: if detail.showsGroups { toggleGroups() } else { focus = .list }
         case .character(" "): toggleMark()
@@ -142,8 +148,8 @@ extension BrowseModel {
     private mutating func pressCommand(_ key: Key) {
         switch key {
         case .character("/"): focus = .query
-        case .character("m"): goToManager()
-        case .character("r"): goToReports()
+        case .character("m"): goTo(.manager)
+        case .character("r"): goTo(.reports)
         case .character("M"): toggleGroups()
         case .character("["): travel(back: true)
         case .character("]"): travel(back: false)
@@ -154,9 +160,9 @@ extension BrowseModel {
         case .character("R"): retry()
         case .character("L"): overlay = .log(up: 0)
         case .character("?"): overlay = .help(down: 0)
-        case .character("q"): want(.quit)
+        case .character("q"): emit(.quit)
         case .character(let character):
-            let shown = TerminalText.visible(String(character))
+            let shown = String(character).visible
             say("\(shown) does nothing here: / goes to the search line, ? shows the keys.")
         default: break
         }
@@ -179,20 +185,12 @@ extension BrowseModel {
 
     /// The row that a key leads to in a menu of so many; nil for a key that does not move.
     private func row(_ key: Key, _ selected: Int, of count: Int) -> Int? {
-        switch key {
-        case .up, .character("k"), .backTab: max(0, selected - 1)
-        case .down, .character("j"), .tab: min(count - 1, selected + 1)
-        case .home, .pageUp, .character("g"): 0
-        case .end, .pageDown, .character("G"): count - 1
-        default: nil
-        }
+        let step = key == .tab ? 1 : key == .backTab ? -1 : Self.step(key, page: count)
+        return step.map { max(0, min(count - 1, selected + $0)) }
     }
 
     private mutating func pressInCopyMenu(_ key: Key, _ choices: [CopyChoice], _ selected: Int) {
-        if let row = row(key, selected, of: choices.count) {
-            overlay = .copyMenu(choices, selected: row)
-            return
-        }
+        if let row = row(key, selected, of: choices.count) { return overlay = .copyMenu(choices, selected: row) }
         switch key {
         case .enter, .character("y"), .character("c"):
             overlay = nil
@@ -212,8 +210,7 @@ extension BrowseModel {
     private mutating func pressInAccounts(_ key: Key, _ selected: Int) {
         let accounts = accounts ?? []
         if let row = row(key, selected, of: accounts.count + signIns.count) {
-            overlay = .accounts(selected: row)
-            return
+            return overlay = .accounts(selected: row)
         }
         switch key {
         case .enter: chooseAccount(selected)
@@ -235,7 +232,7 @@ extension BrowseModel {
             }
         case .escape, .character("q"):
             if underWay.failure == nil {
-                want(.cancel(underWay.number))
+                emit(.cancel(underWay.number))
                 say("The sign-in was given up.")
             }
             overlay = nil
@@ -246,24 +243,20 @@ extension BrowseModel {
     /// Keys of the log, which begins at its end, and of the help, which begins at its start.
     private mutating func pressInText(_ key: Key, _ position: Int, grows: Bool) {
         let page = max(1, layout.bodyRows - 2)
-        var step = 0
+        let step: Int
         switch key {
-        case .up, .character("k"): step = -1
-        case .down, .character("j"): step = 1
-        case .pageUp, .character("b"): step = -page
-        case .pageDown, .character(" "): step = page
-        case .home, .character("g"): step = -.max / 2
-        case .end, .character("G"): step = .max / 2
-        case .escape, .left, .character("q"), .character("?"), .character("L"), .enter:
-            overlay = nil
-            return
-        default: return
+        case .character("b"): step = -page
+        case .character(" "): step = page
+        case .escape, .left, .character("q"), .character("?"), .character("L"), .enter: return overlay = nil
+        default:
+            guard let other = Self.step(key, page: page) else { return }
+            step = other
         }
         overlay = grows ? .log(up: position - step) : .help(down: position + step)
     }
 
     /// No text is scrolled past its ends.
-    mutating func keepOverlayInView() {
+    mutating func limitOverlayScroll() {
         let rows = max(1, layout.bodyRows - 1)
         switch overlay {
         case .log(let up): overlay = .log(up: max(0, min(up, log.count - rows)))

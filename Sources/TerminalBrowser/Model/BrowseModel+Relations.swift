@@ -23,10 +23,9 @@ extension BrowseModel {
         /// The question whose answer is awaited; nil where the person's detail has the answer.
         var number: Int?
         /// Whether the list is theirs already, and is read anew.
-        var isAnew = false
+        var isReload = false
     }
 
-    /// How many places are kept, and how many people in all of them.
     static let maximumHistoryEntries = 50
     static let maximumUsersInHistory = 40_000
 
@@ -74,110 +73,102 @@ extension BrowseModel {
 
     /// People who were asked for by a key are not wanted any more.
     mutating func stopJump() {
-        if let number = jump?.number { want(.cancel(number)) }
+        if let number = jump?.number { emit(.cancel(number)) }
         jump = nil
     }
 
-    // MARK: Manager
-
-    mutating func goToManager() {
+    /// Goes to the manager or the reports of the selected user.
+    mutating func goTo(_ kind: Jump.Kind) {
         if isForOtherText { return saySearching() }
-        guard let row = list.selection, !row.id.isEmpty else { return sayNobody() }
-        stopJump()
-        jump = Jump(kind: .manager, id: row.id, name: row.name)
-        if details[row.id]?.isWhole == true { return showManager() }
-        say("Asking for the manager of \(row.name)…", .dimmed)
-        sendDetail()
-    }
-
-    /// The manager of the person in the pane becomes the list.
-    mutating func showManager() {
-        guard let jump, let manager = details[jump.id]?.detail.manager else { return self.jump = nil }
-        self.jump = nil
-        let name = jump.name
-        switch manager {
-        case .value(let user): show([user], .manager(of: name, id: jump.id), isAnew: jump.isAnew)
-        case .none: say("\(name) has no manager.")
-        case .notRequested: say("The manager of \(name) is not known here.", .warning)
-        case .notPermitted(let error):
-            say("The manager of \(name): \(Self.words(error)). a signs in anew.", .failure)
-        case .failed(let error):
-            say("The manager of \(name): \(Self.words(error)). R tries again.", .failure)
+        guard let row = list.selection, !row.id.isEmpty else { return sayNoUser() }
+        let known = details[row.id]
+        if kind == .manager, known?.isWhole != true {
+            // The detail of the user has the manager.
+            begin(Jump(kind: kind, id: row.id, name: row.name), sendsRequest: false)
+            sendDetail()
+        } else if kind == .manager || known?.detail.reports.isKnown == true {
+            stopJump()
+            jump = Jump(kind: kind, id: row.id, name: row.name)
+            finishJump()
+        } else {
+            begin(Jump(kind: kind, id: row.id, name: row.name), sendsRequest: true)
         }
     }
 
-    // MARK: Reports
-
-    mutating func goToReports() {
-        if isForOtherText { return saySearching() }
-        guard let row = list.selection, !row.id.isEmpty else { return sayNobody() }
+    private mutating func begin(_ new: Jump, sendsRequest: Bool) {
         stopJump()
-        if details[row.id]?.detail.reports.isKnown == true {
-            jump = Jump(kind: .reports, id: row.id, name: row.name)
-            return showReports()
-        }
-        let number = nextNumber()
-        jump = Jump(kind: .reports, id: row.id, name: row.name, number: number)
-        say("Asking who reports to \(row.name)…", .dimmed)
-        want(.reports(number, id: row.id))
-    }
-
-    /// Those who report to the person in the pane become the list.
-    mutating func showReports() {
-        guard let jump, let reports = details[jump.id]?.detail.reports else { return self.jump = nil }
-        self.jump = nil
-        let name = jump.name
-        switch reports {
-        case .value(let people) where !people.isEmpty:
-            show(people.map { User(json: $0.json) }, .reports(of: name, id: jump.id), isAnew: jump.isAnew)
-        case .value, .none: say("Nobody reports to \(name).")
-        case .notRequested: say("Who reports to \(name) is not known here.", .warning)
-        case .notPermitted(let error): say("Reports of \(name): \(Self.words(error)). a signs in anew.", .failure)
-        case .failed(let error):
-            say("Reports of \(name): \(Self.words(error)). \(jump.isAnew ? "R" : "r") tries again.", .failure)
+        var new = new
+        if sendsRequest { new.number = nextNumber() }
+        jump = new
+        switch new.kind {
+        case .manager:
+            say("Asking for the manager of \(new.name)…", .dimmed)
+            if let number = new.number { emit(.detail(number, id: new.id)) }
+        case .reports:
+            say("Asking who reports to \(new.name)…", .dimmed)
+            if let number = new.number { emit(.reports(number, id: new.id)) }
         }
     }
 
     /// Reads reports or a manager that are the list anew. False: the list is that of a search.
-    mutating func readAroundAnew() -> Bool {
+    mutating func reloadRelations() -> Bool {
         switch list.origin {
         case .reports(let name, let id):
-            stopJump()
-            let number = nextNumber()
-            jump = Jump(kind: .reports, id: id, name: name, number: number, isAnew: true)
-            say("Asking who reports to \(name)…", .dimmed)
-            want(.reports(number, id: id))
+            begin(Jump(kind: .reports, id: id, name: name, isReload: true), sendsRequest: true)
         case .manager(let name, let id):
-            stopJump()
-            let number = nextNumber()
-            jump = Jump(kind: .manager, id: id, name: name, number: number, isAnew: true)
-            say("Asking for the manager of \(name)…", .dimmed)
-            want(.detail(number, id: id))
+            begin(Jump(kind: .manager, id: id, name: name, isReload: true), sendsRequest: true)
         case .nothing, .search: return false
         }
         return true
     }
 
-    private mutating func show(_ people: [User], _ origin: ResultList.Origin, isAnew: Bool) {
-        if isAnew {
+    /// The manager or the reports that a key asked for become the list.
+    mutating func finishJump() {
+        guard let jump, let detail = details[jump.id]?.detail else { return self.jump = nil }
+        self.jump = nil
+        let name = jump.name
+        switch jump.kind {
+        case .manager:
+            switch detail.manager {
+            case .value(let user): show([user], .manager(of: name, id: jump.id), isReload: jump.isReload)
+            case .none: say("\(name) has no manager.")
+            case .notRequested: say("The manager of \(name) is not known here.", .warning)
+            case .notPermitted(let error):
+                say("The manager of \(name): \(Self.words(error)). a signs in anew.", .failure)
+            case .failed(let error): say("The manager of \(name): \(Self.words(error)). R tries again.", .failure)
+            }
+        case .reports:
+            switch detail.reports {
+            case .value(let users) where !users.isEmpty:
+                show(users.map { User(json: $0.json) }, .reports(of: name, id: jump.id), isReload: jump.isReload)
+            case .value, .none: say("Nobody reports to \(name).")
+            case .notRequested: say("Who reports to \(name) is not known here.", .warning)
+            case .notPermitted(let error): say("Reports of \(name): \(Self.words(error)). a signs in anew.", .failure)
+            case .failed(let error):
+                say("Reports of \(name): \(Self.words(error)). \(jump.isReload ? "R" : "r") tries again.", .failure)
+            }
+        }
+    }
+
+    private mutating func show(_ users: [User], _ origin: ResultList.Origin, isReload: Bool) {
+        if isReload {
             list.replace(
-                with: BrowsePage(people: people, hasMore: false, source: list.source, isContinuation: false), origin)
+                with: BrowsePage(users: users, hasMore: false, source: list.source, isContinuation: false), origin)
             notice = nil
             return
         }
         remember()
         stopSearch()
         search.failure = nil
-        list = ResultList(people, origin)
+        list = ResultList(users, origin)
         isVisited = true
         notice = nil
         if focus == .query { focus = .list }
     }
 
-    /// Why a part is not known, in few words.
     static func words(_ error: DirectoryError) -> String {
-        guard case .notPermitted(let permissions) = error.kind else { return TerminalText.visible(error.summary) }
+        guard case .notPermitted(let permissions) = error.kind else { return error.summary.visible }
         guard !permissions.isEmpty else { return "not permitted" }
-        return TerminalText.visible("not permitted without " + permissions.joined(separator: " or "))
+        return ("not permitted without " + permissions.joined(separator: " or ")).visible
     }
 }

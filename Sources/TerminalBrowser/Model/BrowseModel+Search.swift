@@ -5,25 +5,21 @@ import DirectorySearch
 
 extension BrowseModel {
     /// Whether a search is about to be sent or its first answer is awaited.
-    var isWaiting: Bool {
-        search.due != nil || (search.running.map { $0.number != list.number } ?? false)
-    }
+    var isWaiting: Bool { search.due != nil || (search.running.map { $0.number != list.number } ?? false) }
 
     /// Whether the list is not what the text asks for: it is shown dimmed.
     var isOutdated: Bool {
         isWaiting && !hasLocalPreview || (search.failure != nil && list.text != nil && list.text != query.searchText)
     }
 
-    /// Whether the list was found for another text than the one whose answer is awaited: whoever presses a key means somebody who is not
-    /// listed yet.
+    /// Whether the list has the results of another text: a key that acts on a user must wait for the results.
     var isForOtherText: Bool { isWaiting && !hasLocalPreview && list.text != query.searchText }
 
     /// Whether the list is what the copy on this machine has for the text.
     private var hasLocalPreview: Bool { list.number != nil && list.number == search.localPreview?.number }
 
-    /// Whether the text is long enough to be searched for. An ideograph or a syllable of Hangul says as much as two letters, and many a
-    /// family name is one.
-    var isLongEnough: Bool { TerminalText.width(TerminalText.visible(query.searchText)) >= Self.minimumLetters }
+    /// Whether the text is long enough for a search. An ideograph or a Hangul syllable counts as two letters: many family names are one.
+    var isLongEnough: Bool { TerminalText.width(query.searchText.visible) >= Self.minimumLetters }
 
     /// Changes the text, and what is asked for with it.
     mutating func edit(_ change: (inout QueryText) -> Void) {
@@ -57,21 +53,23 @@ extension BrowseModel {
         }
     }
 
-    private var dueTime: Duration { max(now + Self.debounce, pauseUntil ?? .zero) }
+    private var dueTime: Duration { max(now + Self.debounce, delayEnd ?? .zero) }
 
     /// Looks into the copy on this machine: that costs nobody anything, so it waits for no pause.
     private mutating func localPreview() {
         search.lastLocalPreview -= 1
         search.localPreview = (search.lastLocalPreview, query.searchText)
-        want(.localPreview(search.lastLocalPreview, text: query.searchText))
+        emit(.localPreview(search.lastLocalPreview, text: query.searchText))
     }
 
     /// Shows what the copy has, unless the text is another by now or the directory has spoken.
     mutating func take(_ localPreview: BrowsePage, localPreview number: Int) {
-        guard let asked = search.localPreview, asked.number == number, asked.text == query.searchText else { return }
-        list.replace(with: localPreview, .search(text: asked.text, number: number))
+        guard let preview = search.localPreview, preview.number == number, preview.text == query.searchText else {
+            return
+        }
+        list.replace(with: localPreview, .search(text: preview.text, number: number))
         list.isFinal = false
-        forgetWaiting()
+        clearWaitingNotice()
         if detail.due != nil { detail.due = now + Self.debounce }
     }
 
@@ -83,7 +81,7 @@ extension BrowseModel {
             search.running = nil
             // What it found so far came from the copy on this machine; no page follows.
             search.live = nil
-            want(.cancelSearch)
+            emit(.cancelSearch)
         }
     }
 
@@ -92,14 +90,14 @@ extension BrowseModel {
         search.due = nil
         guard isLongEnough, current != nil else { return }
         search.failure = nil
-        if let pauseUntil {
-            search.due = pauseUntil
+        if let delayEnd {
+            search.due = delayEnd
             return
         }
         let number = nextNumber()
         search.running = (number, query.searchText)
         search.live = number
-        want(.search(number, text: query.searchText))
+        emit(.search(number, text: query.searchText))
     }
 
     /// Tries again what failed, or reads the list anew.
@@ -113,7 +111,7 @@ extension BrowseModel {
             list.pageFailure = nil
             return
         }
-        if !isWaiting, search.failure == nil, readAroundAnew() { return }
+        if !isWaiting, search.failure == nil, reloadRelations() { return }
         guard isLongEnough else { return say("Type at least two letters of a name.", .warning) }
         stopSearch()
         sendSearch()
@@ -133,13 +131,13 @@ extension BrowseModel {
         if page.source == .directory { noteAccepted() }
         if list.isFinal { (search.running, search.localPreview) = (nil, nil) }
         search.failure = nil
-        forgetWaiting()
+        clearWaitingNotice()
         // The cursor rests from now on, also where it stays on the same person.
         if detail.due != nil { detail.due = now + Self.debounce }
     }
 
     mutating func take(_ failure: BrowseFailure, _ number: Int) {
-        if failure.needsSignIn, let current { refused.insert(current) }
+        if failure.needsSignIn, let current { rejectedAccounts.insert(current) }
         if search.running?.number == number {
             search.running = nil
             takeSearchFailure(failure)
@@ -156,55 +154,50 @@ extension BrowseModel {
             detail.photoNumber = nil
             detail.photoFailure = detail.target
             takeOther(failure)
-        } else if case .signIn(var underWay) = overlay, underWay.number == number {
-            underWay.failure = failure
-            overlay = .signIn(underWay)
         } else {
-            let isPaused = failure.retryAfter != nil
+            let isDelayed = failure.retryAfter != nil
             changeList(number) { list in
                 list.isPagePending = false
                 // After a pause it is asked for by itself.
-                list.pageFailure = isPaused ? nil : failure
+                list.pageFailure = isDelayed ? nil : failure
             }
-            if number == search.live, let pause = failure.retryAfter { self.pause(for: pause) }
+            if number == search.live, let delay = failure.retryAfter { self.delay(for: delay) }
         }
     }
 
     private mutating func takeSearchFailure(_ failure: BrowseFailure) {
-        if let pause = failure.retryAfter {
-            self.pause(for: pause)
-            search.due = pauseUntil
+        if let delay = failure.retryAfter {
+            self.delay(for: delay)
+            search.due = delayEnd
             return
         }
         search.failure = failure
-        forgetWaiting()
+        clearWaitingNotice()
     }
 
     private mutating func takeOther(_ failure: BrowseFailure) {
-        if let pause = failure.retryAfter { self.pause(for: pause) }
+        if let delay = failure.retryAfter { self.delay(for: delay) }
         say(Self.sentence(failure), .failure)
     }
 
-    /// What happened, why and what to do, in sentences.
     static func sentence(_ failure: BrowseFailure) -> String {
         var text = failure.summary
         if let reason = failure.reason, !reason.isEmpty { text += ": " + reason }
         text = text.prefix(1).uppercased() + text.dropFirst()
         if !text.hasSuffix(".") { text += "." }
-        return TerminalText.visible(text)
+        return text.visible
     }
 
     // MARK: Pages
 
     /// Asks for the next page when the cursor is near the end.
-    mutating func askForMore() {
+    mutating func requestNextPage() {
         guard list.hasMore, !isOffline, !list.isCut, list.isFinal, !list.isPagePending, list.pageFailure == nil,
-            !isWaiting,
-            pauseUntil == nil, let number = list.number, number == search.live,
+            !isWaiting, delayEnd == nil, let number = list.number, number == search.live,
             list.rows.count - list.selected <= max(10, layout.listRows)
         else { return }
         list.isPagePending = true
-        want(.nextPage(number))
+        emit(.nextPage(number))
     }
 
     /// Changes the list of this number, which may be one that can be gone back to.

@@ -1,11 +1,8 @@
 import CommandLineKit
 import DirectorySearch
-import OAuth2AccountStore
 
-/// Everything that the terminal browser knows and shows: a value that is told what happened and says what it wants done.
-///
-/// It waits for nothing, reads no clock and draws nothing itself, so that its whole behaviour is tested without a terminal, a network
-/// and time. ``BrowseBehaviour`` adds its drawing.
+/// The state of the browser: a value that takes events and returns effects. It waits for nothing, reads no clock and draws nothing,
+/// so that tests need no terminal, network or time. ``BrowseBehaviour`` adds its drawing.
 package struct BrowseModel: Sendable {
     /// A part of the screen that can have the keys.
     enum Pane: Hashable, Sendable, CaseIterable { case query, list, detail }
@@ -24,18 +21,16 @@ package struct BrowseModel: Sendable {
         var text: String
         var style: ScreenStyle
         /// Whether it speaks of an answer that is awaited, and goes when that comes.
-        var isUntilAnswer = false
+        var isUntilResult = false
     }
 
     /// The search that will be or was sent.
     struct Search: Sendable {
-        /// When it is sent.
         var due: Duration?
         /// The one whose answer is awaited.
         var running: (number: Int, text: String)?
         /// The one whose pages can be asked for: the last that was sent.
         var live: Int?
-        /// Why it gave nothing.
         var failure: BrowseFailure?
         /// The last look into the copy on this machine, until the directory has spoken. Counted downwards: no search has its number.
         var localPreview: (number: Int, text: String)?
@@ -44,9 +39,7 @@ package struct BrowseModel: Sendable {
 
     /// How long the keys or the cursor rest before something is asked for.
     static let debounce: Duration = .milliseconds(150)
-    /// How many letters a search has at least.
     static let minimumLetters = 2
-    /// How many lines of the request log are kept.
     static let maximumLogLines = 500
 
     /// Whether the terminal shows pictures, so that photos come by themselves.
@@ -80,16 +73,16 @@ package struct BrowseModel: Sendable {
     var search = Search()
     var jump: Jump?
     /// Until when the directory wants no requests.
-    var pauseUntil: Duration?
+    var delayEnd: Duration?
     var lastNumber = 0
     var copying: String?
 
     // Whom for.
     /// Nil until the accounts were told.
     var accounts: [BrowseAccount]?
-    var current: Account.ID?
+    var current: BrowseAccount.ID?
     /// The accounts whose sign-in the directory did not accept when it was asked last. The store may know nothing of it.
-    var refused: Set<Account.ID> = []
+    var rejectedAccounts: Set<BrowseAccount.ID> = []
     var marked: [ResultList.Row] = []
     var markedIDs: Set<String> = []
 
@@ -97,15 +90,14 @@ package struct BrowseModel: Sendable {
     private var effects: [BrowseEffect] = []
     private var announcedWake: Duration?
 
-    /// A browser that nothing has happened to.
+    /// Creates a browser without events.
     ///
     /// - Parameters:
-    ///   - text: what is searched for first; may be empty.
-    ///   - types: the types of accounts that have a directory. Of several, each has its own sign-in to another account.
-    ///   - showsPictures: whether the terminal can show pictures. Without, a photo is asked for with a key, and the terminal draws
-    ///     it with blocks.
-    ///   - isOffline: whether only the copy on this machine is asked (`--offline`): its answer is the last word.
-    ///   - incompleteNote: the line below the users of a copy that is not complete.
+    ///   - text: the first search text; may be empty.
+    ///   - types: the account types that have a directory. Each of several has its own sign-in.
+    ///   - showsPictures: whether the terminal can show pictures; otherwise a key requests a photo, drawn with blocks.
+    ///   - isOffline: whether only the offline copy is searched.
+    ///   - incompleteNote: the line below the users of an incomplete copy.
     package init(
         text: String = "", types: [String] = [], showsPictures: Bool = false, isOffline: Bool = false,
         incompleteNote: String = "Not complete."
@@ -115,17 +107,15 @@ package struct BrowseModel: Sendable {
         self.showsPictures = showsPictures
         self.isOffline = isOffline
         self.incompleteNote = incompleteNote
-        detail.wantsPhoto = showsPictures
+        detail.showsPhoto = showsPictures
     }
 
-    /// Tells what happened and gives what is to be done.
-    ///
-    /// - Parameter now: the time since the start, which never goes back.
+    /// Updates the state and returns the effects. `now` is the time since the start, which never goes back.
     mutating func update(_ event: BrowseEvent, at now: Duration) -> [BrowseEffect] {
         self.now = max(self.now, now)
         effects = []
         take(event)
-        askForMore()
+        requestNextPage()
         followSelection()
         announceWake()
         defer { effects = [] }
@@ -137,26 +127,26 @@ package struct BrowseModel: Sendable {
         case .key(let key): press(key)
         case .resized(let size): self.size = size
         case .tick: tick()
-        case .resumed: want(.redraw)
+        case .resumed: emit(.redraw)
         case .accounts(let accounts, let current): take(accounts, current)
-        case .people(let number, let page): take(page, number)
-        case .localPreview(let number, let people): take(people, localPreview: number)
-        case .detail(let number, let answer): take(answer, number)
+        case .users(let number, let page): take(page, number)
+        case .localPreview(let number, let users): take(users, localPreview: number)
+        case .detail(let number, let result): take(result, number)
         case .photo(let number, let photo): take(photo, number)
         case .failed(let number, let failure): take(failure, number)
         case .signIn(let number, let progress): take(progress, number)
         case .copied(let text, let tool): takeCopied(text, tool)
-        case .copyFailed(let reason): say("This was not copied: \(TerminalText.visible(reason)).", .failure)
+        case .copyFailed(let reason): say("This was not copied: \(reason.visible).", .failure)
         case .exported(let count, let file):
-            say("\(counted(count, "person", "people")) written to \(TerminalText.visible(file)).", .good)
-        case .exportFailed(let reason): say("Nobody was exported: \(TerminalText.visible(reason)).", .failure)
+            say("\(counted(count, "person", "people")) written to \(file.visible).", .good)
+        case .exportFailed(let reason): say("Nobody was exported: \(reason.visible).", .failure)
         case .logged(let line):
-            log.append(TerminalText.visible(line))
+            log.append(line.visible)
             if log.count > Self.maximumLogLines { log.removeFirst(log.count - Self.maximumLogLines) }
         }
     }
 
-    mutating func want(_ effect: BrowseEffect) { effects.append(effect) }
+    mutating func emit(_ effect: BrowseEffect) { effects.append(effect) }
 
     mutating func nextNumber() -> Int {
         lastNumber += 1
@@ -166,21 +156,16 @@ package struct BrowseModel: Sendable {
     mutating func say(_ text: String, _ style: ScreenStyle = .plain) { notice = Notice(text: text, style: style) }
 
     /// What was said of an answer that has come now is not true any more.
-    mutating func forgetWaiting() { if notice?.isUntilAnswer == true { notice = nil } }
+    mutating func clearWaitingNotice() { if notice?.isUntilResult == true { notice = nil } }
 
-    /// Where the panes are.
     var layout: BrowseLayout { BrowseLayout(size) }
 
-    /// Whether nothing can be shown.
-    var isTooSmall: Bool {
-        size.columns < BrowseLayout.smallest.columns || size.rows < BrowseLayout.smallest.rows
-    }
+    var isTooSmall: Bool { size.columns < BrowseLayout.smallest.columns || size.rows < BrowseLayout.smallest.rows }
 
     func counted(_ count: Int, _ one: String, _ many: String) -> String {
         count == 1 ? "1 \(one)" : "\(Self.grouped(count)) \(many)"
     }
 
-    /// A number with its thousands parted: `1,204`.
     static func grouped(_ number: Int) -> String {
         let digits = String(number)
         var result = ""
@@ -197,8 +182,8 @@ package struct BrowseModel: Sendable {
 extension BrowseModel {
     private mutating func tick() {
         announcedWake = nil
-        if let until = pauseUntil, until <= now { pauseUntil = nil }
-        guard pauseUntil == nil else { return }
+        if let until = delayEnd, until <= now { delayEnd = nil }
+        guard delayEnd == nil else { return }
         if let due = search.due, due <= now { sendSearch() }
         if let due = detail.due, due <= now, !isWaiting { sendDetail() }
     }
@@ -207,32 +192,27 @@ extension BrowseModel {
     private mutating func announceWake() {
         var times: [Duration] = []
         if let due = search.due { times.append(due) }
-        if let due = detail.due, !isWaiting { times.append(max(due, pauseUntil ?? due)) }
-        if let until = pauseUntil {
+        if let due = detail.due, !isWaiting { times.append(max(due, delayEnd ?? due)) }
+        if let until = delayEnd {
             // When the countdown shows the next number.
             times.append(until - .seconds(max(0, Self.wholeSeconds(until - now) - 1)))
         }
         guard let next = times.min(), next != announcedWake else { return }
         announcedWake = next
-        want(.wake(at: next))
+        emit(.wake(at: next))
     }
 
-    /// The seconds, rounded up.
     static func wholeSeconds(_ duration: Duration) -> Int {
         let (seconds, rest) = duration.components
         return Int(clamping: seconds) + (rest > 0 ? 1 : 0)
     }
 
     /// No request until the service wants some again: at least a second, at most a day.
-    mutating func pause(for asked: Duration) {
-        pauseUntil = max(pauseUntil ?? now, now + max(.seconds(1), min(asked, .seconds(86_400))))
+    mutating func delay(for duration: Duration) {
+        delayEnd = max(delayEnd ?? now, now + max(.seconds(1), min(duration, .seconds(86_400))))
     }
 
-    /// What the countdown says.
-    var countdown: String? {
-        pauseSeconds.map { "The directory asks for a pause: again in \($0) s." }
-    }
+    var countdown: String? { delaySeconds.map { "The directory asks for a pause: again in \($0) s." } }
 
-    /// How many seconds are left of the pause.
-    var pauseSeconds: Int? { pauseUntil.map { max(1, Self.wholeSeconds($0 - now)) } }
+    var delaySeconds: Int? { delayEnd.map { max(1, Self.wholeSeconds($0 - now)) } }
 }

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// What happened and was not handled yet: keys, answers, times. Everybody may post; one reads, everything at once.
+/// Events that are not handled yet: keys, results, times. Any thread may post; one task reads all of them at once.
 ///
-/// Answers are as many as were asked for. Keys are as many as somebody types or pastes: who posts them stops while it ``isFull``.
+/// There is one result for each request. The keyboard stops posting keys while the queue ``isFull``.
 package final class EventQueue: Sendable {
     private struct State {
         var events: [BrowseEvent] = []
@@ -16,34 +16,25 @@ package final class EventQueue: Sendable {
 
     package init() {}
 
-    /// Whether keys should wait.
     var isFull: Bool { state.withLock { $0.events.count >= Self.capacity } }
-    /// Whether the end was said.
     var isEnded: Bool { state.withLock { $0.isEnded } }
 
-    /// Adds an event.
     package func post(_ event: BrowseEvent) { post([event]) }
 
-    /// Adds events, in this order.
-    package func post(_ events: [BrowseEvent]) {
-        guard !events.isEmpty else { return }
-        let waiter = state.withLock { state in
-            state.events += events
-            return state.waiter.take()
-        }
-        waiter?.resume()
-    }
+    package func post(_ events: [BrowseEvent]) { if !events.isEmpty { update { $0.events += events } } }
 
     /// No more is wanted: whoever waits is told.
-    package func end() {
+    package func end() { update { $0.isEnded = true } }
+
+    private func update(_ change: (inout State) -> Void) {
         let waiter = state.withLock { state in
-            state.isEnded = true
+            change(&state)
             return state.waiter.take()
         }
         waiter?.resume()
     }
 
-    /// Everything that was posted since the last time, waiting for the first; nil after the end, or when the task is cancelled. Only one
+    /// Returns the events since the last call and waits for the first one; nil after the end or if the task is cancelled. One task
     /// may wait.
     package func next() async -> [BrowseEvent]? {
         await withTaskCancellationHandler {

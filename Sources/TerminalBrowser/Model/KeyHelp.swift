@@ -1,14 +1,7 @@
 import CommandLineKit
 
-/// The keys, as `?` lists them.
 enum KeyHelp {
-    /// Some keys and what they do.
-    struct Entry: Sendable {
-        /// The keys as they are shown.
-        var shown: String
-        var keys: [Key]
-        var words: String
-    }
+    typealias Entry = (shown: String, keys: [Key], words: String)
 
     /// Keys that mean something in the same place.
     struct Section: Sendable {
@@ -22,49 +15,46 @@ enum KeyHelp {
         Section(
             title: "In the search line", pane: .query,
             entries: [
-                Entry(shown: "Down Enter", keys: [.down, .enter], words: "to the list"),
-                Entry(shown: "Esc", keys: [.escape], words: "clear"),
-                Entry(shown: "ctrl-a ctrl-e", keys: [.control("a"), .control("e")], words: "to the start, to the end"),
-                Entry(shown: "ctrl-w", keys: [.control("w")], words: "delete the word before the cursor"),
-                Entry(
-                    shown: "ctrl-u ctrl-k", keys: [.control("u"), .control("k")],
-                    words: "delete to the start, to the end"),
+                ("Down Enter", [.down, .enter], "to the list"),
+                ("Esc", [.escape], "clear"),
+                ("ctrl-a ctrl-e", [.control("a"), .control("e")], "to the start, to the end"),
+                ("ctrl-w", [.control("w")], "delete the word before the cursor"),
+                ("ctrl-u ctrl-k", [.control("u"), .control("k")], "delete to the start, to the end"),
             ]),
         Section(
             title: "In the list and the detail", pane: .list,
             entries: [
-                Entry(shown: "j k Up Down", keys: [.character("j"), .character("k"), .up, .down], words: "move"),
-                Entry(
-                    shown: "g G PgUp PgDn", keys: [.character("g"), .character("G"), .pageUp, .pageDown],
-                    words: "to the start, to the end, by a page"),
-                Entry(shown: "Enter", keys: [.enter], words: "to the detail"),
-                Entry(shown: "Esc", keys: [.escape], words: "back"),
-                Entry(shown: "/", keys: [.character("/")], words: "to the search line"),
-                Entry(shown: "m", keys: [.character("m")], words: "the manager"),
-                Entry(shown: "r", keys: [.character("r")], words: "those who report to the person"),
-                Entry(shown: "M", keys: [.character("M")], words: "the groups of the person"),
-                Entry(
-                    shown: "[ ]", keys: [.character("["), .character("]")], words: "back to what was shown, and forward"
+                ("j k Up Down", [.character("j"), .character("k"), .up, .down], "move"),
+                (
+                    "g G PgUp PgDn", [.character("g"), .character("G"), .pageUp, .pageDown],
+                    "to the start, to the end, by a page"
                 ),
-                Entry(shown: "c", keys: [.character("c")], words: "copy the mail address"),
-                Entry(shown: "y", keys: [.character("y")], words: "menu of everything that can be copied"),
-                Entry(shown: "space", keys: [.character(" ")], words: "mark the person"),
-                Entry(shown: "p", keys: [.character("p")], words: "show or hide photos"),
-                Entry(shown: "a", keys: [.character("a")], words: "accounts: switch, sign in"),
-                Entry(shown: "R", keys: [.character("R")], words: "try again, read anew"),
-                Entry(shown: "L", keys: [.character("L")], words: "log of the requests"),
-                Entry(shown: "?", keys: [.character("?")], words: "this page"),
-                Entry(shown: "q", keys: [.character("q")], words: "quit"),
+                ("Enter", [.enter], "to the detail"),
+                ("Esc", [.escape], "back"),
+                ("/", [.character("/")], "to the search line"),
+                ("m", [.character("m")], "the manager"),
+                ("r", [.character("r")], "those who report to the person"),
+                ("M", [.character("M")], "the groups of the person"),
+                ("[ ]", [.character("["), .character("]")], "back to what was shown, and forward"),
+                ("c", [.character("c")], "copy the mail address"),
+                ("y", [.character("y")], "menu of everything that can be copied"),
+                ("space", [.character(" ")], "mark the person"),
+                ("p", [.character("p")], "show or hide photos"),
+                ("a", [.character("a")], "accounts: switch, sign in"),
+                ("R", [.character("R")], "try again, read anew"),
+                ("L", [.character("L")], "log of the requests"),
+                ("?", [.character("?")], "this page"),
+                ("q", [.character("q")], "quit"),
             ]),
         Section(
             title: "In every pane", pane: nil,
             entries: [
-                Entry(shown: "Tab", keys: [.tab, .backTab], words: "the next pane"),
-                Entry(shown: "ctrl-s", keys: [.control("s")], words: "export the marked people"),
-                Entry(shown: "ctrl-r", keys: [.control("r")], words: "try again, read anew"),
-                Entry(shown: "ctrl-l", keys: [.control("l")], words: "draw the screen anew"),
-                Entry(shown: "ctrl-z", keys: [.control("z")], words: "stop for now; fg comes back"),
-                Entry(shown: "ctrl-c", keys: [.control("c")], words: "quit"),
+                ("Tab", [.tab, .backTab], "the next pane"),
+                ("ctrl-s", [.control("s")], "export the marked people"),
+                ("ctrl-r", [.control("r")], "try again, read anew"),
+                ("ctrl-l", [.control("l")], "draw the screen anew"),
+                ("ctrl-z", [.control("z")], "stop for now; fg comes back"),
+                ("ctrl-c", [.control("c")], "quit"),
             ]),
     ]
 

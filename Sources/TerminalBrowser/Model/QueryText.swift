@@ -17,9 +17,8 @@ struct QueryText: Hashable, Sendable {
     /// What is searched for: the text without spaces around it and with single spaces inside.
     var searchText: String { text.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
 
-    /// Puts a text before the cursor: what was typed or pasted. Line breaks and tabs become spaces, other control characters go.
-    ///
-    /// - Returns: whether something had no room.
+    /// Inserts a text before the cursor: line breaks and tabs become spaces, other control characters are dropped. Returns whether
+    /// some of it had no room.
     @discardableResult mutating func insert(_ new: String) -> Bool {
         var clean = String.UnicodeScalarView()
         var room = Self.maximumBytes - text.utf8.count
@@ -41,10 +40,8 @@ struct QueryText: Hashable, Sendable {
         return isCut
     }
 
-    /// Takes the grapheme before the cursor away.
     mutating func deleteBackward() { deleteBefore { $0.dropLast() } }
 
-    /// Takes the grapheme after the cursor away.
     mutating func deleteForward() {
         let (before, after) = parts
         text = before + after.dropFirst()
@@ -61,19 +58,15 @@ struct QueryText: Hashable, Sendable {
         }
     }
 
-    /// Takes everything before the cursor away.
     mutating func deleteToStart() { deleteBefore { $0.prefix(0) } }
 
-    /// Takes everything after the cursor away.
     mutating func deleteToEnd() { text = parts.before }
 
     /// Moves the cursor by so many graphemes, as far as there are some.
     mutating func move(by count: Int) { cursor = max(0, min(text.count, cursor + count)) }
 
-    /// Moves the cursor before the first grapheme.
     mutating func moveToStart() { cursor = 0 }
 
-    /// Moves the cursor behind the last grapheme.
     mutating func moveToEnd() { cursor = text.count }
 
     private var parts: (before: String, after: String) {
@@ -83,8 +76,8 @@ struct QueryText: Hashable, Sendable {
 
     private mutating func deleteBefore(_ rest: (String) -> Substring) {
         let (before, after) = parts
-        let kept = String(rest(before))
-        text = kept + after
-        cursor = min(kept.count, text.count)
+        let start = String(rest(before))
+        text = start + after
+        cursor = min(start.count, text.count)
     }
 }

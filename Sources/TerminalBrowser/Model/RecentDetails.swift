@@ -2,7 +2,6 @@ import DirectorySearch
 
 /// What is known of people whose detail was shown: of the last two hundred, so that going back to one costs nothing.
 struct RecentDetails: Sendable {
-    /// What is known of a person.
     struct Known: Sendable {
         var detail: UserDetail
         /// Whether the person was asked for, not only their reports or groups.
@@ -11,15 +10,13 @@ struct RecentDetails: Sendable {
     }
 
     /// How many people are kept; who was not looked at for the longest time goes.
-    static let most = 200
+    static let maximumCount = 200
 
     private var known: [String: Known] = [:]
     private var uses = 0
 
-    /// What is known of the person of this identifier.
     subscript(id: String) -> Known? { known[id] }
 
-    /// How many people are known.
     var count: Int { known.count }
 
     /// Says that the person is looked at.
@@ -29,18 +26,18 @@ struct RecentDetails: Sendable {
     }
 
     /// Keeps an answer about a person: what it says goes before what was known, and what it was not asked for stays.
-    mutating func keep(_ answer: UserDetail, for id: String, isWhole: Bool) {
+    mutating func save(_ result: UserDetail, for id: String, isWhole: Bool) {
         uses += 1
-        var entry = known[id] ?? Known(detail: answer, isWhole: false, lastUse: uses)
-        if isWhole { entry.detail.user = answer.user }
+        var entry = known[id] ?? Known(detail: result, isWhole: false, lastUse: uses)
+        if isWhole { entry.detail.user = result.user }
         entry.isWhole = entry.isWhole || isWhole
         entry.lastUse = uses
-        if answer.manager != .notRequested { entry.detail.manager = answer.manager }
-        if answer.reports != .notRequested { entry.detail.reports = answer.reports }
-        if answer.groups != .notRequested { entry.detail.groups = answer.groups }
-        if answer.photo != .notRequested { entry.detail.photo = answer.photo }
+        if result.manager != .notRequested { entry.detail.manager = result.manager }
+        if result.reports != .notRequested { entry.detail.reports = result.reports }
+        if result.groups != .notRequested { entry.detail.groups = result.groups }
+        if result.photo != .notRequested { entry.detail.photo = result.photo }
         known[id] = entry
-        if known.count > Self.most, let oldest = known.min(by: { $0.value.lastUse < $1.value.lastUse }) {
+        if known.count > Self.maximumCount, let oldest = known.min(by: { $0.value.lastUse < $1.value.lastUse }) {
             known[oldest.key] = nil
         }
     }

@@ -2,8 +2,7 @@ import DirectorySearch
 
 /// The photos that were shown last, and who has none: at most twenty people, at most a few megabytes.
 struct RecentPhotos: Sendable {
-    /// How many are kept.
-    static let most = 20
+    static let maximumCount = 20
     /// How many bytes are kept; one photo is kept always.
     static let maximumBytes = 4 << 20
 
@@ -12,10 +11,12 @@ struct RecentPhotos: Sendable {
     /// The photo of the person of this identifier: nil when it is not known, `.some(nil)` when there is none.
     subscript(id: String) -> UserPhoto?? { photos.last { $0.id == id }?.photo }
 
-    mutating func keep(_ photo: UserPhoto?, for id: String) {
+    mutating func save(_ photo: UserPhoto?, for id: String) {
         photos.removeAll { $0.id == id }
         photos.append((id, photo))
-        while photos.count > Self.most || (photos.count > 1 && byteCount > Self.maximumBytes) { photos.removeFirst() }
+        while photos.count > Self.maximumCount || (photos.count > 1 && byteCount > Self.maximumBytes) {
+            photos.removeFirst()
+        }
     }
 
     private var byteCount: Int { photos.reduce(0) { $0 + ($1.photo?.bytes.count ?? 0) } }

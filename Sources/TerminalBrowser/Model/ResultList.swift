@@ -3,7 +3,6 @@ import DirectorySearch
 
 /// The people that are listed, and which of them the cursor is on.
 struct ResultList: Sendable {
-    /// Why these people are listed.
     enum Origin: Hashable, Sendable {
         /// Nothing is asked for.
         case nothing
@@ -15,7 +14,6 @@ struct ResultList: Sendable {
         case manager(of: String, id: String)
     }
 
-    /// Somebody in the list.
     struct Row: Sendable {
         /// What the person is known by; empty when the directory says neither identifier nor sign-in name.
         var id: String
@@ -28,11 +26,11 @@ struct ResultList: Sendable {
         }
 
         /// The name to speak of the person by.
-        var name: String { TerminalText.visible(user.displayName ?? user.userPrincipalName ?? user.mail ?? id) }
+        var name: String { (user.displayName ?? user.userPrincipalName ?? user.mail ?? id).visible }
     }
 
     /// Not more people than these are read: nobody walks through them, and memory has an end.
-    static let mostRows = 20_000
+    static let maximumRows = 20_000
 
     var origin = Origin.nothing
     private(set) var rows: [Row] = []
@@ -44,41 +42,37 @@ struct ResultList: Sendable {
     var isFinal = true
     /// Whether the next page was asked for.
     var isPagePending = false
-    /// Why the next page did not come.
     var pageFailure: BrowseFailure?
     /// Whether somebody put the cursor where it is: only then it follows the person it is on.
     var isTouched = false
     /// The place of the cursor; 0 in an empty list.
     private(set) var selected = 0
-    /// The first row that is shown.
     private(set) var top = 0
 
     init() {}
 
-    init(_ people: [User], _ origin: Origin) {
+    init(_ users: [User], _ origin: Origin) {
         self.origin = origin
-        rows = people.prefix(Self.mostRows).map(Row.init)
+        rows = users.prefix(Self.maximumRows).map(Row.init)
     }
 
-    /// The row that the cursor is on.
     var selection: Row? { rows.indices.contains(selected) ? rows[selected] : nil }
 
-    /// The number of the search that it came from.
     var number: Int? { if case .search(_, let number) = origin { number } else { nil } }
 
     var text: String? { if case .search(let text, _) = origin { text } else { nil } }
 
     /// Whether there are more people than will be read.
-    var isCut: Bool { hasMore && rows.count >= Self.mostRows }
+    var isCut: Bool { hasMore && rows.count >= Self.maximumRows }
 
-    /// Other people in place of these. A cursor that was put somewhere follows the person it is on; where that one is gone it stays at its row if the
-    /// search is the same, and goes to the first row otherwise.
+    /// Replaces the users. A cursor that the user moved follows its user; if that user is gone, it stays at its row for the same
+    /// search, and goes to the first row otherwise.
     mutating func replace(with page: BrowsePage, _ origin: Origin) {
         let before = isTouched ? selection?.id : nil
         let sameSearch = origin == self.origin
         let row = selected - top
         self.origin = origin
-        rows = page.people.prefix(Self.mostRows).map(Row.init)
+        rows = page.users.prefix(Self.maximumRows).map(Row.init)
         (hasMore, source, isPartial) = (page.hasMore, page.source, page.isPartial)
         (isPagePending, pageFailure) = (false, nil)
         let position = before.flatMap { id in id.isEmpty ? nil : rows.firstIndex { $0.id == id } }
@@ -86,9 +80,8 @@ struct ResultList: Sendable {
         top = position == nil && !sameSearch ? 0 : max(0, selected - row)
     }
 
-    /// More people after these.
     mutating func append(_ page: BrowsePage) {
-        rows += page.people.prefix(Self.mostRows - rows.count).map(Row.init)
+        rows += page.users.prefix(Self.maximumRows - rows.count).map(Row.init)
         hasMore = page.hasMore
         (isPagePending, pageFailure) = (false, nil)
     }
@@ -100,7 +93,7 @@ struct ResultList: Sendable {
     }
 
     /// Scrolls as little as needed for the cursor to be among so many rows, without empty rows below the last.
-    mutating func keepInView(_ height: Int) {
+    mutating func scrollIntoView(_ height: Int) {
         guard height > 0 else { return }
         top = max(selected - height + 1, min(top, selected))
         top = max(0, min(top, rows.count - height))

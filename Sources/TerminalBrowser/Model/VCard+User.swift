@@ -10,7 +10,7 @@ extension VCard {
         for phone in user.businessPhones { add("TEL;TYPE=\"work,voice\"", phone) }
         add("TEL;TYPE=cell", user.mobilePhone)
         add("TITLE", user.jobTitle)
-        organization = (user.companyName, user.department)
+        (company, unit) = (user.companyName, user.department)
         add("LANG", user.preferredLanguage)
         add("UID", user.id)
     }

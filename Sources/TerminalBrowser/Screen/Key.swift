@@ -1,4 +1,3 @@
-/// A key that was pressed in the terminal browser.
 package enum Key: Hashable, Sendable {
     /// A character as it was typed: one grapheme, which can be several scalars long.
     case character(Character)

@@ -1,14 +1,17 @@
 import CommandLineKit
 import Platform
 
-/// The size of a terminal.
 package struct ScreenSize: Hashable, Sendable {
-    /// Characters in a row.
     package var columns: Int
     package var rows: Int
 }
 
-/// A part of the screen.
+/// The column and the row of a character, from 0.
+package struct ScreenPosition: Hashable, Sendable {
+    var column: Int
+    var row: Int
+}
+
 package struct ScreenArea: Hashable, Sendable {
     /// The first column, from 0.
     var column: Int
@@ -21,40 +24,31 @@ package struct ScreenArea: Hashable, Sendable {
 /// What a piece of text means. The terminal chooses colours for it, or other attributes where it has none.
 package enum ScreenStyle: Hashable, Sendable {
     case plain
-    /// What a column or a pane is called.
     case heading
     /// What names a value: `Mail`.
     case label
     /// What is there and matters less: separators, an answer that is being replaced.
     case dimmed
-    /// The row the cursor is on, in the pane that has the keys.
     case selected
-    /// The same in the other pane.
     case selectedElsewhere
-    /// A row that was marked.
     case marked
-    /// The letters that were searched for.
     case match
-    /// A key that can be pressed.
     case key
     case good
     /// Something to know before going on: a countdown.
     case warning
     case failure
-    /// The bar with the keys.
     case bar
     /// The text that is being typed.
     case input
 }
 
-/// Text in one style.
 package struct ScreenText: Hashable, Sendable {
     /// Visible text, as ``TerminalText`` makes it: no control characters.
     package var text: String
     var style: ScreenStyle
 }
 
-/// A picture and where it goes.
 package struct ScreenPicture: Hashable, Sendable {
     /// Tells one picture from another without comparing them.
     package var name: String
@@ -69,11 +63,7 @@ package struct Screen: Hashable, Sendable {
     /// The rows from the top, each from the left. A row may be shorter than the screen, never wider by ``TerminalText/width(_:)``.
     package var rows: [[ScreenText]]
     /// Where the cursor blinks; nil: nowhere.
-    var cursor: (column: Int, row: Int)? {
-        get { cursorPlace.map { ($0.column, $0.row) } }
-        set { cursorPlace = newValue.map { ScreenArea(column: $0.column, row: $0.row, columns: 1, rows: 1) } }
-    }
-    private var cursorPlace: ScreenArea?
+    var cursor: ScreenPosition?
     /// The picture that is drawn over its area, if the terminal can.
     var picture: ScreenPicture?
 

@@ -4,7 +4,6 @@ package protocol BrowseTerminal: Sendable {
     var showsPictures: Bool { get }
     /// Shows this. Of several that come before the terminal is ready the last is shown.
     func draw(_ screen: Screen)
-    /// Shows everything anew.
     func redraw()
     /// Stops the program as ctrl-z does; ``BrowseEvent/resumed`` comes when it goes on.
     func suspend()

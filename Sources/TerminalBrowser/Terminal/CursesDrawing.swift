@@ -3,7 +3,7 @@ import CNCurses
 
 /// Puts screens into ncurses, which sends what changed. Used on the terminal's thread only.
 struct CursesDrawing {
-    private(set) var palette = TerminalPalette(colours: 0)
+    private(set) var palette = TerminalPalette(colors: 0)
     private var pairs: [Int: Int32] = [:]
     private let cells: TerminalCells
     /// Whether everything has to be written anew.
@@ -13,15 +13,14 @@ struct CursesDrawing {
         cells = TerminalCells(isUnicode: isUnicode) { Int(wcwidth(wchar_t(truncatingIfNeeded: $0))) }
     }
 
-    /// Defines the colours.
-    mutating func begin(colours: Int) {
-        palette = TerminalPalette(colours: colours)
-        guard colours >= 8 else { return }
+    mutating func begin(colors: Int) {
+        palette = TerminalPalette(colors: colors)
+        guard colors >= 8 else { return }
         for hue in TerminalPalette.hues.values {
-            let colour = colours >= 256 ? hue.of256 : hue.of8
-            guard pairs[colour] == nil else { continue }
+            let color = colors >= 256 ? hue.of256 : hue.of8
+            guard pairs[color] == nil else { continue }
             let number = Int32(pairs.count + 1)
-            if ccurses_define_pair(number, Int32(colour)) != 0 { pairs[colour] = number }
+            if ccurses_define_pair(number, Int32(color)) != 0 { pairs[color] = number }
         }
     }
 
@@ -31,11 +30,8 @@ struct CursesDrawing {
     /// What is shown, to be shown again.
     private(set) var shown: Screen?
 
-    /// Shows a screen. Rows that are as before are left alone.
-    ///
-    /// - Returns: the rows in which something drawn without ncurses may be gone.
-    @discardableResult
-    mutating func draw(_ screen: Screen) -> Erased {
+    /// Shows a screen; unchanged rows stay. Returns the rows in which something drawn without ncurses may be gone.
+    @discardableResult mutating func draw(_ screen: Screen) -> Erased {
         var erased = Erased(isAll: isForgotten)
         var (columns, rows): (Int32, Int32) = (0, 0)
         ccurses_current_size(&columns, &rows)
@@ -50,11 +46,7 @@ struct CursesDrawing {
             var column = 0
             for text in texts { column = put(text, row, column, limit: Int(columns)) }
         }
-        if let cursor = screen.cursor, cursor.row < rows, cursor.column < columns {
-            ccurses_show(Int32(cursor.row), Int32(cursor.column))
-        } else {
-            ccurses_show(-1, -1)
-        }
+        Self.show(screen.cursor.flatMap { $0.row < rows && $0.column < columns ? $0 : nil })
         shown = screen
         isForgotten = false
         return erased
@@ -80,23 +72,22 @@ struct CursesDrawing {
     /// Writes these rows anew, over what was drawn there without ncurses.
     func rewrite(row: Int, count: Int) {
         ccurses_redraw_rows(Int32(row), Int32(count))
-        if let cursor = shown?.cursor {
-            ccurses_show(Int32(cursor.row), Int32(cursor.column))
-        } else {
-            ccurses_show(-1, -1)
-        }
+        Self.show(shown?.cursor)
+    }
+
+    private static func show(_ cursor: ScreenPosition?) {
+        ccurses_show(Int32(cursor?.row ?? -1), Int32(cursor?.column ?? -1))
     }
 
     private func put(_ text: ScreenText, _ row: Int, _ column: Int, limit: Int) -> Int {
         let appearance = palette.appearance(text.style)
         let look = appearance.look.rawValue
-        let pair = appearance.colour.flatMap { pairs[$0] } ?? 0
+        let pair = appearance.color.flatMap { pairs[$0] } ?? 0
         let (pieces, end) = cells.pieces(text.text, from: column, limit: limit)
         for (column, piece) in pieces {
             switch piece {
             case .ascii(let letters):
-                ccurses_put_ascii(
-                    Int32(row), Int32(column), letters, Int32(letters.utf8.count), look, pair)
+                ccurses_put_ascii(Int32(row), Int32(column), letters, Int32(letters.utf8.count), look, pair)
             case .cell(let scalars):
                 ccurses_put_cell(Int32(row), Int32(column), scalars, Int32(scalars.count), look, pair)
             }

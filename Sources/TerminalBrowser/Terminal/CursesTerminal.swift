@@ -1,10 +1,8 @@
 import Platform
 import CNCurses
 
-/// The terminal of this process, by way of ncurses, on a thread of its own.
-///
-/// The thread waits for keys and for a letter in a pipe: commands are left in a place that it looks into then, so that nobody waits for the
-/// terminal. There is one in a process.
+/// The terminal of this process: ncurses on a thread of its own, which waits for keys and for a letter in a pipe. The letter says
+/// that there are commands, so that callers never wait for the terminal. A process has one.
 package final class CursesTerminal: BrowseTerminal {
     package let showsPictures: Bool
     private let commands: TerminalCommands
@@ -13,28 +11,21 @@ package final class CursesTerminal: BrowseTerminal {
     /// How long a terminal that takes nothing any more may keep the program from its end.
     private static let patience = Duration.seconds(2)
 
-    /// Takes the terminal.
+    /// Takes the terminal. The first event in the queue is its size.
     ///
-    /// - Parameters:
-    ///   - inbox: where keys, sizes and stops go. The first is the size.
-    ///   - environment: `TERM`, `TMUX`.
-    ///   - usesColour: whether colour may be used.
-    /// - Throws: ``TerminalError`` when terminfo does not know the terminal, or it cannot move its cursor, or the program is in the
-    ///   background and cannot be brought to the foreground; `CancellationError` when it is told to end while it waits for that.
-    @MainActor
-    package static func open(into inbox: EventQueue, environment: [String: String], usesColour: Bool) async throws
-        -> CursesTerminal
+    /// - Throws: ``TerminalError`` if terminfo does not know the terminal, it cannot move its cursor, or the program stays in the
+    ///   background; `CancellationError` if the program must end before that.
+    @MainActor package static func open(into inbox: EventQueue, environment: [String: String], usesColor: Bool)
+        async throws -> CursesTerminal
     {
         let name = environment["TERM"] ?? ""
         guard !name.isEmpty, name != "dumb" else { throw TerminalError.unusable(name: name) }
-        guard let commands = TerminalCommands() else {
-            throw TerminalError.system(errno)
-        }
+        guard let commands = TerminalCommands() else { throw TerminalError.system(errno) }
         TerminalRestoration.prepare()
         let isUnicode = ccurses_use_locale() != 0
         let thread = CursesThread(commands, inbox, isUnicode: isUnicode, environment: environment)
         do {
-            guard try await thread.begin(usesColour: usesColour) else { throw TerminalError.unusable(name: name) }
+            guard try await thread.begin(usesColor: usesColor) else { throw TerminalError.unusable(name: name) }
         } catch {
             TerminalRestoration.finish()
             throw error
@@ -48,14 +39,14 @@ package final class CursesTerminal: BrowseTerminal {
         ended = Task { await thread.run() }
     }
 
-    package func draw(_ screen: Screen) { commands.tell { $0.screen = screen } }
-    package func redraw() { commands.tell { $0.redraws = true } }
-    package func suspend() { commands.tell { $0.suspends = true } }
+    package func draw(_ screen: Screen) { commands.send { $0.screen = screen } }
+    package func redraw() { commands.send { $0.redraws = true } }
+    package func suspend() { commands.send { $0.suspends = true } }
     // A few at most: of texts that are copied one after the other only the last can be pasted.
-    package func copy(_ text: String) { commands.tell { $0.copies = $0.copies.suffix(3) + [text] } }
+    package func copy(_ text: String) { commands.send { $0.copies = $0.copies.suffix(3) + [text] } }
 
     package func close() async {
-        commands.tell { $0.closes = true }
+        commands.send { $0.closes = true }
         let ended = ended
         let isClosed = await withCheckedContinuation { continuation in
             let once = Once()

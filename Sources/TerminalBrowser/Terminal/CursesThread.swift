@@ -25,7 +25,7 @@ actor CursesThread {
     /// How often it is told so in the background before that is taken for certain.
     private static let stopAttempts = 4
     /// How long the terminal may take to say what it can show.
-    private static let answerDelay: Int32 = 200
+    private static let responseDelay: Int32 = 200
 
     init(_ commands: TerminalCommands, _ inbox: EventQueue, isUnicode: Bool, environment: [String: String]) {
         self.commands = commands
@@ -35,10 +35,8 @@ actor CursesThread {
         graphics = TerminalGraphics(environment: environment, isUnicode: isUnicode)
     }
 
-    /// Takes the terminal, if it can be used. In the background nothing is written, and the program is stopped until it is in the foreground.
-    ///
-    /// - Throws: ``TerminalError`` in the background, when nothing stops the program there; `CancellationError` when it is to end.
-    func begin(usesColour: Bool) throws -> Bool {
+    /// Takes the terminal, if it can be used. In the background nothing is written, and the program stops until it is in the foreground.
+    func begin(usesColor: Bool) throws -> Bool {
         TerminalForeground.prepareThread()
         TerminalSignals.begin(writingTo: commands.signalDescriptor)
         var isTaken = false
@@ -55,10 +53,10 @@ actor CursesThread {
         TerminalRestoration.arm(TerminalRestoration.bytes(after: Self.pasteOff))
         // Again: ncurses has handlers of its own, and puts them there.
         TerminalSignals.begin(writingTo: commands.signalDescriptor)
-        drawing.begin(colours: usesColour ? Int(ccurses_begin_colours()) : 0)
-        graphics.colours = drawing.palette.colours
+        drawing.begin(colors: usesColor ? Int(ccurses_begin_colours()) : 0)
+        graphics.colors = drawing.palette.colors
         write(Self.pasteOn)
-        tellSize()
+        publishSize()
         return true
     }
 
@@ -67,12 +65,12 @@ actor CursesThread {
 
     /// Asks the terminal whether it shows pictures. Keys that come meanwhile are keys.
     func canShowPictures() -> Bool {
-        guard let question = graphics.question else { return false }
-        keepTerminal()
+        guard let query = graphics.query else { return false }
+        ensureTerminal()
         guard holdsTerminal else { return false }
-        write(question)
-        let end = ContinuousClock.now + .milliseconds(Int(Self.answerDelay))
-        while !graphics.isAnswered {
+        write(query)
+        let end = ContinuousClock.now + .milliseconds(Int(Self.responseDelay))
+        while !graphics.hasResponse {
             let left = ContinuousClock.now.duration(to: end)
             guard left > .zero, !isGone else { break }
             let milliseconds = Int32(
@@ -85,7 +83,7 @@ actor CursesThread {
     /// Shows screens and reads keys until it is told to close.
     func run() {
         while true {
-            keepTerminal()
+            ensureTerminal()
             let waiting = commands.take()
             if waiting.closes { break }
             if holdsTerminal { show(waiting) }
@@ -125,7 +123,7 @@ actor CursesThread {
     }
 
     /// Sees to it that nothing is written in the background, where a shell puts the program after a stop.
-    private func keepTerminal() {
+    private func ensureTerminal() {
         guard !isGone, !commands.isClosing, !holdsTerminal || !TerminalForeground.isOurs else { return }
         takeAgain()
     }
@@ -142,7 +140,7 @@ actor CursesThread {
         TerminalRestoration.arm(TerminalRestoration.bytes(after: Self.pasteOff))
         ccurses_resume()
         write(Self.pasteOn)
-        tellSize()
+        publishSize()
         inbox.post(.resumed)
     }
 
@@ -166,8 +164,8 @@ actor CursesThread {
 
     /// Stops the program, as often as it is continued in the background.
     ///
-    /// - Parameter isContinued: whether it was continued just now, perhaps in order to end: a shell sends SIGTERM and then SIGCONT. Then
-    ///   there is a while for that before the first stop.
+    /// - Parameter isContinued: whether it was continued just now, perhaps to end: a shell sends SIGTERM, then SIGCONT. The first stop
+    ///   waits for that.
     private func waitForForeground(isContinued: Bool) -> Foreground {
         if !TerminalForeground.isOurs {
             // Whoever has it now has set the modes: there is nothing to give back, not even after a crash.
@@ -260,11 +258,11 @@ actor CursesThread {
         if has(.stop) { stop() }
         // Somebody stopped the program from outside, and whoever had the terminal meanwhile may have changed it.
         if has(.continued) { takeAgain() }
-        if has(.resized) { tellSize() }
+        if has(.resized) { publishSize() }
     }
 
     /// Takes the terminal's size, and tells it.
-    private func tellSize() {
+    private func publishSize() {
         var (columns, rows, width, height): (Int32, Int32, Int32, Int32) = (0, 0, 0, 0)
         if ccurses_terminal_size(&columns, &rows, &width, &height) != 0 {
             ccurses_resize(columns, rows)

@@ -10,9 +10,8 @@ enum PictureSequences {
     // MARK: kitty
 
     /// What asks whether the terminal knows kitty's graphics; nothing is shown.
-    static let kittyQuestion = "\u{1B}_Gi=\(number),s=1,v=1,a=q,t=d,f=24;AAAA\u{1B}\\"
-    static func isKittyAnswer(_ text: String) -> Bool { text.hasPrefix("Gi=\(number);OK") }
-    /// Takes the picture away.
+    static let kittyQuery = "\u{1B}_Gi=\(number),s=1,v=1,a=q,t=d,f=24;AAAA\u{1B}\\"
+    static func isKittyResponse(_ text: String) -> Bool { text.hasPrefix("Gi=\(number);OK") }
     static let kittyRemoval = "\u{1B}_Ga=d,d=I,i=\(number),q=2\u{1B}\\"
 
     /// [The graphics protocol](https://sw.kovidgoyal.net/kitty/graphics-protocol/): the file itself if it is a PNG, else the points.
@@ -45,21 +44,21 @@ enum PictureSequences {
 
     /// [DEC's sixel graphics](https://vt100.net/docs/vt3xx-gp/chapter14.html): a palette of 216 colours, errors spread to the neighbours.
     static func sixel(_ pixels: Pixels) -> String {
-        let colours = cube(pixels)
+        let colors = cube(pixels)
         var sequence = "\u{1B}P0;1;0q\"1;1;\(pixels.width);\(pixels.height)"
-        for colour in Set(colours).sorted() {
-            let (red, green, blue) = (Int(colour) / 36, Int(colour) / 6 % 6, Int(colour) % 6)
-            sequence += "#\(colour);2;\(red * 20);\(green * 20);\(blue * 20)"
+        for color in Set(colors).sorted() {
+            let (red, green, blue) = (Int(color) / 36, Int(color) / 6 % 6, Int(color) % 6)
+            sequence += "#\(color);2;\(red * 20);\(green * 20);\(blue * 20)"
         }
         for top in stride(from: 0, to: pixels.height, by: 6) {
             let rows = top..<min(top + 6, pixels.height)
-            let used = Set(colours[(rows.lowerBound * pixels.width)..<(rows.upperBound * pixels.width)]).sorted()
-            for colour in used {
-                sequence += "#\(colour)"
+            let used = Set(colors[(rows.lowerBound * pixels.width)..<(rows.upperBound * pixels.width)]).sorted()
+            for color in used {
+                sequence += "#\(color)"
                 var run: (letter: UInt8, count: Int) = (0, 0)
                 for column in 0..<pixels.width {
                     var bits: UInt8 = 0
-                    for row in rows where colours[row * pixels.width + column] == colour { bits |= 1 << (row - top) }
+                    for row in rows where colors[row * pixels.width + column] == color { bits |= 1 << (row - top) }
                     if run.letter == bits + 63 {
                         run.count += 1
                     } else {
@@ -82,15 +81,15 @@ enum PictureSequences {
     /// Each point as one of the 6×6×6 colours. What is lost goes to the points to the right and below, as Floyd and Steinberg have it.
     private static func cube(_ pixels: Pixels) -> [UInt8] {
         var values = pixels.bytes.map { Int($0) }
-        var colours = [UInt8](repeating: 0, count: pixels.width * pixels.height)
+        var colors = [UInt8](repeating: 0, count: pixels.width * pixels.height)
         for row in 0..<pixels.height {
             for column in 0..<pixels.width {
                 let position = row * pixels.width + column
-                var colour = 0
+                var color = 0
                 for part in 0..<3 {
                     let value = min(max(values[position * 3 + part], 0), 255)
                     let level = (value + 25) / 51
-                    colour = colour * 6 + level
+                    color = color * 6 + level
                     let rest = value - level * 51
                     if column + 1 < pixels.width { values[(position + 1) * 3 + part] += rest * 7 / 16 }
                     guard row + 1 < pixels.height else { continue }
@@ -99,26 +98,25 @@ enum PictureSequences {
                     values[below * 3 + part] += rest * 5 / 16
                     if column + 1 < pixels.width { values[(below + 1) * 3 + part] += rest / 16 }
                 }
-                colours[position] = UInt8(colour)
+                colors[position] = UInt8(color)
             }
         }
-        return colours
+        return colors
     }
 
     // MARK: Blocks
 
-    /// Half blocks, two points a cell: the upper is the letter's colour, the lower the background. The picture has as many columns, and
-    /// twice as many rows. A line each.
-    static func blocks(_ pixels: Pixels, hasAllColours: Bool) -> [String] {
-        func colour(_ point: (red: UInt8, green: UInt8, blue: UInt8)) -> String {
-            if hasAllColours { return "2;\(point.red);\(point.green);\(point.blue)" }
+    /// Half blocks, a line each: the upper point is the letter's color, the lower the background. There are twice as many rows as lines.
+    static func blocks(_ pixels: Pixels, hasAllColors: Bool) -> [String] {
+        func color(_ point: (red: UInt8, green: UInt8, blue: UInt8)) -> String {
+            if hasAllColors { return "2;\(point.red);\(point.green);\(point.blue)" }
             func level(_ value: UInt8) -> Int { value < 48 ? 0 : value < 115 ? 1 : (Int(value) - 35) / 40 }
             return "5;\(16 + 36 * level(point.red) + 6 * level(point.green) + level(point.blue))"
         }
         return stride(from: 0, to: pixels.height - pixels.height % 2, by: 2).map { row in
             var line = ""
             for column in 0..<pixels.width {
-                line += "\u{1B}[38;\(colour(pixels[column, row]));48;\(colour(pixels[column, row + 1]))m▀"
+                line += "\u{1B}[38;\(color(pixels[column, row]));48;\(color(pixels[column, row + 1]))m▀"
             }
             return line
         }

@@ -23,26 +23,19 @@ struct Pixels: Equatable, Sendable {
             for column in 0..<newWidth {
                 let left = column * width / newWidth
                 let right = max(left + 1, (column + 1) * width / newWidth)
-                var sums = (red: 0, green: 0, blue: 0)
-                for y in top..<bottom {
-                    for x in left..<right {
-                        let position = (y * width + x) * 3
-                        sums.red += Int(bytes[position])
-                        sums.green += Int(bytes[position + 1])
-                        sums.blue += Int(bytes[position + 2])
+                for channel in 0..<3 {
+                    var sum = 0
+                    for y in top..<bottom {
+                        for x in left..<right { sum += Int(bytes[(y * width + x) * 3 + channel]) }
                     }
+                    let mean = sum / ((bottom - top) * (right - left))
+                    scaled[(row * newWidth + column) * 3 + channel] = UInt8(mean)
                 }
-                let count = (bottom - top) * (right - left)
-                let position = (row * newWidth + column) * 3
-                scaled[position] = UInt8(sums.red / count)
-                scaled[position + 1] = UInt8(sums.green / count)
-                scaled[position + 2] = UInt8(sums.blue / count)
             }
         }
         return Pixels(width: newWidth, height: newHeight, bytes: scaled)
     }
 
-    /// Red, green and blue of a point.
     subscript(column: Int, row: Int) -> (red: UInt8, green: UInt8, blue: UInt8) {
         let position = (row * width + column) * 3
         return (bytes[position], bytes[position + 1], bytes[position + 2])

@@ -13,19 +13,16 @@ final class TerminalCommands: Sendable {
     }
 
     private let waiting = Mutex(Waiting())
-    private let reader: Int32
-    private let writer: Int32
-
+    /// The end of the pipe to wait at.
+    let descriptor: Int32
     /// The end of the pipe for ``TerminalSignals``.
-    var signalDescriptor: Int32 { writer }
-    /// The end to wait at.
-    var descriptor: Int32 { reader }
+    let signalDescriptor: Int32
 
     /// Nil when the system has no pipe to give; `errno` says why.
     init?() {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { return nil }
-        (reader, writer) = (ends[0], ends[1])
+        (descriptor, signalDescriptor) = (ends[0], ends[1])
         for end in ends {
             _ = fcntl(end, F_SETFD, FD_CLOEXEC)
             // A handler of a signal must never wait: a full pipe wakes as well as one letter more.
@@ -34,15 +31,15 @@ final class TerminalCommands: Sendable {
     }
 
     deinit {
-        close(reader)
-        close(writer)
+        close(descriptor)
+        close(signalDescriptor)
     }
 
     /// Adds to what is to be done, and wakes the thread.
-    func tell(_ change: (inout Waiting) -> Void) {
+    func send(_ change: (inout Waiting) -> Void) {
         waiting.withLock { change(&$0) }
         var letter = TerminalSignals.Letter.wake.rawValue
-        _ = write(writer, &letter, 1)
+        _ = write(signalDescriptor, &letter, 1)
     }
 
     /// What is to be done, once.
@@ -59,7 +56,7 @@ final class TerminalCommands: Sendable {
     /// The letters that have come; empty when there is none.
     func letters() -> Set<UInt8> {
         var bytes = [UInt8](repeating: 0, count: 512)
-        let count = read(reader, &bytes, bytes.count)
+        let count = read(descriptor, &bytes, bytes.count)
         return count > 0 ? Set(bytes[..<count]) : []
     }
 }

@@ -1,23 +1,20 @@
 import Platform
 
-/// Whose turn it is at the terminal: a shell gives it to one group of processes at a time, the one in the foreground.
+/// The foreground of job control: a shell gives the terminal to one process group at a time.
 ///
-/// A group in the background is to leave the terminal alone, and is stopped by the system with SIGTTOU when it sets the modes all the same
-/// ([job control in POSIX](https://pubs.opengroup.org/onlinepubs/9799919799/basedefs/V1_chap11.html)). The shell says so then, and
-/// `fg` brings it to the foreground.
+/// The system stops a background group with SIGTTOU when it sets the modes ([job control in
+/// POSIX](https://pubs.opengroup.org/onlinepubs/9799919799/basedefs/V1_chap11.html)); `fg` brings it to the foreground.
 enum TerminalForeground {
-    /// Whether the terminal is this program's to use. One that is not the session's own has no such turns.
-    ///
-    /// It may be asked in a handler of a signal.
+    /// Whether this program may use the terminal, as always if it is not the session's own. Safe in a signal handler.
     static var isOurs: Bool {
         let group = tcgetpgrp(0)
         return group < 0 || group == getpgrp()
     }
 
-    /// Lets the calling thread, the one that uses the terminal, meet what the system does to the background.
+    /// Prepares the thread that uses the terminal for the background.
     ///
-    /// Threads may inherit that they take no signals, and to those the system allows everything. SIGTTIN stays away: a read in the
-    /// background is an error then, after which a demand to end is still seen.
+    /// Threads may inherit blocked signals, and the system lets those write. SIGTTIN stays blocked: a read in the background is then
+    /// an error, after which the thread still sees a request to end.
     static func prepareThread() {
         signal(SIGTTOU, SIG_DFL)
         var signals = sigset_t()
@@ -29,7 +26,6 @@ enum TerminalForeground {
         pthread_sigmask(SIG_BLOCK, &signals, nil)
     }
 
-    /// Stops the program and everything that was started with it, as the system does in the background. Where nothing can continue it,
-    /// this does nothing.
+    /// Stops the process group, as the system does in the background, unless nothing can continue it.
     static func stop() { kill(0, SIGTTOU) }
 }

@@ -1,23 +1,23 @@
+import CommandLineKit
 import Platform
 
-/// Pictures in the terminal, over the blank cells that ncurses has there: by kitty's graphics or sixel where the terminal says that it has
-/// them, else in half blocks. Used on the terminal's thread only.
+/// Pictures over blank cells of ncurses: kitty's graphics or sixel if the terminal has them, otherwise half blocks. Used on the
+/// terminal's thread only.
 struct TerminalGraphics {
-    /// The way in which pictures are shown.
-    enum Way: Equatable {
+    enum Method: Equatable {
         case kitty, sixel
-        case blocks(hasAllColours: Bool)
+        case blocks(hasAllColors: Bool)
         case none
     }
 
     /// The size of a cell in points, where it is known.
     var cell: (width: Int, height: Int)?
     /// Whether the terminal has answered.
-    private(set) var isAnswered = false
+    private(set) var hasResponse = false
     private(set) var hasKitty = false
     private(set) var hasSixel = false
     /// How many colours there are; the drawing knows.
-    var colours = 0
+    var colors = 0
     private let environment: [String: String]
     private let isUnicode: Bool
     private var shown: ScreenPicture?
@@ -29,32 +29,30 @@ struct TerminalGraphics {
         self.isUnicode = isUnicode
     }
 
-    /// What the terminal is asked: kitty's own question, the size of a cell, and last what every terminal answers (DA1). Nil for one that
-    /// would show the question.
-    var question: String? {
+    /// The query for kitty's graphics, the size of a cell, and last for what every terminal answers (DA1). Nil for terminals that
+    /// would show it.
+    var query: String? {
         let name = environment["TERM"] ?? ""
         guard !["linux", "vt", "ansi", "cygwin"].contains(where: name.hasPrefix) else { return nil }
-        return PictureSequences.kittyQuestion + "\u{1B}[16t\u{1B}[c"
+        return PictureSequences.kittyQuery + "\u{1B}[16t\u{1B}[c"
     }
 
     /// Whether the terminal shows pictures as such.
     var isAvailable: Bool { hasKitty || hasSixel }
 
-    /// How a picture is shown.
-    var way: Way {
+    var method: Method {
         if hasKitty { return .kitty }
         if hasSixel { return .sixel }
-        guard isUnicode, colours >= 256 else { return .none }
-        return .blocks(hasAllColours: ["truecolor", "24bit"].contains(environment["COLORTERM"]))
+        guard isUnicode, colors >= 256 else { return .none }
+        return .blocks(hasAllColors: ["truecolor", "24bit"].contains(environment["COLORTERM"]))
     }
 
-    /// An answer of the terminal.
     mutating func take(_ report: TerminalReport) {
         switch report {
-        case .application(let text): if PictureSequences.isKittyAnswer(text) { hasKitty = true }
+        case .application(let text): if PictureSequences.isKittyResponse(text) { hasKitty = true }
         case .control(let parameters, "c"):
             guard parameters.hasPrefix("?") else { return }
-            isAnswered = true
+            hasResponse = true
             hasSixel = parameters.dropFirst().split(separator: ";").dropFirst().contains("4")
         case .control(let parameters, "t"):
             let numbers = parameters.split(separator: ";").compactMap { Int($0) }
@@ -63,15 +61,13 @@ struct TerminalGraphics {
         }
     }
 
-    /// Shows a picture, or none, after ncurses has erased something.
-    ///
-    /// - Parameter write: writes to the terminal at once.
+    /// Shows a picture, or none, after ncurses has erased something. `write` writes to the terminal at once.
     mutating func draw(
         _ picture: ScreenPicture?, _ erased: CursesDrawing.Erased, _ drawing: CursesDrawing, _ write: (String) -> Void
     ) {
         if picture == shown {
             // kitty's pictures go only with the whole screen.
-            if let shown, way == .kitty ? erased.isAll : erased.touches(shown.area) { write(sequence) }
+            if let shown, method == .kitty ? erased.isAll : erased.touches(shown.area) { write(sequence) }
             return
         }
         if let shown { remove(shown, drawing, write) }
@@ -82,12 +78,12 @@ struct TerminalGraphics {
 
     /// The picture goes before the terminal is given back.
     mutating func clear(_ write: (String) -> Void) {
-        if shown != nil, way == .kitty { write(PictureSequences.kittyRemoval) }
+        if shown != nil, method == .kitty { write(PictureSequences.kittyRemoval) }
         shown = nil
     }
 
     private func remove(_ picture: ScreenPicture, _ drawing: CursesDrawing, _ write: (String) -> Void) {
-        if way == .kitty { write(PictureSequences.kittyRemoval) }
+        if method == .kitty { write(PictureSequences.kittyRemoval) }
         drawing.rewrite(row: picture.area.row, count: picture.area.rows)
     }
 
@@ -96,15 +92,14 @@ struct TerminalGraphics {
     private func sequence(for picture: ScreenPicture) -> String {
         let area = picture.area
         guard area.columns > 0, area.rows > 0 else { return "" }
-        switch way {
+        switch method {
         case .none: return text("This terminal has too few colours for a photo.", in: area)
         case .kitty where picture.bytes.starts(with: Self.pngStart):
-            return placed(
+            return positioned(
                 [
                     PictureSequences.kitty(
                         .png(picture.bytes), columns: min(area.columns, area.rows * 2), rows: area.rows)
-                ],
-                area)
+                ], area)
         default: break
         }
         if picture.bytes.starts(with: Self.pngStart) {
@@ -115,17 +110,17 @@ struct TerminalGraphics {
         }
         guard let pixels = library.pixels(picture.bytes) else { return text("The photo cannot be read.", in: area) }
         let cell = cell ?? (width: 8, height: 16)
-        switch way {
+        switch method {
         case .kitty, .sixel:
             let (width, height) = pixels.fitted(into: area.columns * cell.width, area.rows * cell.height)
             let scaled = pixels.scaled(to: width, height)
-            if way == .sixel { return placed([PictureSequences.sixel(scaled)], area) }
+            if method == .sixel { return positioned([PictureSequences.sixel(scaled)], area) }
             let (columns, rows) = ((width + cell.width - 1) / cell.width, (height + cell.height - 1) / cell.height)
-            return placed([PictureSequences.kitty(.pixels(scaled), columns: columns, rows: rows)], area)
-        case .blocks(let hasAllColours):
+            return positioned([PictureSequences.kitty(.pixels(scaled), columns: columns, rows: rows)], area)
+        case .blocks(let hasAllColors):
             let (width, height) = pixels.fitted(into: area.columns, area.rows * 2)
             let scaled = pixels.scaled(to: width, max(2, height))
-            return placed(PictureSequences.blocks(scaled, hasAllColours: hasAllColours), area)
+            return positioned(PictureSequences.blocks(scaled, hasAllColors: hasAllColors), area)
         case .none: return ""
         }
     }
@@ -133,20 +128,11 @@ struct TerminalGraphics {
     private static let pngStart = Data([0x89, 0x50, 0x4E, 0x47])
 
     private func text(_ sentence: String, in area: ScreenArea) -> String {
-        var lines: [String] = [""]
-        for word in sentence.split(separator: " ") {
-            let longer = (lines.last ?? "").isEmpty ? String(word) : "\(lines.last ?? "") \(word)"
-            if longer.count <= area.columns {
-                lines[lines.count - 1] = longer
-            } else {
-                lines.append(String(word.prefix(area.columns)))
-            }
-        }
-        return placed(Array(lines.prefix(area.rows)), area)
+        positioned(Array(TerminalText.wrapped(sentence, to: area.columns).prefix(area.rows)), area)
     }
 
     /// Lines from the area's corner on. The cursor and its colours are as before.
-    private func placed(_ lines: [String], _ area: ScreenArea) -> String {
+    private func positioned(_ lines: [String], _ area: ScreenArea) -> String {
         var sequence = "\u{1B}7"
         for (index, line) in lines.enumerated() {
             sequence += "\u{1B}[0m\u{1B}[\(area.row + index + 1);\(area.column + 1)H" + line

@@ -1,12 +1,9 @@
-/// What the terminal sent.
 enum TerminalInput: Hashable, Sendable {
-    /// A key, or pasted text.
     case key(Key)
     /// An answer to a question of ours: the letters between the introducer and the end, such as `?62;4c` or `Gi=31;OK`.
     case report(TerminalReport)
 }
 
-/// An answer of the terminal.
 enum TerminalReport: Hashable, Sendable {
     /// To a control sequence (CSI): its parameters, and its last letter.
     case control(String, Character)
@@ -111,15 +108,15 @@ struct TerminalKeys: Sendable {
     /// The text without its control characters: a line end and a tab are a space, the others nothing.
     private static func paste(_ bytes: [UInt8]) -> [TerminalInput] {
         let text = String(decoding: bytes, as: UTF8.self)
-        var kept = String.UnicodeScalarView()
+        var cleaned = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
             switch scalar.value {
-            case 0x09, 0x0A, 0x0D: kept.append(" ")
+            case 0x09, 0x0A, 0x0D: cleaned.append(" ")
             case 0..<0x20, 0x7F..<0xA0: break
-            default: kept.append(scalar)
+            default: cleaned.append(scalar)
             }
         }
-        return kept.isEmpty ? [] : [.key(.paste(String(kept)))]
+        return cleaned.isEmpty ? [] : [.key(.paste(String(cleaned)))]
     }
 
     // MARK: Text

@@ -1,10 +1,8 @@
-/// How styles look in a terminal.
+/// The appearance of styles in a terminal.
 ///
-/// Nothing is told by colour alone, and the background is always the terminal's own, light or dark. With 256 colours those are taken that
-/// can be read on white and on black; with 16 the terminal's own, which its owner chose for its background; without, or where colour is
-/// refused, bold, dim, underlined and reversed text.
+/// No meaning depends on color alone, and the background is the terminal's own, light or dark. The 256 colors are those readable on
+/// white and on black; with 16 they are the terminal's own; without color there is bold, dim, underlined and reversed text.
 struct TerminalPalette: Sendable, Equatable {
-    /// Bold, dim, underlined, reversed.
     struct Look: OptionSet, Hashable, Sendable {
         let rawValue: UInt32
         static let bold = Look(rawValue: 1)
@@ -16,32 +14,26 @@ struct TerminalPalette: Sendable, Equatable {
     /// A look and a colour over it; nil: the terminal's own colour.
     struct Appearance: Hashable, Sendable {
         var look: Look = []
-        var colour: Int?
+        var color: Int?
     }
 
     /// How many colours the terminal has; fewer than 8 is none.
-    var colours: Int
+    var colors: Int
 
-    /// How a style looks.
     func appearance(_ style: ScreenStyle) -> Appearance {
         let plain = plainAppearance(style)
-        guard colours >= 8, let pair = Self.hues[style] else { return plain }
-        return Appearance(look: pair.look, colour: colours >= 256 ? pair.of256 : pair.of8)
+        guard colors >= 8, let pair = Self.hues[style] else { return plain }
+        return Appearance(look: pair.look, color: colors >= 256 ? pair.of256 : pair.of8)
     }
 
     private func plainAppearance(_ style: ScreenStyle) -> Appearance {
         switch style {
-        case .plain, .input: Appearance()
-        case .heading: Appearance(look: .bold)
+        case .plain, .input, .good: Appearance()
+        case .heading, .marked, .key, .warning: Appearance(look: .bold)
         case .label, .dimmed, .bar: Appearance(look: .dim)
         case .selected: Appearance(look: .reverse)
         case .selectedElsewhere: Appearance(look: .underline)
-        case .marked: Appearance(look: .bold)
-        case .match: Appearance(look: [.bold, .underline])
-        case .key: Appearance(look: .bold)
-        case .good: Appearance()
-        case .warning: Appearance(look: .bold)
-        case .failure: Appearance(look: [.bold, .underline])
+        case .match, .failure: Appearance(look: [.bold, .underline])
         }
     }
 
@@ -52,7 +44,6 @@ struct TerminalPalette: Sendable, Equatable {
         var look: Look = []
     }
 
-    /// The styles that have a colour.
     static let hues: [ScreenStyle: Hue] = [
         .label: Hue(of8: 6, of256: 31), .marked: Hue(of8: 5, of256: 133, look: .bold),
         .match: Hue(of8: 5, of256: 133, look: .bold), .good: Hue(of8: 2, of256: 28),

@@ -1,10 +1,9 @@
 import Platform
 import CNCurses
 
-/// Gives the terminal back when the program crashes, or is told to stop at once.
+/// Restores the terminal when the program crashes or must stop at once.
 ///
-/// A handler of such a signal may do very little: it writes bytes that were made ready before, sets the terminal's modes, and lets the
-/// signal do what it does otherwise. All of them are among the functions that POSIX allows there.
+/// A signal handler may do very little: it writes prepared bytes, sets the modes, and repeats the signal. POSIX allows all of these.
 enum TerminalRestoration {
     /// The signals of a crash, and of a demand to stop that nothing else handles.
     private static let signals = [SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGSYS, SIGQUIT]
@@ -18,46 +17,29 @@ enum TerminalRestoration {
     }
 
     /// Remembers how the terminal is now. Called in the foreground, before it is taken: in the background its modes are the shell's own.
-    static func rememberModes() { position.pointee.hasModes = tcgetattr(0, &position.pointee.modes) == 0 }
+    static func rememberModes() { saved.pointee.hasModes = tcgetattr(0, &saved.pointee.modes) == 0 }
 
-    /// What gives this terminal back: first this, then the cursor, its own colours and keys, the screen from before. Asks ncurses: used on
-    /// the terminal's thread, after it has begun.
+    /// The bytes that restore the terminal: these, then cursor, colors, keys and screen. Used on the terminal's thread.
     static func bytes(after beginning: String) -> [UInt8] {
         var bytes = Array(beginning.utf8)
         for name in ["sgr0", "op", "cnorm", "rmkx", "rmcup"] {
             guard let text = ccurses_capability(name) else { continue }
-            bytes += withoutDelays(Array(String(cString: text).utf8))
+            // Without delays such as `$<5>`, by which terminfo says that a terminal needs time.
+            bytes += String(cString: text).replacing(/\$<[^>]*>/, with: "").utf8
         }
         return bytes
     }
 
-    /// Without `$<5>`, by which terminfo says that a terminal needs time.
-    private static func withoutDelays(_ bytes: [UInt8]) -> [UInt8] {
-        var kept: [UInt8] = []
-        var index = 0
-        while index < bytes.count {
-            if bytes[index...].starts(with: Array("$<".utf8)),
-                let end = bytes[index...].firstIndex(of: UInt8(ascii: ">"))
-            {
-                index = end + 1
-            } else {
-                kept.append(bytes[index])
-                index += 1
-            }
-        }
-        return kept
-    }
-
     /// The bytes that give the terminal back. From now on a crash writes them.
     static func arm(_ bytes: [UInt8]) {
-        position.pointee.count = 0
-        let count = min(bytes.count, Place.capacity)
-        for index in 0..<count { position.pointee.bytes[index] = bytes[index] }
-        position.pointee.count = count
+        saved.pointee.count = 0
+        let count = min(bytes.count, SavedTerminal.capacity)
+        for index in 0..<count { saved.pointee.bytes[index] = bytes[index] }
+        saved.pointee.count = count
     }
 
     /// The terminal is somebody else's again.
-    static func disarm() { position.pointee.count = 0 }
+    static func disarm() { saved.pointee.count = 0 }
 
     /// The signals do what they do without this program.
     static func finish() {
@@ -67,14 +49,14 @@ enum TerminalRestoration {
 
     /// Writes the bytes, if there are any, and sets the modes; not in the background, where the terminal is somebody else's.
     static func restore() {
-        let position = position
-        guard position.pointee.count > 0, TerminalForeground.isOurs else { return }
-        _ = write(1, position.pointee.bytes, position.pointee.count)
-        position.pointee.count = 0
-        if position.pointee.hasModes { tcsetattr(0, TCSANOW, &position.pointee.modes) }
+        let saved = saved
+        guard saved.pointee.count > 0, TerminalForeground.isOurs else { return }
+        _ = write(1, saved.pointee.bytes, saved.pointee.count)
+        saved.pointee.count = 0
+        if saved.pointee.hasModes { tcsetattr(0, TCSANOW, &saved.pointee.modes) }
     }
 
-    fileprivate struct Place {
+    fileprivate struct SavedTerminal {
         static let capacity = 1024
         let bytes = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
         var count = 0
@@ -84,10 +66,10 @@ enum TerminalRestoration {
 
     /// Never freed: a signal may come at any time. Unsafe is sound enough: it is written by the thread that has the terminal, the count
     /// last, and read by handlers at the end of the process, whose worst case is a terminal that is given back twice.
-    fileprivate nonisolated(unsafe) static let position: UnsafeMutablePointer<Place> = {
-        let position = UnsafeMutablePointer<Place>.allocate(capacity: 1)
-        position.initialize(to: Place())
-        return position
+    fileprivate nonisolated(unsafe) static let saved: UnsafeMutablePointer<SavedTerminal> = {
+        let saved = UnsafeMutablePointer<SavedTerminal>.allocate(capacity: 1)
+        saved.initialize(to: SavedTerminal())
+        return saved
     }()
 }
 
@@ -102,7 +84,6 @@ private func restoreAndEnd(_ number: Int32) {
 enum TerminalSignals {
     enum Letter: UInt8 {
         case wake = 0x77
-        /// The size is another.
         case resized = 0x72
         /// The program goes on after a stop.
         case continued = 0x63
@@ -117,10 +98,9 @@ enum TerminalSignals {
     /// Handles the signals from now on: each becomes a letter that is written to this pipe.
     static func begin(writingTo descriptor: Int32) {
         pipe.pointee = descriptor
-        for number in signals { ccurses_on_signal(number, tell) }
+        for number in signals { ccurses_on_signal(number, writeLetter) }
     }
 
-    /// No longer.
     static func end() {
         for number in signals { signal(number, SIG_DFL) }
         pipe.pointee = -1
@@ -128,7 +108,7 @@ enum TerminalSignals {
 
     /// Lets the next SIGTSTP stop the program, or no longer.
     static func allowStop(_ isAllowed: Bool) {
-        if isAllowed { signal(SIGTSTP, SIG_DFL) } else { ccurses_on_signal(SIGTSTP, tell) }
+        if isAllowed { signal(SIGTSTP, SIG_DFL) } else { ccurses_on_signal(SIGTSTP, writeLetter) }
     }
 
     /// Never freed: a signal may come at any time. Written before the handlers are there and after they are gone.
@@ -139,7 +119,7 @@ enum TerminalSignals {
     }()
 }
 
-private func tell(_ number: Int32) {
+private func writeLetter(_ number: Int32) {
     let before = errno
     let meaning: TerminalSignals.Letter =
         switch number {

@@ -1,6 +1,5 @@
 // What begins with an escape.
 extension TerminalKeys {
-    /// What a sequence is.
     enum Meaning: Hashable {
         case input(TerminalInput)
         case pasteBegins

@@ -1,7 +1,6 @@
 import Platform
 
-/// The functions of libjpeg-turbo that read a JPEG, looked for when one is to be shown: nothing is linked, so a machine without the library
-/// runs the program all the same.
+/// The functions of libjpeg-turbo that read a JPEG, loaded when one is to be shown: the program also runs without the library.
 ///
 /// [TurboJPEG](https://libjpeg-turbo.org/Documentation/Documentation)
 struct TurboJPEG {
@@ -33,7 +32,6 @@ struct TurboJPEG {
         end = try library.function("tjDestroy")
     }
 
-    /// The picture of a JPEG; nil when it is none, is damaged or too large.
     func pixels(_ data: Data) -> Pixels? {
         guard let handle = begin() else { return nil }
         defer { _ = end(handle) }

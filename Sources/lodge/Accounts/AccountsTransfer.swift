@@ -5,10 +5,7 @@ import OAuth2Protocol
 import OAuth2AccountStore
 import StrictJSON
 
-/// `accounts import`, `accounts export` and `accounts rename`
-@MainActor
-struct AccountsTransfer {
-    /// The arguments and options.
+@MainActor struct AccountsTransfer: CommandHandler {
     enum Input {
         static let account = Argument.required("ACCOUNT", "name or identifier", completion: .account)
         static let name = Argument.required("NAME", "name of your own, good for --account")
@@ -32,9 +29,8 @@ struct AccountsTransfer {
             Whom the accounts belong to is as the file says, and is not verified. An account of whom the file gives only the user \
             name becomes its person's when they sign in at the same issuer, and no other account could be meant.
             """,
-        examples: [
-            "lodge accounts import msal_cache.json", "lodge accounts import --type work < answer.json",
-        ], arguments: [Input.file]
+        examples: ["lodge accounts import msal_cache.json", "lodge accounts import --type work < answer.json"],
+        arguments: [Input.file]
     ) { try await AccountsTransfer(context: $0).importFile() }
 
     nonisolated static let exportCommand = Command(
@@ -49,12 +45,11 @@ struct AccountsTransfer {
     let context: CommandContext
 
     func rename() async throws -> ExitStatus {
-        let store = try await context.store(try context.settings())
-        let account = try await context.account(store, named: context.invocation[Input.account])
-        let name = context.invocation[Input.name]
+        let (store, account) = try await context.storeAndAccount(named: invocation[Input.account])
+        let name = invocation[Input.name]
         do {
             let renamed = try await store.rename(account.id, to: name)
-            context.console.note(
+            console.note(
                 name.isEmpty
                     ? "The account is \(renamed.label) again." : "\(account.label) is now called \(renamed.label).")
         } catch let error as AccountStoreError where error.kind == .settings {
@@ -64,29 +59,25 @@ struct AccountsTransfer {
     }
 
     func importFile() async throws -> ExitStatus {
-        let path = context.invocation[Input.file]
-        let source = path == nil || path == "-" ? "standard input" : path ?? ""
-        let bytes =
-            try path.flatMap { $0 == "-" ? nil : $0 }.map(Self.read) ?? context.world.readInput(AccountFile.maximumSize)
+        let path = invocation[Input.file].flatMap { $0 == "-" ? nil : $0 }
+        let bytes = try path.map(Self.read) ?? context.world.readInput(AccountFile.maximumSize)
         let file: AccountFile
         do throws(AccountFileError) {
-            file = try AccountFile(parsing: bytes, source: source)
+            file = try AccountFile(parsing: bytes, source: path ?? "standard input")
         } catch {
             throw CommandError(
                 .usage, "nothing was imported", reason: error.description, hint: "lodge help accounts import")
         }
-        let store = try await context.store(try context.settings(), makesStore: true)
-        let report = try await store.importAccounts(file, toType: context.invocation[GlobalOptions.type])
-        let writer = OutputFormat(context.invocation).list(ImportRecord.columns, context.console)
-        for item in report.items { try writer.write(ImportRecord(item: item)) }
-        try writer.finish()
+        let store = try await context.store(makesStore: true)
+        let report = try await store.importAccounts(file, toType: invocation[GlobalOptions.type])
+        try list(report.items.map(ImportRecord.init), ImportRecord.columns)
         guard report.count > 0 else {
             throw CommandError(
                 .notFound, "nothing was imported",
                 reason: "no account of the \(file.format.rawValue) fits the settings",
                 hint: "\(run: "providers"), then name the account type with --type")
         }
-        context.console.note(
+        console.note(
             "Whom the accounts belong to is as the file says, and was not verified. Signing in again verifies it.")
         return .done
     }
@@ -103,19 +94,18 @@ struct AccountsTransfer {
     }
 
     func export() async throws -> ExitStatus {
-        let invocation = context.invocation
         let path = invocation[Input.outputFile]
         guard invocation[Input.revealSecrets] else {
             throw CommandError(
                 .usage, "nothing was exported", reason: "an export has tokens that anybody can use who reads it",
                 hint: "\(run: "accounts export") --reveal-secrets --output-file FILE")
         }
-        guard path != nil || !context.console.terminal.outputIsTerminal else {
+        guard path != nil || !console.terminal.outputIsTerminal else {
             throw CommandError(
                 .usage, "nothing was exported", reason: "tokens are not written to a terminal",
                 hint: "\(run: "accounts export") --reveal-secrets --output-file FILE, or to a pipe")
         }
-        let store = try await context.store(try context.settings())
+        let store = try await context.store()
         var ids: [Account.ID]?
         if let name = invocation[Input.exportedAccount] ?? invocation[GlobalOptions.account] {
             ids = [try await context.account(store, named: name).id]
@@ -128,26 +118,25 @@ struct AccountsTransfer {
         }
         let text = try await store.export(ids)
         guard let path else {
-            try context.console.write(text.value)
+            try console.write(text.value)
             return .done
         }
-        let suffix = try store.dependencies.random(12).map { String($0, radix: 36) }.joined()
+        let suffix = try store.dependencies.randomLetters()
         if case .failure(let failure) = OwnerOnlyFile.create(path, Array(text.value.utf8), suffix: suffix) {
             throw CommandError(
                 .failed, "nothing was exported", reason: "\(path): \(failure.explanation)",
                 hint: "name a file that does not exist yet")
         }
-        context.console.note("Exported to \(path), readable by you alone. Delete it when it has been imported.")
+        console.note("Exported to \(path), readable by you alone. Delete it when it has been imported.")
         return .done
     }
 }
 
-/// What an import did with one account.
 struct ImportRecord: OutputRecord {
     let item: ImportReport.Item
 
     static let columns = [
-        TableColumn("RESULT"), TableColumn("ACCOUNT", keptWhole: true), TableColumn("TYPE"), TableColumn("WHY"),
+        TableColumn("RESULT"), TableColumn("ACCOUNT", cutLast: true), TableColumn("TYPE"), TableColumn("WHY"),
         TableColumn("PLACE"),
     ]
 

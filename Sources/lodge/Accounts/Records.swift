@@ -11,13 +11,11 @@ struct AccountRecord: OutputRecord {
     let now: Date
 
     static let listColumns = [
-        TableColumn(""), TableColumn("ACCOUNT", keptWhole: true), TableColumn("NAME"), TableColumn("TYPE"),
+        TableColumn(""), TableColumn("ACCOUNT", cutLast: true), TableColumn("NAME"), TableColumn("TYPE"),
         TableColumn("STATE"),
     ]
 
-    var cells: [String] {
-        [isCurrent ? "*" : "", account.label, account.displayName ?? "", account.type, state]
-    }
+    var cells: [String] { [isCurrent ? "*" : "", account.label, account.displayName ?? "", account.type, state] }
 
     var state: String {
         if let reason = account.signInNeeded { return "sign-in needed (\(reason.rawValue))" }

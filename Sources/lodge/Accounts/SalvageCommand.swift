@@ -3,10 +3,8 @@ import Platform
 import OAuth2AccountStore
 import StrictJSON
 
-/// `accounts salvage`
 @MainActor
-struct SalvageCommand {
-    /// The arguments and options.
+struct SalvageCommand: CommandHandler {
     enum Input {
         static let replace = Option.flag("replace", "put the copy in the place of the damaged file")
     }
@@ -32,46 +30,46 @@ struct SalvageCommand {
             )
         }
         if let errors = try? await storage.errors(), errors.isEmpty {
-            context.console.note("The store is whole: there is nothing to salvage. \(storage.location)")
+            console.note("The store is whole: there is nothing to salvage. \(storage.location)")
             return .done
         }
         let report = try await AccountStore.salvage(storage, places: try context.keyLocations())
-        var kept: String?
-        if context.invocation[Input.replace] {
-            kept = try await AccountStore.use(report, inPlaceOf: storage)
+        var damagedFile: String?
+        if invocation[Input.replace] {
+            damagedFile = try await AccountStore.use(report, inPlaceOf: storage)
         }
-        try write(report, location: kept == nil ? report.path : storage.location, kept)
-        if kept == nil {
-            context.console.note(
+        try write(report, location: damagedFile == nil ? report.path : storage.location, damagedFile)
+        if damagedFile == nil {
+            console.note(
                 "To use the copy: end other programs that use the store, remove \(report.path), then "
                     + context.text("\(run: "accounts salvage")") + " --replace")
         }
         // What does not open with the key is lost too, for who wants to use it.
         let lost = report.lost + max(0, report.records - (report.opening ?? report.records))
         guard lost > 0 else { return .done }
-        context.console.instruct(
+        console.instruct(
             lost == 1
                 ? "1 account is lost: to have it again, sign in again."
                 : "\(lost) accounts are lost: to have them again, sign in again.")
         return .failed
     }
 
-    private func write(_ report: SalvageReport, location: String, _ kept: String?) throws {
-        if context.console.options.reportsJSON {
+    private func write(_ report: SalvageReport, location: String, _ damagedFile: String?) throws {
+        if console.options.reportsJSON {
             var object: JSONObject = [
                 "file": .string(location), "records": .number(JSONNumber(Int64(report.records))),
                 "lost": .number(JSONNumber(Int64(report.lost))),
             ]
             if let opening = report.opening { object.append("opening", .number(JSONNumber(Int64(opening)))) }
-            if let kept { object.append("damaged", .string(kept)) }
-            return try context.console.write(.object(object))
+            if let damagedFile { object.append("damaged", .string(damagedFile)) }
+            return try console.write(.object(object))
         }
         var detail = Detail()
         detail.add("Copy", location)
-        detail.add("Damaged file", kept)
+        detail.add("Damaged file", damagedFile)
         detail.add("Accounts copied", "\(report.records)")
         detail.add("That the key opens", report.opening.map { "\($0)" } ?? "not known: the key could not be had")
         detail.add("Lost", "\(report.lost)")
-        try detail.write(to: context.console)
+        try detail.write(to: console)
     }
 }

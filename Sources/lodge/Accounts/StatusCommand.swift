@@ -4,43 +4,40 @@ import OAuth2Protocol
 import OAuth2AccountStore
 import StrictJSON
 
-/// `status`
-@MainActor
-struct StatusCommand {
+@MainActor struct StatusCommand: CommandHandler {
     nonisolated static let command = Command(
         "status", "Show the state of each account, and where all is kept.",
-        discussion: "The exit status is 4 when an account needs a sign-in.", examples: ["lodge status"]
+        discussion: "The exit status is 4 when an account needs a sign-in.", examples: ["lodge status"],
+        needsNoSettings: true
     ) { try await StatusCommand(context: $0).run() }
 
     let context: CommandContext
 
     private static let columns = [
-        TableColumn("ACCOUNT", keptWhole: true), TableColumn("TYPE"), TableColumn("STATE"), TableColumn("TOKEN"),
+        TableColumn("ACCOUNT", cutLast: true), TableColumn("TYPE"), TableColumn("STATE"), TableColumn("TOKEN"),
         TableColumn("EXPIRY"), TableColumn("REFRESHABLE"), TableColumn("SCOPE"),
     ]
 
     func run() async throws -> ExitStatus {
-        let store = try await context.store(try context.settings())
-        let records = try await AccountsCommand.records(store, ofType: context.invocation[GlobalOptions.type])
+        let store = try await context.store()
+        let records = try await AccountsCommand.records(store, ofType: invocation[GlobalOptions.type])
         let damaged = try await store.damagedRecords()
         let leftovers = try await store.keyLeftovers()
-        switch OutputFormat(context.invocation) {
+        switch format {
         case .json, .jsonLines:
-            var answer = json(store, records, damaged, leftovers).object ?? JSONObject()
-            answer.append("offline", try await OfflineCopies.json(context, store))
-            if context.console.options.reportsJSON {
-                try context.console.write(.object(answer))
+            var output = json(store, records, damaged, leftovers).object ?? JSONObject()
+            output.append("offline", try await OfflineCopies.json(context, store))
+            if console.options.reportsJSON {
+                try console.write(.object(output))
             } else {
-                try context.console.writeLine(JSONValue.object(answer).text())
+                try console.writeLine(JSONValue.object(output).text())
             }
         case .table: try await write(store, records, damaged, leftovers)
         // What is no table, where things are kept, has no place in one.
-        case let format: try writeRows(records, format.list(Self.columns, context.console))
+        default: try list(records.map(StatusRow.init), Self.columns)
         }
         if !damaged.isEmpty { return .store }
-        if records.isEmpty {
-            context.console.note(context.text("No accounts yet. To sign in: \(run: "sign-in")"))
-        }
+        if records.isEmpty { console.note(context.text("No accounts yet. To sign in: \(run: "sign-in")")) }
         return records.contains(where: \.needsSignIn) ? .signInNeeded : .done
     }
 
@@ -49,8 +46,10 @@ struct StatusCommand {
         _ leftovers: [String]
     ) async throws {
         if !records.isEmpty {
-            try writeRows(records, TableWriter(Self.columns, on: context.console))
-            try context.console.writeLine()
+            let writer = TableWriter(Self.columns, on: console)
+            for record in records { try writer.write(StatusRow(record: record)) }
+            try writer.finish()
+            try console.writeLine()
         }
         var detail = Detail()
         detail.add("Accounts", store.storageLocation)
@@ -61,12 +60,7 @@ struct StatusCommand {
             "Damaged",
             damaged.map { "\($0.id) of type \($0.type): left as it is; restore a copy of the file, or sign in again" })
         try await OfflineCopies.add(to: &detail, context, store)
-        try detail.write(to: context.console)
-    }
-
-    private func writeRows(_ records: [AccountRecord], _ writer: any RecordWriter) throws {
-        for record in records { try writer.write(StatusRow(record: record)) }
-        try writer.finish()
+        try detail.write(to: console)
     }
 
     private func json(
@@ -82,14 +76,12 @@ struct StatusCommand {
         return [
             "accounts": .array(accounts), "store": .string(store.storageLocation), "key": .string(store.keyLocation),
             "keyCustody": store.keyChoice.map { .string($0.word) } ?? .null,
-            "keyLeftIn": .array(leftovers.map { .string($0) }),
-            "deviceMode": .string(store.deviceMode.rawValue),
+            "keyLeftIn": .array(leftovers.map { .string($0) }), "deviceMode": .string(store.deviceMode.rawValue),
             "damaged": .array(damaged.map { ["id": .string($0.id.rawValue), "type": .string($0.type)] }),
         ]
     }
 }
 
-/// A row of the table of accounts.
 private struct StatusRow: OutputRecord {
     let record: AccountRecord
 

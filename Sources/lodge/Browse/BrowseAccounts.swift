@@ -4,14 +4,12 @@ import DirectorySearch
 import OAuth2Protocol
 import OAuth2AccountStore
 
-/// The accounts as the browser knows them, and which one it uses in this run.
-@MainActor
-final class BrowseAccounts {
-    /// Where people of the account in use are looked for.
-    struct Place {
+/// The accounts of the browser, and the one that it uses in this run.
+@MainActor final class BrowseAccounts {
+    struct ActiveAccount {
         var account: Account
         var directory: any UserDirectory
-        /// The copy on this machine. It may not be there.
+        /// The offline copy, which may not exist.
         var copy: OfflineDirectory
     }
 
@@ -19,25 +17,25 @@ final class BrowseAccounts {
     private let inbox: EventQueue
     private let store: AccountStore
     private var watching: Task<Void, Never>?
-    /// What a directory demands that the next sign-in carries, by account.
-    private var demanded: [Account.ID: String] = [:]
-    /// The accounts that were told of last.
-    private var known: [Account.ID: Account] = [:]
+    /// The claims that a directory requires of the next sign-in, by account.
+    private var requiredClaims: [BrowseAccount.ID: String] = [:]
+    /// The accounts that were published last.
+    private var known: [BrowseAccount.ID: Account] = [:]
 
-    /// The account in use, and where its people are; nil without an account.
-    private(set) var location: Place?
+    /// The account in use with its directories.
+    private(set) var active: ActiveAccount?
 
-    /// Opens the store. Nobody signed in is no error here; an account that is named and not there is one.
+    /// Opens the store. Without a sign-in there is no active account; a named account that does not exist is an error.
     init(_ context: CommandContext, _ inbox: EventQueue) async throws {
         self.context = context
         self.inbox = inbox
         var dependencies = context.dependencies()
         let timeout = context.invocation[GlobalOptions.timeout]
         let (transport, certified) = (dependencies.transport, dependencies.certifiedTransport)
-        dependencies.transport = { RequestLog(transport($0), timeout, inbox) }
-        dependencies.certifiedTransport = { RequestLog(certified($0, $1), timeout, inbox) }
+        dependencies.transport = { RequestLog(inner: transport($0), timeout: timeout, inbox: inbox) }
+        dependencies.certifiedTransport = { RequestLog(inner: certified($0, $1), timeout: timeout, inbox: inbox) }
         store = try await context.store(
-            try context.settings(), dependencies: dependencies, watchesOtherProcesses: true)
+            dependencies: dependencies, watchesOtherProcesses: true)
         do {
             use(try await context.account(store))
         } catch let error as CommandError where error.status == .signInNeeded {
@@ -46,49 +44,45 @@ final class BrowseAccounts {
     }
 
     private func use(_ account: Account) {
-        location = Place(
+        active = ActiveAccount(
             account: account, directory: account.directory(in: store, retry: .never),
             copy: OfflineDirectory(account: account.id, in: context.storeDirectory))
     }
 
     // MARK: The list
 
-    /// Uses another account in this run, at once: the search that follows is already that account's. One that is gone by now is none,
-    /// and what is told then says so.
-    func choose(_ id: Account.ID) {
-        location = nil
+    /// Uses another account from now on, or none if another process removed it.
+    func choose(_ id: BrowseAccount.ID) {
+        active = nil
         if let account = known[id] { use(account) }
     }
 
-    /// Tells of the accounts whose directory can be looked into, and of the one in use.
-    func tell() async {
+    /// Publishes the accounts that have a directory, and the one in use.
+    func publish() async {
         let all = try? await store.accounts()
         // A store that cannot be read for now tells nothing new, and whoever asks anew is told then.
         guard !Task.isCancelled, all != nil || known.isEmpty else { return }
-        let accounts = (all ?? []).filter {
-            $0.id == location?.account.id || store.settings[$0.type]?.graphAPI != nil
-        }
+        let accounts = (all ?? []).filter { $0.id == active?.account.id || store.settings[$0.type]?.graphAPI != nil }
         // Another process has removed the one in use.
-        if let location, !accounts.contains(where: { $0.id == location.account.id }) {
-            self.location = nil
-            if let next = accounts.first(where: { $0.type == location.account.type }) { use(next) }
+        if let active, !accounts.contains(where: { $0.id == active.account.id }) {
+            self.active = nil
+            if let next = accounts.first(where: { $0.type == active.account.type }) { use(next) }
         }
         // Nobody was signed in, and another process did it: there is no choice to make.
-        if location == nil, accounts.count == 1, let only = accounts.first, isWanted(only.type) { use(only) }
-        known = Dictionary(accounts.map { ($0.id, $0) }) { first, _ in first }
+        if active == nil, accounts.count == 1, let only = accounts.first, allowsType(only.type) { use(only) }
+        known = Dictionary(accounts.map { ($0.id.rawValue, $0) }) { first, _ in first }
         let listed = accounts.map {
             BrowseAccount(
-                id: $0.id, label: TerminalText.visible($0.label), type: $0.type, needsSignIn: $0.signInNeeded != nil)
+                id: $0.id.rawValue, label: $0.label.visible, type: $0.type, needsSignIn: $0.signInNeeded != nil)
         }
-        inbox.post(.accounts(BrowseAccount.disambiguated(listed), current: location?.account.id))
+        inbox.post(.accounts(BrowseAccount.disambiguated(listed), current: active?.account.id.rawValue))
     }
 
-    /// Whether people of this type were not ruled out on the command line.
-    private func isWanted(_ type: String) -> Bool {
+    /// Whether the command line allows accounts of this type.
+    private func allowsType(_ type: String) -> Bool {
         context.invocation[GlobalOptions.type].map { $0 == type } ?? true
     }
 
-    /// Tells what other processes change, from now on.
     func watch() {
         let events = store.events()
         watching = Task { [weak self] in
@@ -99,56 +93,53 @@ final class BrowseAccounts {
                 default: break
                 }
                 guard let self else { return }
-                await self.tell()
+                await self.publish()
             }
         }
     }
 
-    /// The types of accounts whose directory can be looked into.
     var types: [String] { store.settings.types.filter { $0.graphAPI != nil }.map(\.name) }
 
-    /// Ends the watching.
     func stop() { watching?.cancel() }
 
     // MARK: Signing in
 
-    /// Remembers what a directory demands of the next sign-in.
+    /// Saves the claims that a directory requires of the next sign-in.
     func note(_ error: any Error) {
-        guard let id = location?.account.id else { return }
+        guard let id = active?.account.id.rawValue else { return }
         switch error {
         case let error as DirectoryError:
-            if case .signInNeeded(let claims?) = error.kind { demanded[id] = claims }
+            if case .signInNeeded(let claims?) = error.kind { requiredClaims[id] = claims }
         case let error as AccountStoreError:
-            if let claims = error.provider?.claims { demanded[id] = claims }
+            if let claims = error.provider?.claims { requiredClaims[id] = claims }
         default: break
         }
     }
 
-    /// Signs in and uses the account from then on.
     func signIn(_ number: Int, _ target: SignInTarget) async {
         do {
             var options = SignInOptions()
             var type = context.typeName(store.settings)
             if case .another(let named?) = target { type = named }
-            if case .account(let id) = target, let account = try await store.account(id) {
+            if case .account(let id) = target, let account = try await store.account(Account.ID(rawValue: id)) {
                 type = account.type
                 options.loginHint = account.userName
-                options.claims = demanded[id]
+                options.claims = requiredClaims[id]
             } else if try await !store.accounts(ofType: type).isEmpty {
                 // Otherwise the browser would give the account that is there already.
                 options.prompt = [.selectAccount]
             }
-            let way = try await SignInFlow.byItself(type, store, context.world)
+            let flow = try await SignInFlow.byItself(type, store, context.world)
             let account: Account
             do {
-                account = try await store.signIn(to: type, by: method(way, number), options: options)
+                account = try await store.signIn(to: type, by: method(flow, number), options: options)
             } catch let error as AccountStoreError {
-                throw way.explaining(error, type: type)
+                throw flow.explaining(error, type: type)
             }
-            demanded[account.id] = nil
+            requiredClaims[account.id.rawValue] = nil
             use(account)
-            inbox.post(.signIn(number, .done(label: TerminalText.visible(account.label))))
-            await tell()
+            inbox.post(.signIn(number, .done(label: account.label.visible)))
+            await publish()
         } catch {
             guard !Task.isCancelled else { return }
             var failure = BrowseFailure(reporting: error)
@@ -160,19 +151,18 @@ final class BrowseAccounts {
         }
     }
 
-    private func method(_ way: SignInFlow, _ number: Int) -> SignInMethod {
+    private func method(_ flow: SignInFlow, _ number: Int) -> SignInMethod {
         let inbox = inbox
-        if case .device = way {
+        if case .device = flow {
             return .device { prompt in
-                inbox.post(
-                    .signIn(number, .code(prompt.userCode, address: prompt.verificationURI.absoluteString)))
+                inbox.post(.signIn(number, .code(prompt.userCode, address: prompt.verificationURI.absoluteString)))
             }
         }
         let open = store.dependencies.openBrowser
         return .browser { url in
             inbox.post(.signIn(number, .browser(address: url.absoluteString)))
             // Where it does not open, the address is there to be opened by hand.
-            if case .browser(opens: true, because: _) = way { try? await open(url) }
+            if case .browser(opens: true, because: _) = flow { try? await open(url) }
         }
     }
 }

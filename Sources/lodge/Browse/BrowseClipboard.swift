@@ -4,15 +4,14 @@ import Platform
 import Dispatch
 import OAuth2AccountStore
 
-/// Puts text where other programs paste from, by the program that the desktop has for it.
+/// Copies text to the clipboard with the desktop's program.
 struct BrowseClipboard: Sendable {
     let environment: [String: String]
-    /// Runs a program with a text on its standard input; whether it ended well.
+    /// Runs a program with a text on its standard input; returns whether it succeeded.
     var run: @Sendable (_ words: [String], _ input: [UInt8], _ environment: [String: String]) async -> Bool = {
         await ProgramWithInput(words: $0, environment: $2).run(input: $1)
     }
 
-    /// The programs that may do it, the best first.
     var candidates: [[String]] {
         func has(_ name: String) -> Bool { environment[name]?.isEmpty == false }
         #if os(macOS)
@@ -27,22 +26,21 @@ struct BrowseClipboard: Sendable {
         #endif
     }
 
-    /// Copies a text. The name of the program that did; nil when none could.
+    /// Copies a text and returns the name of the program that did, if any.
     func copy(_ text: String) async -> String? {
         for words in candidates where await run(words, Array(text.utf8), environment) { return words.first }
         return nil
     }
 }
 
-/// A program that is given a text on its standard input, never in its arguments, which others can see.
+/// A program that gets a text on its standard input, not in its arguments, which other users can see.
 struct ProgramWithInput: Sendable {
     var words: [String]
     var environment: [String: String]
 
-    /// How long it may take, in milliseconds.
     private static let patience: Int32 = 3000
 
-    /// Runs it on a thread of Dispatch's; whether it took the text and ended with 0 in its time.
+    /// Runs it on a thread of Dispatch; returns whether it read the text and succeeded in time.
     func run(input: [UInt8]) async -> Bool {
         await withCheckedContinuation { continuation in
             DispatchQueue.global(qos: .userInitiated).async { continuation.resume(returning: runNow(input)) }

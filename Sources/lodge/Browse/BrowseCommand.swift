@@ -2,10 +2,7 @@ import CommandLineKit
 import TerminalBrowser
 import OAuth2AccountStore
 
-/// `browse`
-@MainActor
-struct BrowseCommand {
-    /// The arguments and options.
+@MainActor struct BrowseCommand: CommandHandler {
     enum Input {
         static let text = Argument.words("TEXT", "what to search for first", optional: true)
         static let offline = Option.flag("offline", "search the copy that sync keeps")
@@ -17,13 +14,12 @@ struct BrowseCommand {
             The line on top is what is searched for, the line at the bottom names the keys, and ? shows the others. Without an account it offers \
             to sign in. Where lodge sync was done, the copy on this machine answers first, and alone with --offline.
             """, examples: ["lodge browse", "lodge browse ada lo", "lodge browse --offline"], arguments: [Input.text],
-        options: [Input.offline], formats: OutputFormat.ofSentences
+        options: [Input.offline], formats: OutputFormat.ofSentences, timeoutUse: .request
     ) { try await BrowseCommand(context: $0).run() }
 
     let context: CommandContext
 
     func run() async throws -> ExitStatus {
-        let console = context.console
         let inbox = EventQueue()
         let given = context.world.browseTerminal
         // Before anything is opened: nothing works without one.
@@ -42,14 +38,14 @@ struct BrowseCommand {
         } else {
             do {
                 terminal = try await CursesTerminal.open(
-                    into: inbox, environment: context.world.environment, usesColour: console.usesColour)
+                    into: inbox, environment: context.world.environment, usesColor: console.usesColor)
             } catch let error as TerminalError {
                 throw CommandError(error)
             }
         }
         let model = BrowseModel(
-            text: context.invocation[Input.text].joined(separator: " "), types: accounts.types,
-            showsPictures: terminal.showsPictures, isOffline: context.invocation[Input.offline],
+            text: invocation[Input.text].joined(separator: " "), types: accounts.types,
+            showsPictures: terminal.showsPictures, isOffline: invocation[Input.offline],
             incompleteNote: "Not complete: lodge sync goes on with it.")
         let session = BrowseSession(model, terminal, inbox, context, accounts)
         do {

@@ -5,12 +5,9 @@ import DirectorySearch
 
 /// Writes people as vCards into a new file.
 enum BrowseExport {
-    /// How many names are tried.
     private static let attempts = 1000
 
-    /// Writes a file in this folder that was not there: `lodge-users.vcf`, `lodge-users-2.vcf` and so on.
-    ///
-    /// - Returns: the file's name.
+    /// Writes a new file in this folder: `lodge-users.vcf`, `lodge-users-2.vcf` and so on. Returns its name.
     static func write(_ users: [User], in folder: String = ".") throws(CommandError) -> String {
         let cards = Data(users.compactMap { UserRecord(user: $0).vCard?.text }.joined().utf8)
         for number in 1...attempts {

@@ -3,16 +3,14 @@ import TerminalBrowser
 import DirectorySearch
 import OAuth2AccountStore
 
-/// One run of the browser: tells the model what happens, does what it wants, shows what it shows.
-///
-/// Nothing here waits for the network or the terminal: what takes time is a task of its own that posts its answer.
-@MainActor
-final class BrowseSession<Behaviour: BrowseBehaviour> {
+/// One run of the browser: passes events to the model, runs its effects and shows its screens. What takes time is a task of its
+/// own that posts its result.
+@MainActor final class BrowseSession<Behaviour: BrowseBehaviour> {
     private var behaviour: Behaviour
     private let terminal: any BrowseTerminal
     private let inbox: EventQueue
     private let accounts: BrowseAccounts
-    private let people: BrowsePeople
+    private let users: BrowseUsers
     private let clipboard: BrowseClipboard
     private let tasks = BrowseTasks()
     private let start = ContinuousClock.now
@@ -26,24 +24,22 @@ final class BrowseSession<Behaviour: BrowseBehaviour> {
         self.terminal = terminal
         self.inbox = inbox
         self.accounts = accounts
-        people = BrowsePeople(accounts, inbox, isOffline: context.invocation[BrowseCommand.Input.offline])
+        users = BrowseUsers(accounts, inbox, isOffline: context.invocation[BrowseCommand.Input.offline])
         clipboard = BrowseClipboard(environment: context.world.environment)
     }
 
-    /// Goes on until the person has enough.
-    ///
-    /// - Throws: `CancellationError` when the program is told to end, or the terminal is gone.
+    /// Runs until the user quits. Throws `CancellationError` if the program must end or the terminal is gone.
     func run() async throws {
         defer { stop() }
-        await accounts.tell()
+        await accounts.publish()
         accounts.watch()
         while let events = await inbox.next() {
-            var isWanted = true
-            for event in events where isWanted {
+            var isRunning = true
+            for event in events where isRunning {
                 let now = ContinuousClock.now - start
-                for effect in behaviour.handle(event, at: now) where !carryOut(effect) { isWanted = false }
+                for effect in behaviour.handle(event, at: now) where !carryOut(effect) { isRunning = false }
             }
-            guard isWanted else { return }
+            guard isRunning else { return }
             // Once, however many keys came together.
             terminal.draw(behaviour.screen())
         }
@@ -56,31 +52,30 @@ final class BrowseSession<Behaviour: BrowseBehaviour> {
         accounts.stop()
     }
 
-    /// Does what is wanted, or begins it. False: it was the end.
+    /// Runs or starts an effect; returns false at the end.
     private func carryOut(_ effect: BrowseEffect) -> Bool {
         switch effect {
         case .wake(let time): wake(at: time)
         case .search(let number, let text):
-            people.forgetSearch()
-            begin(.search, number) { try await self.people.search(number, text) }
+            users.forgetSearch()
+            begin(.search, number) { try await self.users.search(number, text) }
         case .localPreview(let number, let text):
-            tasks.begin(.localPreview) { await self.people.localPreview(number, text) }
+            tasks.begin(.localPreview) { await self.users.localPreview(number, text) }
         case .cancelSearch:
-            people.forgetSearch()
+            users.forgetSearch()
             tasks.cancel(.search)
-        case .nextPage(let number): begin(.search, number) { try await self.people.nextPage(number) }
+        case .nextPage(let number): begin(.search, number) { try await self.users.nextPage(number) }
         case .detail(let number, let id):
-            begin(.number(number), number) { try await self.people.detail(number, id, [.manager, .photo]) }
+            begin(.number(number), number) { try await self.users.detail(number, id, [.manager, .photo]) }
         case .reports(let number, let id):
-            begin(.number(number), number) { try await self.people.detail(number, id, [.reports]) }
+            begin(.number(number), number) { try await self.users.detail(number, id, [.reports]) }
         case .groups(let number, let id):
-            begin(.number(number), number) { try await self.people.detail(number, id, [.groups]) }
-        case .photo(let number, let id):
-            begin(.number(number), number) { try await self.people.photo(number, id) }
+            begin(.number(number), number) { try await self.users.detail(number, id, [.groups]) }
+        case .photo(let number, let id): begin(.number(number), number) { try await self.users.photo(number, id) }
         case .cancel(let number): tasks.cancel(.number(number))
         case .use(let id):
             accounts.choose(id)
-            tasks.begin(.account) { await self.accounts.tell() }
+            tasks.begin(.account) { await self.accounts.publish() }
         case .signIn(let number, let whom): tasks.begin(.number(number)) { await self.accounts.signIn(number, whom) }
         case .copy(let text): copy(text)
         case .export(let users): tasks.begin(.export) { await self.export(users) }
@@ -100,11 +95,9 @@ final class BrowseSession<Behaviour: BrowseBehaviour> {
         }
     }
 
-    /// Begins what may fail, and posts why it did.
-    private func begin(
-        _ location: BrowseTasks.Place, _ number: Int, _ work: @escaping @MainActor () async throws -> Void
-    ) {
-        tasks.begin(location) { [inbox, accounts] in
+    /// Starts work and posts its error.
+    private func begin(_ slot: BrowseTasks.Slot, _ number: Int, _ work: @escaping @MainActor () async throws -> Void) {
+        tasks.begin(slot) { [inbox, accounts] in
             do {
                 try await work()
             } catch {
@@ -134,39 +127,33 @@ final class BrowseSession<Behaviour: BrowseBehaviour> {
     }
 }
 
-/// The tasks under way, each in a place that has one at most: a new one ends the one before.
-@MainActor
-final class BrowseTasks {
-    /// What a task is for.
-    enum Place: Hashable {
-        /// The search and its pages.
+/// The running tasks. Each slot has one at most: a new task cancels the last one.
+@MainActor final class BrowseTasks {
+    enum Slot: Hashable {
         case search
-        /// What the model counts.
+        /// A number of the model.
         case number(Int)
         case localPreview, account, copy, export
     }
 
-    private var running: [Place: (turn: Int, task: Task<Void, Never>)] = [:]
+    private var running: [Slot: (turn: Int, task: Task<Void, Never>)] = [:]
     private var turn = 0
 
-    /// Begins a task.
-    func begin(_ location: Place, _ work: @escaping @MainActor () async -> Void) {
-        cancel(location)
+    func begin(_ slot: Slot, _ work: @escaping @MainActor () async -> Void) {
+        cancel(slot)
         turn += 1
         let mine = turn
-        running[location] = (
+        running[slot] = (
             mine,
             Task { [weak self] in
                 await work()
-                if self?.running[location]?.turn == mine { self?.running[location] = nil }
+                if self?.running[slot]?.turn == mine { self?.running[slot] = nil }
             }
         )
     }
 
-    /// Ends a task, if it runs.
-    func cancel(_ location: Place) { running.removeValue(forKey: location)?.task.cancel() }
+    func cancel(_ slot: Slot) { running.removeValue(forKey: slot)?.task.cancel() }
 
-    /// Ends all.
     func cancelAll() {
         for (_, task) in running.values { task.cancel() }
         running = [:]

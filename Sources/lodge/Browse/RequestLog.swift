@@ -3,47 +3,38 @@ import TerminalBrowser
 import Platform
 import HTTPExchange
 
-/// A transport that tells of each request in one line: status, time, method, address without the host. Neither fields nor bodies, where
-/// tokens are, are told; of a query, what may be a secret is masked.
+/// A transport that logs each request in one line: status, time, method and URL without the host. It logs neither fields nor
+/// bodies, which have tokens, and redacts secrets in queries.
 struct RequestLog: HTTPTransport {
-    private let inner: any HTTPTransport
-    private let timeout: Duration?
-    private let inbox: EventQueue
-
-    /// - Parameter timeout: the most time for each request; nil: as it asks for.
-    init(_ inner: any HTTPTransport, _ timeout: Duration?, _ inbox: EventQueue) {
-        self.inner = inner
-        self.timeout = timeout
-        self.inbox = inbox
-    }
+    let inner: any HTTPTransport
+    /// The longest time for a request, if it is shorter than the request's own.
+    let timeout: Duration?
+    let inbox: EventQueue
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         var request = request
-        if let timeout {
-            request.timeout = min(timeout, request.timeout)
-            request.connectTimeout = min(timeout, request.connectTimeout)
-        }
-        let begun = ContinuousClock.now
+        if let timeout { request.limitTime(to: timeout) }
+        let start = ContinuousClock.now
         do {
             let response = try await inner.send(request)
-            tell(request, "\(response.status)", begun)
+            log(request, "\(response.status)", start)
             return response
         } catch let error as HTTPTransportError {
-            tell(request, "\(error.kind)", begun)
+            log(request, "\(error.kind)", start)
             throw error
         } catch is CancellationError {
-            tell(request, "cancelled", begun)
+            log(request, "cancelled", start)
             throw CancellationError()
         }
     }
 
-    private func tell(_ request: HTTPRequest, _ end: String, _ begun: ContinuousClock.Instant) {
-        let milliseconds = (ContinuousClock.now - begun) / .milliseconds(1)
+    private func log(_ request: HTTPRequest, _ end: String, _ start: ContinuousClock.Instant) {
+        let milliseconds = (ContinuousClock.now - start) / .milliseconds(1)
         // The end of a long line is not seen.
         inbox.post(.logged("\(end) \(Int(milliseconds.rounded())) ms \(request.method) \(Self.target(request.url))"))
     }
 
-    /// Path and query, with what may be secret in it masked.
+    /// Path and query, with secrets redacted.
     static func target(_ url: URL) -> String {
         let path = url.path(percentEncoded: true)
         guard let query = url.query(percentEncoded: true) else { return path.isEmpty ? "/" : path }

@@ -22,35 +22,56 @@ import CommandLineKit
 ///         }
 ///     }
 struct Command: Sendable {
-    /// Runs a command line that names the command.
     typealias Run = @MainActor @Sendable (CommandContext) async throws -> ExitStatus
+
+    /// What `--timeout` limits.
+    enum TimeoutUse {
+        /// The whole command, retries included.
+        case command
+        /// Each request, and the wait for the key: the command lasts as long as the user wants.
+        case request
+        /// The sign-in alone.
+        case signIn
+    }
 
     /// The declaration, for parsing and help.
     let spec: CommandSpec
+    let timeoutUse: TimeoutUse
+    /// Whether it works with the accounts in the store, so that the presets do if there are no settings.
+    private(set) var needsNoSettings: Bool
     private let run: Run?
     private let subcommands: [Command]
 
     init(
         _ name: String, aliases: [String] = [], _ summary: String, discussion: String = "", examples: [String] = [],
         arguments: [any DeclaredArgument] = [], options: [any DeclaredOption] = [],
-        formats: [OutputFormat] = OutputFormat.ofThings, run: @escaping Run
+        formats: [OutputFormat] = OutputFormat.ofThings, timeoutUse: TimeoutUse = .command,
+        needsNoSettings: Bool = false, run: @escaping Run
     ) {
         spec = CommandSpec(
             name, aliases: aliases, summary, discussion: discussion, examples: examples,
             arguments: arguments.map { $0.spec }, options: options.map { $0.spec }, formats: formats)
+        self.timeoutUse = timeoutUse
+        self.needsNoSettings = needsNoSettings
         self.run = run
         subcommands = []
     }
 
     init(
         _ name: String, _ summary: String, discussion: String = "", examples: [String] = [], subcommands: [Command],
-        defaultSubcommand: String? = nil
+        defaultSubcommand: String? = nil, needsNoSettings: Bool = false
     ) {
         spec = CommandSpec(
             name, summary, discussion: discussion, examples: examples, subcommands: subcommands.map(\.spec),
             defaultSubcommand: defaultSubcommand)
+        timeoutUse = .command
+        self.needsNoSettings = needsNoSettings
         run = nil
-        self.subcommands = subcommands
+        self.subcommands = subcommands.map { subcommand in
+            var subcommand = subcommand
+            subcommand.needsNoSettings = needsNoSettings
+            return subcommand
+        }
     }
 
     /// Returns the command at the end of a path of names, or `nil` if there is none.
@@ -59,10 +80,9 @@ struct Command: Sendable {
         return path.count == 1 ? command : at(path.dropFirst(), in: command.subcommands)
     }
 
-    /// Runs the command. A format that the command does not have is an error: a format never changes by itself. A command that
-    /// only prints sentences accepts any format of the environment, which is meant for other commands.
-    @MainActor
-    func callAsFunction(_ context: CommandContext) async throws -> ExitStatus {
+    /// Runs the command, if it has the format: a format never changes automatically. A command that only prints sentences accepts
+    /// any format of the environment, which is meant for other commands.
+    @MainActor func callAsFunction(_ context: CommandContext) async throws -> ExitStatus {
         guard let run else { throw CommandError(.usage, "no command", hint: "lodge help") }
         try checkFormat(context.invocation)
         return try await run(context)
@@ -78,8 +98,7 @@ struct Command: Sendable {
         let name = invocation.path.joined(separator: " ")
         if format == .vCard {
             throw CommandError(
-                .usage, "vCards are for people", reason: "\(name) shows none",
-                hint: "lodge search ada --output vcard")
+                .usage, "vCards are for people", reason: "\(name) shows none", hint: "lodge search ada --output vcard")
         }
         throw CommandError(
             .usage, "\(name) has no format \(format.rawValue)",

@@ -4,7 +4,7 @@ import Platform
 import HTTPExchange
 import OAuth2AccountStore
 
-/// What a command gets from outside.
+/// The dependencies of a command.
 struct CommandEnvironment {
     var console: Console
     var environment: [String: String]
@@ -18,45 +18,39 @@ struct CommandEnvironment {
     var readLine: @MainActor @Sendable (_ limit: Int) async throws -> String? = StandardInput.readLine
     /// The same for a secret: a terminal does not show what is typed.
     var readHiddenLine: @MainActor @Sendable (_ limit: Int) async throws -> String? = StandardInput.readHiddenLine
-    /// Shows an address to the person; nil: in the user's browser.
+    /// Shows a URL to the user; nil: in the user's browser.
     var openBrowser: (@Sendable (URL) async throws -> Void)?
-    /// Makes the QR code of an address.
     var qrCode: @Sendable (String) throws -> QRCode = { try QRCode($0) }
     /// Becomes another program; comes back only with the number of an error.
     var replaceProcess: @MainActor (_ words: [String], _ environment: [String: String]) -> Int32 =
         ProcessReplacement.replace
-    /// Makes the terminal that the browser is shown in, and whose keys go into this place; nil: the process's own.
+    /// Opens the terminal of `browse`, which posts its keys to this queue; nil: the process's own.
     var browseTerminal: (@MainActor (EventQueue) async throws -> any BrowseTerminal)?
     var sleep: (@Sendable (Duration) async throws -> Void)?
-    /// The stores that were opened.
     let stores = OpenStores()
 }
 
-/// The stores that a command opened. What they have begun is finished before the program ends, interrupted or not.
-@MainActor
-final class OpenStores {
+/// The stores that a command opened. Their refreshes finish before the program ends, also if it is interrupted.
+@MainActor final class OpenStores {
     private var stores: [AccountStore] = []
 
     nonisolated init() {}
 
     func add(_ store: AccountStore) { stores.append(store) }
 
-    func finishPendingRefreshes() async {
-        for store in stores { await store.finishPendingRefreshes() }
-    }
+    func finishPendingRefreshes() async { for store in stores { await store.finishPendingRefreshes() } }
 }
 
-/// What every command needs: its words, its console, and the store that they lead to.
-@MainActor
-struct CommandContext {
+/// A command line with its console and its store.
+@MainActor struct CommandContext {
+    let command: Command
     let invocation: Invocation
     let world: CommandEnvironment
 
     var console: Console { world.console }
 
-    /// The settings: `--settings`, else the environment's, else the user's own file, else the presets built in.
-    ///
-    /// - Parameter type: the account type that an argument names.
+    /// The settings: `--settings`, else the environment's, else the user's own file, else the built-in presets. `type` is the account
+    /// type that an argument names.
     func settings(for type: String? = nil) throws -> Settings {
         if let settings = try addingPreset(type, to: settingsOfFile()) { return settings }
         if let settings = try settingsOfPresets() { return settings }
@@ -67,19 +61,18 @@ struct CommandContext {
                 + "to look around first: lodge demo")
     }
 
-    /// The folder of the user's own settings; nil when the environment names no home. Never one below the current folder: what lies
-    /// there may be anybody's, and says where tokens go.
+    /// The folder of the user's settings, if the environment names a home. Never below the current folder: anybody may have put a
+    /// file there, and it decides where tokens are sent.
     var settingsDirectory: String? {
         if let base = world.environment["XDG_CONFIG_HOME"], base.hasPrefix("/") { return base + "/lodge" }
         guard let home = world.environment["HOME"], home.hasPrefix("/") else { return nil }
         return home + "/.config/lodge"
     }
 
-    /// Network and time, with the command line's wishes.
+    /// Network and time, with the options of the command line.
     func dependencies() -> Dependencies {
         let caFile = invocation[GlobalOptions.caFile]
-        // A sign-in's time is the person's, and so is the browser's; everything else has it as a whole, retries included.
-        let timeout = [["sign-in"], ["browse"]].contains(invocation.path) ? nil : invocation[GlobalOptions.timeout]
+        let timeout = command.timeoutUse == .command ? invocation[GlobalOptions.timeout] : nil
         let deadline = timeout.map { ContinuousClock.now + $0 }
         let console = console
         let isDebug = console.options.verbosity >= .debug
@@ -110,7 +103,6 @@ struct CommandContext {
         return dependencies
     }
 
-    /// Where the accounts are.
     var storeDirectory: StoreLocation {
         invocation[GlobalOptions.store].map { StoreLocation($0) }
             ?? StoreLocation(application: Program.name, environment: world.environment)
@@ -119,42 +111,38 @@ struct CommandContext {
     /// Returns a sentence, with the options `--store` and `--settings` of this command line in its commands.
     func text(_ sentence: Hint) -> String { invocation.remedyText.hint(sentence).description }
 
-    /// The store, opened. Where there is none yet, an empty one in memory takes its place: whoever only looks leaves nothing behind.
-    ///
-    /// - Parameters:
-    ///   - makesStore: whether a store is made where there is none: for commands that keep something in it. One that watches what others
-    ///     keep in it makes it too.
-    ///   - dependencies: network and time; nil: with the command line's wishes.
-    ///   - watchesOtherProcesses: whether what other processes change is told.
+    /// Opens the store. If there is none, an empty one in memory takes its place, unless `makesStore` is true because the command
+    /// saves in it. Dependencies are those of the command line by default.
     func store(
-        _ settings: Settings, makesStore: Bool = false, dependencies: Dependencies? = nil,
+        _ settings: Settings? = nil, makesStore: Bool = false, dependencies: Dependencies? = nil,
         watchesOtherProcesses: Bool = false
     ) async throws -> AccountStore {
+        let settings = try settings ?? self.settings()
         let storage = SQLiteStorage(directory: storeDirectory)
-        let places = try keyLocations()
+        let locations = try keyLocations()
         let isInMemory = try !makesStore && !watchesOtherProcesses && storage.isMissing()
         let store = try await AccountStore(
             settings: settings, storage: isInMemory ? MemoryStorage(inPlaceOf: storage.location) : storage,
-            custody: isInMemory ? MemoryKey(inPlaceOf: places.choice ?? .keyFile, in: storeDirectory) : nil,
-            keyLocations: places, dependencies: dependencies ?? self.dependencies(),
+            custody: isInMemory ? MemoryKey(inPlaceOf: locations.choice ?? .keyFile, in: storeDirectory) : nil,
+            keyLocations: locations, dependencies: dependencies ?? self.dependencies(),
             watchesOtherProcesses: watchesOtherProcesses)
         world.stores.add(store)
         return store
     }
 
-    /// The name of the type that the command line is about.
+    /// The store, opened, and the account to act for.
+    func storeAndAccount(named name: String? = nil) async throws -> (store: AccountStore, account: Account) {
+        let store = try await store()
+        return (store, try await account(store, named: name))
+    }
+
     func typeName(_ settings: Settings) -> String { invocation[GlobalOptions.type] ?? settings.defaultType }
 
     /// The account to act for: the one named, else the type's current one.
     func account(_ store: AccountStore, named name: String? = nil) async throws -> Account {
         if let name = name ?? invocation[GlobalOptions.account] { return try await find(name, store) }
         let type = typeName(store.settings)
-        guard store.settings[type] != nil else {
-            throw CommandError(
-                .settings, "no account type \(type.debugDescription)",
-                reason: "\(store.settings.source) has \(store.settings.types.map(\.name).joined(separator: ", "))",
-                hint: "name one of them with --type")
-        }
+        guard store.settings[type] != nil else { throw CommandError(unknownType: type, in: store.settings) }
         guard let account = try await store.currentAccount(ofType: type) else {
             try await reportDamage(store)
             throw CommandError(
@@ -164,13 +152,12 @@ struct CommandContext {
         return account
     }
 
-    /// The accounts that a name means: the one of this identifier, else all of this name, user name or subject; upper and lower
-    /// case do not matter.
+    /// The account with this identifier, else all with this name, user name or subject, ignoring case.
     static func accounts(named name: String, among accounts: [Account]) -> [Account] {
         if let account = accounts.first(where: { $0.id.rawValue == name }) { return [account] }
-        let wanted = name.lowercased()
+        let folded = name.lowercased()
         return accounts.filter {
-            [$0.nickname, $0.userName, $0.displayName, $0.subject].contains { $0?.lowercased() == wanted }
+            [$0.nickname, $0.userName, $0.displayName, $0.subject].contains { $0?.lowercased() == folded }
         }
     }
 
@@ -178,8 +165,7 @@ struct CommandContext {
         let accounts = try await store.accounts(ofType: invocation[GlobalOptions.type])
         let found = Self.accounts(named: name, among: accounts)
         if found.count > 1 {
-            throw CommandError(
-                several: found, named: name, hint: "name one by its identifier, or its type with --type")
+            throw CommandError(several: found, named: name, hint: "name one by its identifier, or its type with --type")
         }
         guard let account = found.first else {
             try await reportDamage(store)
@@ -191,7 +177,7 @@ struct CommandContext {
         return account
     }
 
-    /// A record that cannot be read must not look like an account that never was.
+    /// Throws if a record cannot be read: its account must not look as if it never existed.
     func reportDamage(_ store: AccountStore) async throws {
         let damaged = try await store.damagedRecords()
         guard let first = damaged.first else { return }
@@ -205,6 +191,13 @@ struct CommandContext {
 }
 
 extension CommandError {
+    init(unknownType type: String, in settings: Settings) {
+        self.init(
+            .settings, "no account type \(type.debugDescription)",
+            reason: "\(settings.source) has \(settings.types.map(\.name).joined(separator: ", "))",
+            hint: "name one of them with --type")
+    }
+
     init(several accounts: [Account], named name: String, hint: Hint) {
         self.init(
             .usage, "several accounts are named \(name)",
@@ -212,13 +205,20 @@ extension CommandError {
     }
 }
 
-/// A transport that holds requests to the command's deadline and tells what is sent.
+extension HTTPRequest {
+    mutating func limitTime(to limit: Duration) {
+        timeout = min(limit, timeout)
+        connectTimeout = min(limit, connectTimeout)
+    }
+}
+
+/// A transport that limits requests to the deadline of the command and logs them.
 struct DeadlineTransport: HTTPTransport {
     let inner: any HTTPTransport
     let deadline: ContinuousClock.Instant?
     let say: @Sendable (String) async -> Void
 
-    /// What a wait or a request ends with that would go past the deadline.
+    /// The error of a delay or a request that would end after the deadline.
     static let tooLate = HTTPTransportError(.timedOut, host: "", reason: "the time of --timeout is over")
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
@@ -228,7 +228,7 @@ struct DeadlineTransport: HTTPTransport {
         }
     }
 
-    /// Passed on, so that nothing is kept in memory.
+    /// Streams through, so that memory does not grow.
     func stream(_ request: HTTPRequest, progress: HTTPProgress.Handler?) async throws -> HTTPStreamedResponse {
         try await observed(request) { request in
             let response = try await inner.stream(request, progress: progress)
@@ -243,8 +243,7 @@ struct DeadlineTransport: HTTPTransport {
         if let deadline {
             let left = deadline - ContinuousClock.now
             guard left > .zero else { throw Self.tooLate }
-            request.timeout = min(left, request.timeout)
-            request.connectTimeout = min(left, request.connectTimeout)
+            request.limitTime(to: left)
         }
         await say("> \(request)")
         do {

@@ -51,7 +51,7 @@ extension CommandError {
         }
     }
 
-    /// Only where no answer came it was the network: scripts try again then, which mends nothing else.
+    /// Only a missing response is a network error: scripts retry it, which helps with nothing else.
     private init(transport error: HTTPTransportError) {
         let (status, what): (ExitStatus, String) =
             switch error.kind {

@@ -1,6 +1,5 @@
 import CommandLineKit
 
-/// The options that every command takes.
 enum GlobalOptions {
     static let settings = Option.text("settings", "FILE", "settings to use, JSON or property list", completion: .file)
     static let account = Option.text("account", "NAME", "account to act for", completion: .account)
@@ -11,22 +10,13 @@ enum GlobalOptions {
     static let caFile = Option.text("ca-file", "FILE", "certificate authorities to trust, PEM", completion: .file)
     static let help = Option.flag("help", short: "h", "show help and stop", environment: .none)
 
-    /// All of them, in the order of help.
-    static let all: [any DeclaredOption] = {
-        var all: [any DeclaredOption] = [settings, account, type, store]
-        all += standard.all
-        all += [timeout, caFile, help] as [any DeclaredOption]
-        return all
-    }()
+    static let all: [any DeclaredOption] =
+        [settings, account, type, store] as [any DeclaredOption] + standard.all + [timeout, caFile, help]
 }
 
 extension CompletionKind {
-    /// The labels of accounts.
     static let account = CompletionKind.names("account")
-    /// The names of account types.
     static let type = CompletionKind.names("type")
-    /// The names of presets of account types.
     static let preset = CompletionKind.names("preset")
-    /// The names of the directory's properties.
     static let field = CompletionKind.list("field")
 }

@@ -2,11 +2,8 @@ import CommandLineKit
 import Platform
 
 /// Lines that are read as they come, whatever their number. Memory holds one piece of the input.
-@MainActor
-final class LineReader {
-    /// The most bytes of a line.
+@MainActor final class LineReader {
     private static let maximumLine = 64 * 1024
-    /// How long to wait before looking again whether there is something to read.
     private static let patience = Duration.milliseconds(10)
 
     private let file: Int32
@@ -15,7 +12,6 @@ final class LineReader {
     private var start = 0
     private var hasEnded = false
 
-    /// The lines of standard input.
     static func standardInput() -> LineReader { LineReader(file: 0, "standard input") }
 
     private init(file: Int32, _ name: String, _ bytes: [UInt8] = [], hasEnded: Bool = false) {
@@ -25,12 +21,8 @@ final class LineReader {
         self.hasEnded = hasEnded
     }
 
-    /// The lines of a text.
     convenience init(text: String) { self.init(file: -1, "the text", Array(text.utf8), hasEnded: true) }
 
-    /// The lines of a file or a pipe.
-    ///
-    /// - Throws: what the system says of it.
     convenience init(path: String) throws(CommandError) {
         // A pipe without a writer would hold the program up here.
         let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -66,7 +58,6 @@ final class LineReader {
         }
     }
 
-    /// Whether the next line, or the end, is there within this time.
     func isReady(within limit: Duration) async throws -> Bool {
         let end = ContinuousClock.now + limit
         while !hasEnded, !bytes[start...].contains(where: Self.endsLine), bytes.count - start <= Self.maximumLine {
@@ -77,9 +68,8 @@ final class LineReader {
 
     private static func endsLine(_ byte: UInt8) -> Bool { byte == 0x0A || byte == 0x0D }
 
-    /// Reads what is there, or waits for it until this moment; gives whether there was something.
-    @discardableResult
-    private func readMore(until end: ContinuousClock.Instant? = nil) async throws -> Bool {
+    /// Reads the next bytes, waiting until `end`; returns whether there were any.
+    @discardableResult private func readMore(until end: ContinuousClock.Instant? = nil) async throws -> Bool {
         var chunk = [UInt8](repeating: 0, count: 64 * 1024)
         while true {
             try Task.checkCancellation()

@@ -2,10 +2,9 @@ import CommandLineKit
 import Platform
 import OAuth2AccountStore
 
-/// A file that a command writes beside its answer, such as that of `--photo`.
+/// A file that a command writes beside its output, such as that of `--photo`.
 ///
-/// A file is written whole or not at all: who waits for it never reads half of it. Its links are followed, and it keeps its mode. What
-/// is no file, such as a pipe or a device, is written to and stays what it is.
+/// It is written as a whole or not at all. Its links are followed, and it keeps its mode. A pipe or a device is only written to.
 struct OutputFile {
     let path: String
     /// Waits for the reader of a pipe.
@@ -13,13 +12,10 @@ struct OutputFile {
     /// Unpredictable letters for the name of the file beside it.
     let suffix: String
 
-    private static let pause = Duration.milliseconds(20)
+    private static let pollInterval = Duration.milliseconds(20)
 
-    /// Writes these bytes and nothing else.
-    ///
-    /// - Throws: ``SystemError`` with the system's reason; what `sleep` throws.
-    @MainActor
-    func write(_ bytes: [UInt8]) async throws {
+    /// Writes the bytes. Throws ``SystemError`` with the reason of the system.
+    @MainActor func write(_ bytes: [UInt8]) async throws {
         var status = stat()
         let isThere = stat(path, &status) == 0
         if !isThere, errno != ENOENT { throw SystemError() }
@@ -36,14 +32,13 @@ struct OutputFile {
         try OwnerOnlyFile.replace(path, bytes, suffix: suffix).get()
     }
 
-    /// Writes to what is there, and waits for its reader without holding a thread.
-    @MainActor
-    private func send(_ bytes: [UInt8], _ flags: Int32, isPipe: Bool) async throws {
+    /// Writes to a pipe or a device, waiting for its reader without blocking a thread.
+    @MainActor private func send(_ bytes: [UInt8], _ flags: Int32, isPipe: Bool) async throws {
         var file = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags, 0o666)
         var code = errno
         while file < 0 {
             guard isPipe, code == ENXIO else { throw SystemError(code) }
-            try await sleep(Self.pause)
+            try await sleep(Self.pollInterval)
             file = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK)
             code = errno
         }
@@ -52,7 +47,7 @@ struct OutputFile {
         while !rest.isEmpty {
             let count = try FileDescriptor.writeAvailable(file, rest)
             rest = rest.dropFirst(count)
-            if count == 0 { try await sleep(Self.pause) }
+            if count == 0 { try await sleep(Self.pollInterval) }
         }
     }
 }
@@ -66,10 +61,16 @@ extension Dependencies {
 }
 
 extension CommandContext {
-    /// The file that an option names.
-    func writtenFile(_ path: String) throws -> OutputFile {
+    /// Writes the file that an option names. `subject` is what it is for the user.
+    func write(_ bytes: [UInt8], to path: String, _ subject: String) async throws {
         let dependencies = dependencies()
-        return OutputFile(
-            path: path, sleep: dependencies.sleep, suffix: try dependencies.randomLetters())
+        let file = OutputFile(path: path, sleep: dependencies.sleep, suffix: try dependencies.randomLetters())
+        do {
+            try await file.write(bytes)
+        } catch let error as SystemError {
+            throw CommandError(
+                .failed, "\(subject) cannot be written to \(path)", reason: error.explanation,
+                hint: "name a file in a folder that exists and may be written to")
+        }
     }
 }

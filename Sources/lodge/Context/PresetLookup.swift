@@ -5,8 +5,7 @@ import StrictJSON
 
 // The presets built in are the last place where a type is looked for.
 extension CommandContext {
-    /// The settings file of this command line: the one it names, else the user's own, whether it exists or not. Nil when
-    /// none is named and the user has no home.
+    /// The settings file of this command line: the one it names, else the user's own, even if it does not exist; nil without a home.
     var settingsFile: (path: String, isNamed: Bool)? {
         if let path = invocation[GlobalOptions.settings] { return (path, true) }
         guard let settingsDirectory else { return nil }
@@ -16,7 +15,6 @@ extension CommandContext {
         return (!files.fileExists(atPath: json) && files.fileExists(atPath: plist) ? plist : json, false)
     }
 
-    /// The same for a command that cannot do without.
     func neededSettingsFile() throws(CommandError) -> (path: String, isNamed: Bool) {
         guard let settingsFile else { throw .homeless }
         return settingsFile
@@ -29,45 +27,32 @@ extension CommandContext {
         return try Settings(contentsOf: URL(filePath: path))
     }
 
-    /// The settings with the type that the command line names, when only a preset has it.
-    ///
-    /// - Parameter type: the type that an argument names.
-    /// - Throws: ``CommandError`` naming what a preset lacks and the command that adds it.
+    /// The settings with the type of the command line, if only a preset has it. Throws if the preset lacks values.
     func addingPreset(_ type: String?, to settings: Settings?) throws -> Settings? {
         guard let name = type ?? invocation[GlobalOptions.type], settings?[name] == nil,
             let preset = ProviderPreset(named: name)
         else { return settings }
-        guard preset.isComplete else {
-            throw CommandError(incomplete: preset, file: try neededSettingsFile().path)
-        }
+        guard preset.isComplete else { throw CommandError(incomplete: preset, file: try neededSettingsFile().path) }
         return try Settings(
             types: (settings?.types ?? []) + [try preset.accountType()], defaultType: settings?.defaultType ?? name,
             source: settings?.source ?? "the presets built in", deviceMode: settings?.deviceMode ?? .private)
     }
 
-    /// The commands that are about the accounts there are, whatever the settings.
-    private static let aboutAccounts = ["accounts", "status", "sign-out"]
-
-    /// The presets that need nothing filled in, for a look at the accounts where there is no settings file; nil for other commands, and
-    /// where nobody ever signed in.
+    /// The complete presets, for commands that need no settings, if there is a store.
     func settingsOfPresets() throws -> Settings? {
-        guard let command = invocation.path.first, Self.aboutAccounts.contains(command),
-            FileManager.default.fileExists(atPath: storeDirectory.path)
-        else { return nil }
+        guard command.needsNoSettings, FileManager.default.fileExists(atPath: storeDirectory.path) else { return nil }
         let types = try ProviderPreset.all.filter(\.isComplete).map { try $0.accountType() }
         return types.isEmpty ? nil : try Settings(types: types, source: "the presets built in")
     }
 }
 
 extension CommandError {
-    /// Nothing says where the user's own settings are.
     static var homeless: CommandError {
         CommandError(
             .settings, "no settings", reason: StoreLocation.homeless,
             hint: "set HOME or XDG_CONFIG_HOME, or name a file with --settings")
     }
 
-    /// A preset that lacks what only the person knows.
     init(incomplete preset: ProviderPreset, file: String) {
         self.init(
             .settings, "the account type \(preset.name) is not set up",
@@ -75,7 +60,6 @@ extension CommandError {
             hint: Self.addCommand(preset))
     }
 
-    /// The command line that sets a preset up.
     static func addCommand(_ preset: ProviderPreset) -> Hint {
         var words: [String] = []
         for key in preset.requiredKeys {

@@ -1,4 +1,3 @@
-/// The name and the version of the program.
 enum Program {
     static let name = "lodge"
     static let version = "0.1.0"

@@ -3,9 +3,7 @@ import DirectorySearch
 import OAuth2AccountStore
 import Platform
 
-/// A command of this program in a hint.
 struct ProgramCommand: SuggestedAction {
-    /// The names of the command and its subcommand.
     var words: String
     /// The options of the command line that it repeats, each after a space.
     var options = ""
@@ -22,9 +20,7 @@ extension Hint.StringInterpolation {
 ///
 /// A command repeats the options `--store` and `--settings` of the command line, because it would change another store without them.
 struct RemedyText: Sendable {
-    /// The value of `--store`; `nil` if the command line does not have it.
     var store: String?
-    /// The value of `--settings`; `nil` if the command line does not have it.
     var settings: String?
     /// The account type of the command line, for a sign-in that names no type.
     var type: String?
@@ -102,8 +98,7 @@ struct RemedyText: Sendable {
 }
 
 extension Invocation {
-    /// The text of remedies for this command line. It does not repeat values of environment variables, which also apply to the next
-    /// command.
+    /// The text of remedies for this command line, without values of environment variables: those also apply to the next command.
     var remedyText: RemedyText {
         func typed(_ option: Option<String?>) -> String? { source(of: option) == .option ? self[option] : nil }
         return RemedyText(store: typed(GlobalOptions.store), settings: typed(GlobalOptions.settings))

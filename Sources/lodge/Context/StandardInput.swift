@@ -1,11 +1,9 @@
 import CommandLineKit
 import Platform
 
-/// Standard input, read whole.
 enum StandardInput {
     /// Returns the bytes up to the end. The main thread waits for them, not one of Swift's pool.
-    @MainActor
-    static func read(limit: Int) throws -> [UInt8] {
+    @MainActor static func read(limit: Int) throws -> [UInt8] {
         try readAll(0, "standard input", limit, hint: "give the token answer alone, as JSON")
     }
 
@@ -24,12 +22,10 @@ enum StandardInput {
     }
 
     /// Copies everything up to the end into an empty file that is there.
-    @MainActor
-    static func copy(to path: String) throws { try copy(0, "standard input", to: path) }
+    @MainActor static func copy(to path: String) throws { try copy(0, "standard input", to: path) }
 
     /// The same with what a pipe gives.
-    @MainActor
-    static func copyPipe(_ pipe: String, to path: String) throws {
+    @MainActor static func copyPipe(_ pipe: String, to path: String) throws {
         let input = open(pipe, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard input >= 0 else {
             throw CommandError(
@@ -40,8 +36,7 @@ enum StandardInput {
         try copy(input, "the pipe", to: path)
     }
 
-    @MainActor
-    private static func copy(_ input: Int32, _ name: String, to path: String) throws {
+    @MainActor private static func copy(_ input: Int32, _ name: String, to path: String) throws {
         let file = open(path, O_WRONLY | O_CLOEXEC)
         func failure(_ error: SystemError) -> CommandError {
             CommandError(
@@ -64,8 +59,8 @@ enum StandardInput {
         return stat(path, &status) == 0 && [S_IFIFO, S_IFSOCK].contains(status.st_mode & S_IFMT)
     }
 
-    /// Why there is no plain file at the path, in words; nil where there is one.
-    static func fault(ofFile path: String) -> String? {
+    /// Why there is no plain file at the path; nil if there is one.
+    static func problem(ofFile path: String) -> String? {
         var status = stat()
         guard stat(path, &status) == 0 else { return String(cString: strerror(errno)) }
         switch status.st_mode & S_IFMT {
@@ -75,9 +70,8 @@ enum StandardInput {
         }
     }
 
-    /// The bytes of a pipe, such as a shell's `<(…)`, up to its end; nil when the path leads to a plain file or to nothing.
-    @MainActor
-    static func readPipe(_ path: String, limit: Int) throws -> [UInt8]? {
+    /// The bytes of a pipe up to its end; nil if the path is not a pipe.
+    @MainActor static func readPipe(_ path: String, limit: Int) throws -> [UInt8]? {
         guard isPipe(path) else { return nil }
         let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard file >= 0 else { return nil }
@@ -86,8 +80,7 @@ enum StandardInput {
     }
 
     /// The next line without its end; nil when there is none. What follows the line may be gone.
-    @MainActor
-    static func readLine(limit: Int) throws -> String? {
+    @MainActor static func readLine(limit: Int) throws -> String? {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 4096)
         while true {
@@ -104,9 +97,8 @@ enum StandardInput {
         }
     }
 
-    /// The next line, which the terminal does not show while it is typed. The terminal is as before on every way out.
-    @MainActor
-    static func readHiddenLine(limit: Int) throws -> String? {
+    /// The next line, which the terminal does not show. Restores the terminal in every case.
+    @MainActor static func readHiddenLine(limit: Int) throws -> String? {
         var shown = termios()
         guard tcgetattr(0, &shown) == 0 else { return try readLine(limit: limit) }
         var hidden = shown
@@ -117,10 +109,10 @@ enum StandardInput {
         return try readLine(limit: limit)
     }
 
-    /// How long a read waits before it looks whether it was cancelled, in milliseconds.
+    /// How often a read checks for cancellation, in milliseconds.
     private static let patience: Int32 = 100
 
-    /// Waits until there is something to read, or the end, and reads it. Ctrl-C ends the wait.
+    /// Waits for bytes or the end, and reads. Ctrl-C ends the wait.
     private static func wait(thenRead chunk: inout [UInt8], from file: Int32 = 0) throws -> Int {
         while true {
             try Task.checkCancellation()

@@ -7,31 +7,27 @@ import OAuth2Protocol
 import OAuth2AccountStore
 
 /// `demo`: the whole story, over real HTTP, with nothing to set up. Every value shown was received on the way.
-@MainActor
-struct DemoCommand {
+@MainActor struct DemoCommand: CommandHandler {
     nonisolated static let command = Command(
         "demo", "Show the whole story on a local provider; no set-up needed.",
         discussion: """
             Starts a provider on loopback, signs in, searches, lets the token expire, opens the store anew and signs out. Everything \
             it makes is removed again.
             """, examples: ["lodge demo"], formats: OutputFormat.ofSentences
-    ) { try await DemoCommand($0).run() }
+    ) { try await DemoCommand(context: $0).run() }
 
-    private let console: Console
+    let context: CommandContext
     private let traffic = DemoTraffic()
     private let events = DemoEvents()
 
     /// Short, so that the token's expiry can be waited for.
     private static let tokenLifetime = Duration.seconds(2)
     private static let typeName = "demo"
-    private static let shownPeople = 12
-
-    init(_ context: CommandContext) { console = context.console }
+    private static let maximumRows = 12
 
     func run() async throws -> ExitStatus {
         let folder = FileManager.default.temporaryDirectory.path(percentEncoded: false)
-        let directory = StoreLocation(
-            "\(folder.hasSuffix("/") ? folder : folder + "/")lodge-demo-\(UUID().uuidString)")
+        let directory = StoreLocation("\(folder.hasSuffix("/") ? folder : folder + "/")lodge-demo-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(atPath: directory.path) }
         var configuration = LoopbackProvider.Configuration()
         configuration.accessTokenLifetime = Self.tokenLifetime
@@ -39,7 +35,7 @@ struct DemoCommand {
         configuration.refreshedAccessTokenLifetime = .seconds(3600)
         let provider = try await LoopbackProvider(configuration: configuration)
         do {
-            try await tell(provider, directory)
+            try await play(provider, directory)
         } catch {
             await provider.shutDown()
             throw error
@@ -49,7 +45,7 @@ struct DemoCommand {
         return .done
     }
 
-    private func tell(_ provider: LoopbackProvider, _ directory: StoreLocation) async throws {
+    private func play(_ provider: LoopbackProvider, _ directory: StoreLocation) async throws {
         try say(
             "Started a provider at \(provider.issuer.absoluteString) with a directory of \(provider.users.count) invented people."
         )
@@ -61,9 +57,9 @@ struct DemoCommand {
 
         let found = try await search(account, store)
         let writer = TableWriter(UserRecord.columns, on: console)
-        for user in found.prefix(Self.shownPeople) { try writer.write(UserRecord(user: user)) }
+        for user in found.prefix(Self.maximumRows) { try writer.write(UserRecord(user: user)) }
         try writer.finish()
-        if found.count > Self.shownPeople { try console.writeLine("(\(found.count - Self.shownPeople) more)") }
+        if found.count > Self.maximumRows { try console.writeLine("(\(found.count - Self.maximumRows) more)") }
         try await showFirst(of: found, account, store)
 
         try await waitForExpiry(account)
@@ -76,16 +72,16 @@ struct DemoCommand {
         try await showEvents(1)
 
         store = try await open(directory, settings)
-        guard let kept = try await store.currentAccount(ofType: Self.typeName) else {
-            throw CommandError(
-                .failed, "the demo went wrong", reason: "the account was not there after opening the store anew")
+        guard let saved = try await store.currentAccount(ofType: Self.typeName) else {
+            throw wrong("the account was not there after opening the store anew")
         }
-        try say("Opened the store anew, as after a relaunch: it has \(kept.displayName ?? kept.label) (\(kept.label)).")
-        let third = try await search(kept, store)
+        try say(
+            "Opened the store anew, as after a relaunch: it has \(saved.displayName ?? saved.label) (\(saved.label)).")
+        let third = try await search(saved, store)
         try check(third.map(\.id) == found.map(\.id), "the search after the relaunch")
         try await showEvents(0)
 
-        let report = try await store.signOut(kept.id)
+        let report = try await store.signOut(saved.id)
         let left = try await store.accounts()
         try say(
             "Signed out: \(left.count) accounts left here; revocation at the provider: \(word(report.revocation)); "
@@ -112,13 +108,13 @@ struct DemoCommand {
     }
 
     private func signIn(_ store: AccountStore) async throws -> Account {
-        let person = CurlTransport(userAgent: "the person's browser")
+        let browser = CurlTransport(userAgent: "the person's browser")
         let traffic = traffic
         let account = try await store.signIn(
             to: Self.typeName,
             by: .browser { url in
                 traffic.note(authorization: url)
-                _ = try await Approval().approve(url, transport: person)
+                _ = try await Approval().approve(url, transport: browser)
             })
         try say(
             "Signed in as \(account.displayName ?? account.label) (\(account.label)) with \(traffic.authorization); "
@@ -135,27 +131,27 @@ struct DemoCommand {
     }
 
     private func showFirst(of users: [User], _ account: Account, _ store: AccountStore) async throws {
-        guard let id = users.first?.id else {
-            throw CommandError(.failed, "the demo went wrong", reason: "the search found nobody")
-        }
+        guard let id = users.first?.id else { throw wrong("the search found nobody") }
         let user = try await GraphDirectory(account: account, in: store).user(id)
         try say("Looked at the first one, \(user.displayName ?? id):")
         try UserRecord(user: user).detail.write(to: console)
     }
 
     private func waitForExpiry(_ account: Account) async throws {
-        guard let expiry = account.accessTokenExpiry else {
-            throw CommandError(.failed, "the demo went wrong", reason: "the provider named no expiry")
-        }
+        guard let expiry = account.accessTokenExpiry else { throw wrong("the provider named no expiry") }
         try say("Waiting for the access token to expire at \(expiry.rfc3339).")
         try console.flush()
         let left = expiry.timeIntervalSinceNow
         if left > 0 { try await Task.sleep(for: .seconds(left)) }
     }
 
+    private func wrong(_ reason: String) -> CommandError {
+        CommandError(.failed, "the demo went wrong", reason: reason)
+    }
+
     private func check(_ condition: Bool, _ what: String) throws {
         guard !condition else { return }
-        throw CommandError(.failed, "the demo went wrong", reason: "\(what) did not bring what it should")
+        throw wrong("\(what) did not bring what it should")
     }
 
     private func word(_ part: SignOutReport.Part) -> String {
@@ -168,11 +164,11 @@ struct DemoCommand {
     }
 
     private func showEvents(_ count: Int) async throws {
-        for event in await events.take(count) { try console.writeLine("      event: \(TerminalText.visible(event))") }
+        for event in await events.take(count) { try console.writeLine("      event: \(event.visible)") }
     }
 
     private func say(_ sentence: String) throws {
-        try console.writeLine("* " + TerminalText.visible(sentence))
+        try console.writeLine("* " + sentence.visible)
         try console.flush()
     }
 }

@@ -9,7 +9,6 @@ import Synchronization
     /// The notifications of the demo's stores, in the order in which they came.
     final class DemoEvents: Sendable {
         private let waiting = Mutex<[String]>([])
-        /// The observers; they end with this.
         private let observers = Mutex<[Observer]>([])
 
         /// One registration at NotificationCenter. Sendable is sound: the token is only handed back, from one `deinit`.
@@ -28,7 +27,6 @@ import Synchronization
             .accountDidChangeAccessToken, .accountDidLoseAccessToken, .accountDidFailToGetAccessToken,
         ]
 
-        /// Begins to listen to a store.
         func observe(_ store: AccountStore) {
             for name in Self.names {
                 let observer = Observer(name, store) { [weak self] notification in
@@ -47,7 +45,7 @@ import Synchronization
             }
         }
 
-        /// What came since the last time, however many are expected: a notification is posted before the call returns that it is about.
+        /// The new notifications, however many are expected: a call posts its notification before it returns.
         func take(_: Int) async -> [String] {
             waiting.withLock { waiting in
                 defer { waiting = [] }
@@ -63,7 +61,6 @@ import Synchronization
         /// Listens to a store from now on, and to no other.
         func observe(_ store: AccountStore) { stream.withLock { $0 = store.events() } }
 
-        /// So many events, waited for.
         func take(_ count: Int) async -> [String] {
             var lines: [String] = []
             guard count > 0, let stream = stream.withLock({ $0 }) else { return lines }

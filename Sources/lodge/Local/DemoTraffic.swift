@@ -5,8 +5,7 @@ import OAuth2Protocol
 import StrictJSON
 import Synchronization
 
-/// What the demo saw on the wire: what the authorization request had, and whether a refresh brought another refresh token. Keeps
-/// no token.
+/// What the demo saw on the wire: the authorization request, and whether a refresh returned another refresh token. It has no token.
 final class DemoTraffic: Sendable {
     private struct Seen {
         var authorization = ""
@@ -14,12 +13,10 @@ final class DemoTraffic: Sendable {
     }
     private let seen = Mutex(Seen())
 
-    /// The parts of the authorization request, in words.
     var authorization: String { seen.withLock { $0.authorization } }
     /// "another than" or "the same as", for a sentence.
     var rotation: String { seen.withLock { $0.rotation } }
 
-    /// Notes what an authorization request has.
     func note(authorization url: URL) {
         let query = url.query(percentEncoded: true) ?? ""
         let pairs = FormEncoding.decode(query) ?? []
@@ -32,7 +29,6 @@ final class DemoTraffic: Sendable {
         seen.withLock { $0.authorization = text }
     }
 
-    /// A transport that lets this see the token requests.
     func watching(_ inner: any HTTPTransport) -> any HTTPTransport { Watcher(inner: inner, traffic: self) }
 
     private func note(_ request: HTTPRequest, _ response: HTTPResponse) {

@@ -4,17 +4,14 @@ import LocalProvider
 import OAuth2AccountStore
 import StrictJSON
 
-/// `serve`
-@MainActor
-struct ServeCommand {
-    /// The arguments and options.
+@MainActor struct ServeCommand: CommandHandler {
     enum Input {
         static let port = Option.integer("port", "PORT", "port on 127.0.0.1 (a free one)", in: 0...65_535)
         static let users = Option.integer("users", "N", "people in the directory (300)", in: 1...1_000_000)
         static let portFile = Option.text("port-file", "FILE", "write the port to this file", completion: .file)
         static let tokenLifetime = Option.seconds(
             "token-lifetime", "SECONDS", "life of an access token (3600)", in: 1...86_400)
-        static let fault = Option.texts(
+        static let injectedError = Option.texts(
             "fault", "NAME[=VALUE][:COUNT]", "a fault to play",
             completion: .words(InjectedErrors.Name.all.map(\.rawValue)))
         static let quota = Option.integer(
@@ -27,17 +24,16 @@ struct ServeCommand {
         discussion:
             "It listens on loopback only and ends with Ctrl-C. InjectedErrors: \(InjectedErrors.Name.all.map(\.rawValue).joined(separator: ", ")).",
         examples: [
-            "lodge serve --port 8765", "lodge serve --fault token-503:2",
-            "lodge serve --fault directory-429=2.5:3",
+            "lodge serve --port 8765", "lodge serve --fault token-503:2", "lodge serve --fault directory-429=2.5:3",
         ],
-        options: [Input.port, Input.users, Input.portFile, Input.tokenLifetime, Input.fault, Input.quota, Input.log],
-        formats: OutputFormat.ofSentences
+        options: [
+            Input.port, Input.users, Input.portFile, Input.tokenLifetime, Input.injectedError, Input.quota, Input.log,
+        ], formats: OutputFormat.ofSentences
     ) { try await ServeCommand(context: $0).run() }
 
     let context: CommandContext
 
     func run() async throws -> ExitStatus {
-        let invocation = context.invocation
         var configuration = LoopbackProvider.Configuration()
         configuration.port = UInt16(clamping: invocation[Input.port] ?? 0)
         if let users = invocation[Input.users] { configuration.userCount = users }
@@ -45,7 +41,7 @@ struct ServeCommand {
         configuration.quota = invocation[Input.quota]
         let (requests, log) = AsyncStream.makeStream(of: LoggedRequest.self, bufferingPolicy: .bufferingNewest(10_000))
         if invocation[Input.log] { configuration.onRequest = { log.yield($0) } }
-        for text in invocation[Input.fault] {
+        for text in invocation[Input.injectedError] {
             do throws(InjectedErrors.ParsingError) {
                 try configuration.injectedErrors.add(parsing: text)
             } catch {
@@ -62,24 +58,21 @@ struct ServeCommand {
         }
         if let path = invocation[Input.portFile] {
             do {
-                try await context.writtenFile(path).write(Array("\(provider.port)\n".utf8))
+                try await context.write(Array("\(provider.port)\n".utf8), to: path, "the port")
             } catch {
                 await provider.shutDown()
-                guard let failure = error as? SystemError else { throw error }
-                throw CommandError(
-                    .failed, "the port cannot be written to \(path)", reason: failure.explanation,
-                    hint: "name a file in a folder that exists and may be written to")
+                throw error
             }
         }
-        try context.console.writeLine("\(provider.issuer.absoluteString)")
-        try context.console.flush()
-        context.console.note(
+        try console.writeLine("\(provider.issuer.absoluteString)")
+        try console.flush()
+        console.note(
             "A provider and a directory of \(provider.userCount) invented people, until Ctrl-C. Settings for it:")
-        context.console.note(settings(provider).text())
+        console.note(settings(provider).text())
         // Until a signal cancels the command.
-        for await request in requests { context.console.note(Self.line(request)) }
+        for await request in requests { console.note(Self.line(request)) }
         await provider.shutDown()
-        context.console.note("Stopped.")
+        console.note("Stopped.")
         return .done
     }
 
@@ -90,7 +83,6 @@ struct ServeCommand {
         return "\(request.method) \(request.path)\(query) \(status)" + (request.injectedError.map { " \($0)" } ?? "")
     }
 
-    /// Settings with which the command signs in to it.
     private func settings(_ provider: LoopbackProvider) -> JSONValue {
         [
             "types": [

@@ -3,10 +3,7 @@ import Platform
 import OAuth2AccountStore
 import StrictJSON
 
-/// `config`
-@MainActor
-struct ConfigCommand {
-    /// The arguments and options.
+@MainActor struct ConfigCommand: CommandHandler {
     enum Input {
         static let name = Argument.required(
             "NAME", ConfigCommand.names.joined(separator: ", "), completion: .words(ConfigCommand.names))
@@ -51,44 +48,43 @@ struct ConfigCommand {
     nonisolated static let changeable = ["key-custody"]
 
     func list() async throws -> ExitStatus {
-        let writer = OutputFormat(context.invocation).list(ConfigValue.columns, context.console)
-        for name in Self.names { try writer.write(try await value(name)) }
-        try writer.finish()
+        var values: [ConfigValue] = []
+        for name in Self.names { values.append(try await value(name)) }
+        try list(values, ConfigValue.columns)
         return .done
     }
 
     func get() async throws -> ExitStatus {
         let value = try await value(try name(Input.name, of: Self.names))
-        if context.console.options.reportsJSON {
-            try context.console.write(value.json)
+        if console.options.reportsJSON {
+            try console.write(value.json)
         } else {
-            try context.console.writeLine(TerminalText.visible(value.value))
+            try console.writeLine(value.value.visible)
         }
         return .done
     }
 
     func path() throws -> ExitStatus {
-        try context.console.writeLine(TerminalText.visible(try context.neededSettingsFile().path))
+        try console.writeLine(context.neededSettingsFile().path.visible)
         return .done
     }
 
     func set() async throws -> ExitStatus {
         _ = try name(Input.changeableName, of: Self.changeable)
-        let word = context.invocation[Input.value]
+        let word = invocation[Input.value]
         let choice = try context.keyChoice(word, "wrong value of key-custody")
         let move = try await AccountStore.moveKey(
             to: choice, storage: SQLiteStorage(directory: context.storeDirectory),
             places: try context.keyLocations(target: choice))
-        for leftover in move.leftovers { context.console.note("Warning: \(context.text(leftover))") }
-        context.console.note(
+        for leftover in move.leftovers { console.note("Warning: \(context.text(leftover))") }
+        console.note(
             move.isMoved
-                ? "The key of the accounts is now here: \(move.location)." : "It is there already: \(move.location)."
-        )
+                ? "The key of the accounts is now here: \(move.location)." : "It is there already: \(move.location).")
         return .done
     }
 
     private func name(_ argument: Argument<String>, of names: [String]) throws -> String {
-        let name = context.invocation[argument]
+        let name = invocation[argument]
         guard !names.contains(name) else { return name }
         let isKnown = Self.names.contains(name)
         throw CommandError(
@@ -116,8 +112,8 @@ struct ConfigCommand {
         case "default-type":
             let settings = try context.settingsOfFile()
             return ConfigValue(
-                name: name, value: context.invocation[GlobalOptions.type] ?? settings?.defaultType ?? "",
-                from: context.invocation[GlobalOptions.type] == nil
+                name: name, value: invocation[GlobalOptions.type] ?? settings?.defaultType ?? "",
+                from: invocation[GlobalOptions.type] == nil
                     ? settings == nil ? "not set" : "settings" : source(GlobalOptions.type))
         default:
             let mode = try context.settingsOfFile()?.deviceMode ?? .private
@@ -126,36 +122,33 @@ struct ConfigCommand {
     }
 
     private func source(_ option: some DeclaredOption) -> String {
-        switch context.invocation.source(of: option) {
+        switch invocation.source(of: option) {
         case .option: "--\(option.spec.name)"
         case .environment(let name): name
         case nil: "default"
         }
     }
 
-    /// Looks without making a store where none is.
+    /// Does not create a store.
     private func custody() async throws -> ConfigValue {
         let storage = SQLiteStorage(directory: context.storeDirectory)
-        let asked = try context.keyChoice()
+        let choice = try context.keyChoice()
         guard FileManager.default.fileExists(atPath: storage.location) else {
             return ConfigValue(
-                name: "key-custody", value: (asked ?? .keyFile).word,
-                from: asked == nil ? "default" : "LODGE_KEY_CUSTODY")
+                name: "key-custody", value: (choice ?? .keyFile).word,
+                from: choice == nil ? "default" : "LODGE_KEY_CUSTODY")
         }
         return ConfigValue(
             name: "key-custody", value: try await AccountStore.keyCustody(of: storage).word, from: "store")
     }
 }
 
-/// A value and where it came from.
 struct ConfigValue: OutputRecord {
     let name: String
     let value: String
     let from: String
 
-    static let columns = [
-        TableColumn("NAME", keptWhole: true), TableColumn("VALUE", keptWhole: true), TableColumn("FROM"),
-    ]
+    static let columns = [TableColumn("NAME", cutLast: true), TableColumn("VALUE", cutLast: true), TableColumn("FROM")]
 
     var cells: [String] { [name, value, from] }
     var json: JSONValue { ["name": .string(name), "value": .string(value), "from": .string(from)] }

@@ -3,10 +3,8 @@ import CommandLineKit
 import OAuth2AccountStore
 import StrictJSON
 
-/// `doctor`
 @MainActor
-struct DoctorCommand {
-    /// The arguments and options.
+struct DoctorCommand: CommandHandler {
     enum Input {
         static let offline = Option.flag("offline", "leave the network alone")
     }
@@ -23,17 +21,16 @@ struct DoctorCommand {
 
     func run() async throws -> ExitStatus {
         let diagnosis = try await diagnose()
-        let writer = OutputFormat(context.invocation).list(DiagnosisRecord.columns, context.console)
-        let places = context.invocation.remedyText
-        for finding in diagnosis.findings { try writer.write(DiagnosisRecord(finding: finding, places: places)) }
-        try writer.finish()
+        let remedyText = invocation.remedyText
+        let records = diagnosis.findings.map { DiagnosisRecord(finding: $0, remedyText: remedyText) }
+        try list(records, DiagnosisRecord.columns)
         let statuses = diagnosis.problems.map { DiagnosisRecord(finding: $0).status }
         let warnings = diagnosis.findings.count { $0.state == .warning }
-        context.console.note(Self.summary(problems: statuses.count, warnings: warnings))
+        console.note(Self.summary(problems: statuses.count, warnings: warnings))
         return statuses.max { $0.rawValue < $1.rawValue } ?? .done
     }
 
-    /// Wrong or missing settings are a finding like others: what they do not decide is looked at all the same.
+    /// Wrong or missing settings are a finding too: everything independent of them is examined.
     private func diagnose() async throws -> Diagnosis {
         let storage = SQLiteStorage(directory: context.storeDirectory)
         let settings: Settings
@@ -44,24 +41,19 @@ struct DoctorCommand {
                 without: Self.failure(error), storage: storage, keyLocations: try context.keyLocations(),
                 dependencies: context.dependencies())
         }
-        let type = context.invocation[GlobalOptions.type]
-        if let type, settings[type] == nil {
-            throw CommandError(
-                .settings, "no account type \(type.debugDescription)",
-                reason: "\(settings.source) has \(settings.types.map(\.name).joined(separator: ", "))",
-                hint: "name one of them with --type")
-        }
+        let type = invocation[GlobalOptions.type]
+        if let type, settings[type] == nil { throw CommandError(unknownType: type, in: settings) }
         return try await Diagnosis.examine(
             settings: settings, storage: storage, keyLocations: try context.keyLocations(),
-            dependencies: context.dependencies(), type: type, usesNetwork: !context.invocation[Input.offline])
+            dependencies: context.dependencies(), type: type, usesNetwork: !invocation[Input.offline])
     }
 
-    /// What any command says when there are no settings to go by.
+    /// The error of commands without usable settings.
     private static func failure(_ error: any Error) -> AccountStoreError {
-        let told = CommandError(reporting: error)
+        let error = CommandError(reporting: error)
         return AccountStoreError(
-            .settings, what: told.message, reason: told.reason ?? told.message, remedy: .changeSettings, hint: told.hint
-        )
+            .settings, what: error.message, reason: error.reason ?? error.message, remedy: .changeSettings,
+            hint: error.hint)
     }
 
     private static func summary(problems: Int, warnings: Int) -> String {
@@ -71,24 +63,21 @@ struct DoctorCommand {
     }
 }
 
-/// One thing that `doctor` looked at.
 struct DiagnosisRecord: OutputRecord {
     let finding: Diagnosis.Finding
-    /// The options of the command line, for the remedy.
-    var places = RemedyText()
+    var remedyText = RemedyText()
 
     static let columns = [
         TableColumn("CHECK"), TableColumn("STATE"), TableColumn("OF"), TableColumn("FOUND"), TableColumn("REMEDY"),
     ]
 
-    /// What a use would end with.
+    /// The status of a command that has this problem.
     var status: ExitStatus { finding.failure.map { CommandError(reporting: $0).status } ?? .failed }
 
-    /// The line that mends it.
     var remedy: String? {
         guard finding.state != .ok else { return nil }
         return (finding.remedy ?? finding.failure.flatMap { CommandError(reporting: $0).hint })
-            .map { places.hint($0).description }
+            .map { remedyText.hint($0).description }
     }
 
     var cells: [String] {

@@ -4,12 +4,10 @@ import OAuth2AccountStore
 import StrictJSON
 
 /// The offline copies, as `sync` and `status` tell of them.
-@MainActor
-enum OfflineCopies {
-    /// A copy, whose it is, and what is kept or why that cannot be told.
+@MainActor enum OfflineCopies {
     private struct Copy {
         var index: OfflineIndex
-        /// Nil when the account is gone.
+        /// Nil if the account does not exist.
         var account: Account?
         var summary: Result<OfflineIndex.Summary, any Error>
     }
@@ -42,12 +40,10 @@ enum OfflineCopies {
         return copies
     }
 
-    /// Adds what is kept offline to the view of `status`.
     static func add(to detail: inout Detail, _ context: CommandContext, _ store: AccountStore) async throws {
         for copy in try await copies(context, store) {
             let who =
-                copy.account?.label
-                ?? context.text("\(copy.index.account) (no account; \(run: "sync") --forget --all)")
+                copy.account?.label ?? context.text("\(copy.index.account) (no account; \(run: "sync") --forget --all)")
             switch copy.summary {
             case .success(let summary):
                 let time = summary.completed.map { "as of \($0.rfc3339)" } ?? "not complete yet"
@@ -74,7 +70,6 @@ enum OfflineCopies {
             })
     }
 
-    /// Removes the copy of an account that is being removed.
     static func forget(_ account: Account, _ context: CommandContext) async throws {
         if try await OfflineIndex.forget(account: account.id, in: context.storeDirectory) {
             context.console.note("The offline copy of \(account.label) was overwritten and removed.")

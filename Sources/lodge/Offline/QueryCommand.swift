@@ -6,10 +6,7 @@ import OAuth2AccountStore
 /// A mail program that `query` writes addresses for.
 enum MailProgram: String, CaseIterable, Sendable { case mutt, aerc }
 
-/// `query`
-@MainActor
-struct QueryCommand {
-    /// The arguments and options.
+@MainActor struct QueryCommand: CommandHandler {
     enum Input {
         static let text = Argument.words("TEXT", "beginnings of names or of an address")
         static let format = Option.choice("format", "PROGRAM", "mutt or aerc (mutt)", of: MailProgram.self)
@@ -30,43 +27,40 @@ struct QueryCommand {
     ) { try await QueryCommand(context: $0).run() }
 
     let context: CommandContext
-    private var invocation: Invocation { context.invocation }
 
-    /// How many people a mail program is given unless told.
-    private static let standardLimit = 50
+    private static let defaultLimit = 50
 
     func run() async throws -> ExitStatus {
         let text = invocation[Input.text].joined(separator: " ")
         let words = text.split(whereSeparator: \.isWhitespace).map(String.init)
         guard !words.isEmpty else { throw DirectoryError(.emptySearch) }
         let isAerc = invocation[Input.format] == .aerc
-        let limit = min(invocation[Input.limit] ?? Self.standardLimit, isAerc ? Self.standardLimit : 1000)
+        let limit = min(invocation[Input.limit] ?? Self.defaultLimit, isAerc ? Self.defaultLimit : 1000)
 
-        let store = try await context.store(try context.settings())
-        let account = try await context.account(store)
+        let (store, account) = try await context.storeAndAccount()
         let offline = OfflineDirectory(account: account.id, in: context.storeDirectory)
         let users: [User]
         if invocation[Input.offline] {
             users = try await offline.users(typed: text, limit: limit)
-            try await context.tellIncomplete(offline)
+            try await context.noteIncomplete(offline)
         } else {
-            users = try await ask(words, limit, account, store, else: offline)
+            users = try await search(words, limit, account, store, else: offline)
         }
 
         let rows = users.compactMap { AddressRow($0, usesUPN: invocation[Input.upnAsMail]) }
         guard !rows.isEmpty else {
             // Mutt shows the first line in place of a list; aerc would offer it as an address.
-            let sentence = "Nobody with a mail address is found for \(TerminalText.visible(text))."
-            if isAerc { context.console.note(sentence) } else { try context.console.writeLine(sentence) }
+            let sentence = "Nobody with a mail address is found for \(text.visible)."
+            if isAerc { console.note(sentence) } else { try console.writeLine(sentence) }
             return .notFound
         }
-        if !isAerc { try context.console.writeLine(rows.count == 1 ? "1 person" : "\(rows.count) people") }
-        for row in rows { try context.console.writeLine(isAerc ? row.aerc : row.mutt) }
+        if !isAerc { try console.writeLine(rows.count == 1 ? "1 person" : "\(rows.count) people") }
+        for row in rows { try console.writeLine(isAerc ? row.aerc : row.mutt) }
         return .done
     }
 
-    /// The directory's answer; the copy's where the directory cannot be reached and there is a copy.
-    private func ask(
+    /// The users of the directory, or of the copy if the directory is unavailable.
+    private func search(
         _ words: [String], _ limit: Int, _ account: Account, _ store: AccountStore, else offline: OfflineDirectory
     ) async throws -> [User] {
         // Completion is for somebody who is typing: it does not wait for a busy service.
@@ -81,8 +75,8 @@ struct QueryCommand {
             guard let summary = try? await offline.summary(), summary.users > 0,
                 let users = try? await offline.users(typed: words.joined(separator: " "), limit: limit)
             else { throw error }
-            context.console.note("The directory cannot be reached; this is from the offline copy.")
-            try await context.tellIncomplete(offline)
+            console.note("The directory cannot be reached; this is from the offline copy.")
+            try await context.noteIncomplete(offline)
             return users
         }
     }
@@ -97,13 +91,13 @@ struct QueryCommand {
     }
 }
 
-/// Somebody's address, as mail programs read it: columns separated by tabs.
+/// A mail address as mail programs read it: columns separated by tabs.
 struct AddressRow: Equatable {
     var mail: String
     var name: String
     var note: String
 
-    /// Nil for somebody without an address that can stand in a header.
+    /// Nil for a user without an address that a header can have.
     init?(_ user: User, usesUPN: Bool) {
         let address = [user.mail, usesUPN ? user.userPrincipalName : nil].compactMap { $0 }.first { !$0.isEmpty }
         guard let address, address.unicodeScalars.allSatisfy(Self.mayStandInAddress) else { return nil }
@@ -118,15 +112,15 @@ struct AddressRow: Equatable {
 
     /// A text from the directory must not end a column or a line, nor become another address.
     private static func clean(_ text: String) -> String {
-        var kept = String.UnicodeScalarView()
+        var cleaned = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
             if scalar == "\t" || scalar == "\n" || scalar == "\r" {
-                kept.append(" ")
+                cleaned.append(" ")
             } else if !isInvisible(scalar), !"\"<>".unicodeScalars.contains(scalar) {
-                kept.append(scalar)
+                cleaned.append(scalar)
             }
         }
-        return String(kept).split(separator: " ").joined(separator: " ")
+        return String(cleaned).split(separator: " ").joined(separator: " ")
     }
 
     private static func mayStandInAddress(_ scalar: Unicode.Scalar) -> Bool {

@@ -4,10 +4,7 @@ import DirectorySearch
 import OAuth2AccountStore
 import StrictJSON
 
-/// `sync`
-@MainActor
-struct SyncCommand {
-    /// The arguments and options.
+@MainActor struct SyncCommand: CommandHandler {
     enum Input {
         static let properties = Option.text(
             "properties", "A,B,C", "what to keep of each person; other properties than before begin a new list")
@@ -27,7 +24,6 @@ struct SyncCommand {
     ) { try await SyncCommand(context: $0).run() }
 
     let context: CommandContext
-    private var invocation: Invocation { context.invocation }
 
     func run() async throws -> ExitStatus {
         if invocation[Input.all], !invocation[Input.forget] {
@@ -35,14 +31,13 @@ struct SyncCommand {
         }
         if invocation[Input.forget] { return try await forget() }
         let properties = try properties()
-        let store = try await context.store(try context.settings())
-        let account = try await context.account(store)
+        let (store, account) = try await context.storeAndAccount()
         var retry = HTTPRetryPolicy.directory
         if let timeout = invocation[GlobalOptions.timeout] { retry.totalDelay = min(timeout, retry.totalDelay) }
         let sync = DirectorySync(
             of: GraphDirectory(account: account, in: store, retry: retry), account: account.id,
             in: context.storeDirectory, properties: properties)
-        let line = ProgressLine(context.console)
+        let line = ProgressLine(console)
         let done: DirectorySync.Progress
         do {
             done = try await sync.run { await Self.show($0, line) }
@@ -66,7 +61,6 @@ struct SyncCommand {
         }
     }
 
-    /// The names of `--properties`; nil without it.
     private func properties() throws -> [String]? {
         guard let text = invocation[Input.properties] else { return nil }
         let names = text.split(separator: ",").map { $0.filter { $0 != " " } }.filter { !$0.isEmpty }
@@ -80,42 +74,38 @@ struct SyncCommand {
 
     private func report(_ done: DirectorySync.Progress, _ index: OfflineIndex, _ account: Account) async throws {
         guard let summary = try await index.summary() else { return }
-        if context.console.options.reportsJSON {
+        if console.options.reportsJSON {
             var object = OfflineCopies.json(index, summary, account)
-            object.append("changed", .number(JSONNumber(Int64(done.changed))))
-            object.append("removed", .number(JSONNumber(Int64(done.removed))))
-            object.append("pages", .number(JSONNumber(Int64(done.pages))))
-            object.append("restarts", .number(JSONNumber(Int64(done.restarts))))
-            try context.console.write(.object(object))
-            return
+            let counts = [
+                ("changed", done.changed), ("removed", done.removed), ("pages", done.pages),
+                ("restarts", done.restarts),
+            ]
+            for (name, count) in counts { object.append(name, .number(JSONNumber(Int64(count)))) }
+            return try console.write(.object(object))
         }
-        context.console.note(
+        console.note(
             "\(OfflineCopies.count(summary.users)) kept for \(account.label): \(done.changed) new or changed, "
                 + "\(done.removed) removed.")
-        context.console.verbose("They are in clear text in \(index.path), which only you can read.")
+        console.verbose("They are in clear text in \(index.path), which only you can read.")
     }
 
     private func forget() async throws -> ExitStatus {
         _ = try invocation.prefers(Input.forget, over: Input.properties)
         let directory = context.storeDirectory
         var accounts = await OfflineIndex.all(in: directory).map(\.account)
-        if !invocation[Input.all] {
-            let store = try await context.store(try context.settings())
-            accounts = [try await context.account(store).id]
-        }
+        if !invocation[Input.all] { accounts = [try await context.storeAndAccount().account.id] }
         var count = 0
         for account in accounts where try await OfflineIndex.forget(account: account, in: directory) { count += 1 }
-        if context.console.options.reportsJSON {
-            try context.console.write(["forgotten": .number(JSONNumber(Int64(count)))])
+        if console.options.reportsJSON {
+            try console.write(["forgotten": .number(JSONNumber(Int64(count)))])
         }
-        context.console.note(
+        console.note(
             count == 0 ? "There was no offline copy." : "The offline copy was overwritten and removed.")
         return .done
     }
 }
 
 extension CommandError {
-    /// What a failure of a file means.
     init(storage error: StorageError) {
         self.init(.store, "the offline copy cannot be used", reason: error.description, hint: error.hint)
     }

@@ -4,10 +4,7 @@ import OAuth2Protocol
 import OAuth2AccountStore
 import StrictJSON
 
-/// `providers add`
-@MainActor
-struct ProviderAddition {
-    /// The arguments and options.
+@MainActor struct ProviderAddition: CommandHandler {
     enum Input {
         static let name = Argument.required(
             "NAME", "name of the new type; that of a preset builds on it", completion: .preset)
@@ -41,17 +38,10 @@ struct ProviderAddition {
             Input.provider, Input.set, Input.issuer, Input.clientID, Input.clientSecretFile, Input.clientSecretEnv,
             Input.scope, Input.redirectURI, Input.register, Input.registrationTokenFile, Input.registerWith,
         ], formats: OutputFormat.ofSentences
-    ) { try await ProviderAddition($0).run() }
+    ) { try await ProviderAddition(context: $0).run() }
 
-    private let context: CommandContext
-    private let invocation: Invocation
-    private let name: String
-
-    init(_ context: CommandContext) {
-        self.context = context
-        invocation = context.invocation
-        name = context.invocation[Input.name]
-    }
+    let context: CommandContext
+    private var name: String { invocation[Input.name] }
 
     func run() async throws -> ExitStatus {
         let path = try settingsPath()
@@ -66,18 +56,16 @@ struct ProviderAddition {
         } else {
             try await save(keys, path)
         }
-        context.console.note(
+        console.note(
             "Added \(name) to \(path). To sign in: " + context.text("\(run: "sign-in") \(name)"))
-        if context.console.options.reportsJSON {
+        if console.options.reportsJSON {
             let type = try SettingsEdit.read(path).flatMap { try Settings(bytes: $0, source: path)[name] }
-            if let type {
-                try OutputFormat(invocation).show(ProviderRecord(type: type, isDefault: false), context.console)
-            }
+            if let type { try show(ProviderRecord(type: type, isDefault: false)) }
         }
         return .done
     }
 
-    /// The file to write: never one that would put another one in the shade.
+    /// The file to write: not one that would take precedence over another.
     private func settingsPath() throws(CommandError) -> String {
         let (path, isNamed) = try context.neededSettingsFile()
         guard !isNamed, path.hasSuffix(".plist") else { return path }
@@ -93,7 +81,7 @@ struct ProviderAddition {
         let preset = try preset(issuer: issuer)
         var keys = JSONObject()
         if let preset { keys.append("provider", .string(preset.name)) }
-        for member in try KeyValues(invocation[Input.set], command: "providers add").object.members {
+        for member in try ProvidersCommand.typeKeys(invocation[Input.set], command: "providers add").members {
             keys[member.name] = member.value
         }
         if let issuer { keys["issuer"] = .string(issuer) }
@@ -109,9 +97,7 @@ struct ProviderAddition {
         } else if preset == nil {
             keys["redirectUri"] = "http://127.0.0.1/callback"
         }
-        let scope = invocation[Input.scope].flatMap {
-            $0.split(separator: " ").map { JSONValue.string(String($0)) }
-        }
+        let scope = invocation[Input.scope].flatMap { $0.split(separator: " ").map { JSONValue.string(String($0)) } }
         if !scope.isEmpty {
             keys["scopes"] = .array(scope)
         } else if preset == nil {
@@ -122,14 +108,14 @@ struct ProviderAddition {
     }
 
     private func preset(issuer: String?) throws(CommandError) -> ProviderPreset? {
-        guard let wanted = invocation[Input.provider] else {
+        guard let presetName = invocation[Input.provider] else {
             return issuer == nil || ProviderPreset(named: name)?.needs.contains("issuer") == true
                 ? ProviderPreset(named: name) : nil
         }
-        guard let preset = ProviderPreset(named: wanted) else {
+        guard let preset = ProviderPreset(named: presetName) else {
             throw CommandError(
-                .usage, "wrong value of --provider", reason: "there is no preset \(wanted)",
-                hint: SpellingSuggestion.nearest(to: wanted, in: ProviderPreset.names).map { "did you mean \($0)?" }
+                .usage, "wrong value of --provider", reason: "there is no preset \(presetName)",
+                hint: SpellingSuggestion.nearest(to: presetName, in: ProviderPreset.names).map { "did you mean \($0)?" }
                     ?? "\(run: "providers")")
         }
         return preset
@@ -138,9 +124,7 @@ struct ProviderAddition {
     private func checkClient(_ preset: ProviderPreset?) throws(CommandError) {
         let registers = invocation[Input.register]
         let hasClient = invocation[Input.clientID] != nil
-        if registers,
-            hasClient || invocation[Input.clientSecretFile] != nil
-                || invocation[Input.clientSecretEnv] != nil
+        if registers, hasClient || invocation[Input.clientSecretFile] != nil || invocation[Input.clientSecretEnv] != nil
         {
             throw usage("--register goes with no client", "the provider gives the client its identifier", nil)
         }
@@ -163,7 +147,7 @@ struct ProviderAddition {
         }
     }
 
-    /// The settings are read from other directories too.
+    /// Commands read the settings from any folder.
     private func absolute(_ path: String) -> String {
         path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
     }
@@ -174,7 +158,6 @@ struct ProviderAddition {
 
     // MARK: The file
 
-    /// The text with the type in it, and the type as it will be read.
     private func edited(
         _ keys: JSONObject, _ old: [UInt8]?, _ path: String
     ) throws -> (bytes: [UInt8], type: AccountType, settings: Settings) {
@@ -186,14 +169,11 @@ struct ProviderAddition {
         return (bytes, type, settings)
     }
 
-    /// Adds the type to what the file says by then.
-    ///
-    /// - Parameter client: the client that was registered for it.
+    /// Adds the type, and the client registered for it, to the current text of the file.
     private func save(_ keys: JSONObject, _ path: String, _ client: RegisteredClient? = nil) async throws {
         let dependencies = context.dependencies()
-        try await SettingsEdit.change(
-            path, suffix: try dependencies.randomLetters(), sleep: dependencies.sleep
-        ) { @MainActor old in
+        try await SettingsEdit.change(path, suffix: try dependencies.randomLetters(), sleep: dependencies.sleep) {
+            @MainActor old in
             let (bytes, type, settings) = try edited(keys, old, path)
             // First the token that can undo it, then the type.
             if let client { try await context.store(settings, makesStore: true).keepRegistration(client, ofType: name) }
@@ -221,17 +201,17 @@ struct ProviderAddition {
             }
         } catch {
             let isGone = await registration.undo(made.client)
-            context.console.note(
+            console.note(
                 isGone
                     ? "The client that was registered has been deleted again."
                     : "The client \(made.client.clientID) was registered and is not used; the provider keeps it.")
             throw error
         }
-        context.console.note("Registered the client \(made.client.clientID) at \(made.client.issuer).")
-        for note in made.notes { context.console.note(note) }
+        console.note("Registered the client \(made.client.clientID) at \(made.client.issuer).")
+        for note in made.notes { console.note(note) }
     }
 
-    /// Forgets the token of a client that is not used after all. One that another program registered for a type of the same name stays.
+    /// Removes the token of an unused client, unless another program registered a client for this type.
     private func forget(_ client: RegisteredClient, _ keys: JSONObject, _ path: String) async {
         let settings = (try? edited(keys, SettingsEdit.read(path), path).settings) ?? (try? context.settings())
         guard let settings, let store = try? await context.store(settings),

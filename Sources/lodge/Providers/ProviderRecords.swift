@@ -10,7 +10,7 @@ struct ProviderRecord: OutputRecord {
     let isDefault: Bool
 
     static let listColumns = [
-        TableColumn("NAME", keptWhole: true), TableColumn("PROVIDER"), TableColumn("FROM"), TableColumn("TO FILL IN"),
+        TableColumn("NAME", cutLast: true), TableColumn("PROVIDER"), TableColumn("FROM"), TableColumn("TO FILL IN"),
     ]
 
     var address: String {
@@ -69,13 +69,10 @@ struct ProviderRecord: OutputRecord {
     }
 }
 
-/// A preset, as `providers` shows it.
 struct PresetRecord: OutputRecord {
     let preset: ProviderPreset
 
-    var cells: [String] {
-        [preset.name, preset.address, "preset", preset.requiredKeys.joined(separator: ", ")]
-    }
+    var cells: [String] { [preset.name, preset.address, "preset", preset.requiredKeys.joined(separator: ", ")] }
 
     var detail: Detail {
         var detail = Detail()
@@ -108,20 +105,16 @@ struct PresetRecord: OutputRecord {
     }
 }
 
-/// A line of `providers check`.
 struct FindingRecord: OutputRecord {
     let finding: ProviderReport.Finding
 
     static let listColumns = [
-        TableColumn("WHAT", keptWhole: true), TableColumn("STATE", keptWhole: true), TableColumn("DETAIL"),
+        TableColumn("WHAT", cutLast: true), TableColumn("STATE", cutLast: true), TableColumn("DETAIL"),
     ]
 
     var cells: [String] { [finding.subject, finding.state.rawValue, finding.detail] }
 
     var json: JSONValue {
-        [
-            "what": .string(finding.subject), "state": .string(finding.state.rawValue),
-            "detail": .string(finding.detail),
-        ]
+        ["what": .string(finding.subject), "state": .string(finding.state.rawValue), "detail": .string(finding.detail)]
     }
 }

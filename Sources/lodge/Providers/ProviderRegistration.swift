@@ -11,18 +11,15 @@ struct ProviderRegistration: Sendable {
     let type: AccountType
     let dependencies: Dependencies
 
-    /// What a registration brought.
     struct Made {
         var client: RegisteredClient
-        /// The keys that the type needs for this client.
+        /// The keys of the type for this client.
         var keys: JSONObject
-        /// What the provider registered otherwise than asked, as sentences.
+        /// Sentences about differences between request and registration.
         var notes: [String]
     }
 
     /// Registers a native client with the type's redirect URI and scope.
-    ///
-    /// - Throws: ``CommandError``, `AccountStoreError`
     func register(_ metadata: JSONObject, initialAccessToken: Secret?) async throws -> Made {
         let server = try await ProviderReport.server(of: type, dependencies: dependencies)
         guard let issuer = server.issuer else {
@@ -48,7 +45,7 @@ struct ProviderRegistration: Sendable {
         do throws(OAuth2Error) {
             registration = try ClientRegistration.read(response, allowsLoopbackHTTP: true)
         } catch {
-            throw refused(error, response.status, hadToken: initialAccessToken != nil)
+            throw rejection(error, response.status, hadToken: initialAccessToken != nil)
         }
         let client = RegisteredClient(issuer: issuer, clientID: registration.clientID, access: registration.access)
         do {
@@ -59,12 +56,10 @@ struct ProviderRegistration: Sendable {
         }
     }
 
-    /// Deletes the client; false when that did not work or the provider does not offer it.
+    /// Deletes the client; returns whether that succeeded.
     func undo(_ client: RegisteredClient) async -> Bool { (try? await delete(client)) ?? false }
 
-    /// Deletes the client at the provider; false when the provider does not offer it.
-    ///
-    /// - Throws: ``CommandError``, `HTTPTransportError`
+    /// Deletes the client at the provider; returns false if the provider does not offer it.
     func delete(_ client: RegisteredClient) async throws -> Bool {
         guard let access = client.access else { return false }
         let response = try await transport.send(ClientManagementRequest.delete(access).request)
@@ -82,7 +77,7 @@ struct ProviderRegistration: Sendable {
 
     private var transport: any HTTPTransport { dependencies.transport(type.caFile) }
 
-    /// What the provider says counts, not what was asked for (RFC 7591 section 3.2.1).
+    /// The response applies, not the request (RFC 7591 section 3.2.1).
     private func keys(_ registration: ClientRegistration) throws -> JSONObject {
         var keys: JSONObject = ["clientId": .string(registration.clientID)]
         let method =
@@ -123,15 +118,15 @@ struct ProviderRegistration: Sendable {
         return notes
     }
 
-    private func refused(_ error: OAuth2Error, _ status: Int, hadToken: Bool) -> CommandError {
+    private func rejection(_ error: OAuth2Error, _ status: Int, hadToken: Bool) -> CommandError {
         var result = CommandError(
             error.isTransient ? .unavailable : .failed, "the provider did not register the client", reason: "\(error)",
             hint: "register an application at the provider yourself and name it with --client-id")
-        if case .provider(let answer) = error {
-            result.code = answer.code.rawValue
-            result.reason = answer.explanation ?? result.reason
+        if case .provider(let providerError) = error {
+            result.code = providerError.code.rawValue
+            result.reason = providerError.explanation ?? result.reason
             // RFC 7591 section 3.2.2
-            switch answer.code.rawValue {
+            switch providerError.code.rawValue {
             case "invalid_redirect_uri": result.hint = "name another one with --redirect-uri"
             case "invalid_client_metadata": result.hint = "add or change members with --register-with"
             case "invalid_software_statement", "unapproved_software_statement":

@@ -2,10 +2,7 @@ import CommandLineKit
 import OAuth2AccountStore
 import StrictJSON
 
-/// `providers remove`
-@MainActor
-struct ProviderRemoval {
-    /// The arguments and options.
+@MainActor struct ProviderRemoval: CommandHandler {
     enum Input {
         static let name = Argument.required("NAME", "account type", completion: .type)
         static let local = Option.flag("local", "only remove it here, without the network")
@@ -21,7 +18,7 @@ struct ProviderRemoval {
     let context: CommandContext
 
     func run() async throws -> ExitStatus {
-        let name = context.invocation[Input.name]
+        let name = invocation[Input.name]
         let path = try context.neededSettingsFile().path
         guard let settings = try context.settingsOfFile(), let type = settings[name],
             let old = try SettingsEdit.read(path)
@@ -47,27 +44,25 @@ struct ProviderRemoval {
             try await store.keepRegistration(nil, ofType: name)
         }
         let dependencies = context.dependencies()
-        try await SettingsEdit.change(
-            path, suffix: try dependencies.randomLetters(), sleep: dependencies.sleep
-        ) { old in
+        try await SettingsEdit.change(path, suffix: try dependencies.randomLetters(), sleep: dependencies.sleep) {
+            old in
             let bytes = try SettingsEdit.removing(name, from: old ?? [], file: path)
             return SettingsEdit.isEmpty(bytes) ? .removed : .text(bytes, holdsSecret: false)
         }
-        context.console.note("Removed \(name) from \(path).")
+        console.note("Removed \(name) from \(path).")
         return .done
     }
 
     private func delete(_ client: RegisteredClient, _ type: AccountType) async throws {
-        if context.invocation[Input.local] {
-            context.console.note("The client \(client.clientID) stays registered at \(client.issuer).")
+        if invocation[Input.local] {
+            console.note("The client \(client.clientID) stays registered at \(client.issuer).")
             return
         }
         let registration = ProviderRegistration(type: type, dependencies: context.dependencies())
         if try await registration.delete(client) {
-            context.console.note("Deleted the client \(client.clientID) at \(client.issuer).")
+            console.note("Deleted the client \(client.clientID) at \(client.issuer).")
         } else {
-            context.console.note(
-                "\(client.issuer) offers no deletion: the client \(client.clientID) stays registered there.")
+            console.note("\(client.issuer) offers no deletion: the client \(client.clientID) stays registered there.")
         }
     }
 }

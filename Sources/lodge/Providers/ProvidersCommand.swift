@@ -5,10 +5,7 @@ import OAuth2Protocol
 import OAuth2AccountStore
 import StrictJSON
 
-/// `providers list`, `providers show` and `providers check`
-@MainActor
-struct ProvidersCommand {
-    /// The arguments and options.
+@MainActor struct ProvidersCommand: CommandHandler {
     enum Input {
         static let name = Argument.required("NAME", "account type or preset", completion: .type)
         static let type = Argument.optional("TYPE", "account type or preset", completion: .type)
@@ -43,25 +40,21 @@ struct ProvidersCommand {
 
     func list() throws -> ExitStatus {
         let settings = try context.settingsOfFile()
-        let writer = OutputFormat(context.invocation).list(ProviderRecord.listColumns, context.console)
-        for type in settings?.types ?? [] {
-            try writer.write(ProviderRecord(type: type, isDefault: type.name == settings?.defaultType))
+        var records: [any OutputRecord] = (settings?.types ?? []).map {
+            ProviderRecord(type: $0, isDefault: $0.name == settings?.defaultType)
         }
-        for preset in ProviderPreset.all where settings?[preset.name] == nil {
-            try writer.write(PresetRecord(preset: preset))
-        }
-        try writer.finish()
+        records += ProviderPreset.all.filter { settings?[$0.name] == nil }.map(PresetRecord.init)
+        try list(records, ProviderRecord.listColumns)
         return .done
     }
 
     func show() throws -> ExitStatus {
-        let name = context.invocation[Input.name]
+        let name = invocation[Input.name]
         let settings = try context.settingsOfFile()
         if let type = settings?[name] {
-            try OutputFormat(context.invocation).show(
-                ProviderRecord(type: type, isDefault: name == settings?.defaultType), context.console)
+            try show(ProviderRecord(type: type, isDefault: name == settings?.defaultType))
         } else if let preset = ProviderPreset(named: name) {
-            try OutputFormat(context.invocation).show(PresetRecord(preset: preset), context.console)
+            try show(PresetRecord(preset: preset))
         } else {
             throw unknown(name, settings)
         }
@@ -71,9 +64,7 @@ struct ProvidersCommand {
     func check() async throws -> ExitStatus {
         let type = try typeToCheck()
         let report = try await ProviderReport.check(type, dependencies: context.dependencies())
-        let writer = OutputFormat(context.invocation).list(FindingRecord.listColumns, context.console)
-        for finding in report.findings { try writer.write(FindingRecord(finding: finding)) }
-        try writer.finish()
+        try list(report.findings.map(FindingRecord.init), FindingRecord.listColumns)
         if let failure = report.failure {
             var error = CommandError(reporting: failure)
             if failure.hint == nil { error.hint = "check the address and the network, and try again" }
@@ -88,7 +79,6 @@ struct ProvidersCommand {
     }
 
     private func typeToCheck() throws -> AccountType {
-        let invocation = context.invocation
         let name = invocation[Input.type]
         if let issuer = invocation[Input.issuer] {
             guard name == nil else {
@@ -116,9 +106,9 @@ struct ProvidersCommand {
         return try type(of: preset)
     }
 
-    /// A preset as a type to look at: a client is not needed for that.
+    /// A preset as a type to check, which needs no client.
     private func type(of preset: ProviderPreset) throws -> AccountType {
-        var own = try KeyValues(context.invocation[Input.set], command: "providers check").object
+        var own = try Self.typeKeys(invocation[Input.set], command: "providers check")
         if own["clientId"] == nil { own["clientId"] = "unknown" }
         if preset.needs.contains("clientSecret"), own["clientSecret"] == nil {
             own["clientSecret"] = ["environment": "NONE"]
@@ -152,13 +142,9 @@ struct ProvidersCommand {
             hint: SpellingSuggestion.nearest(to: name, in: names).map { "did you mean \($0)?" } ?? "\(run: "providers")"
         )
     }
-}
 
-/// `KEY=VALUE` words as keys of a type.
-struct KeyValues {
-    let object: JSONObject
-
-    init(_ words: [String], command: String) throws(CommandError) {
+    /// Returns `KEY=VALUE` words as keys of a type.
+    static func typeKeys(_ words: [String], command: String) throws(CommandError) -> JSONObject {
         var object = JSONObject()
         for word in words {
             guard let equals = word.firstIndex(of: "="), equals != word.startIndex, word.last != "=" else {
@@ -168,6 +154,6 @@ struct KeyValues {
             }
             object[String(word[..<equals])] = .string(String(word[word.index(after: equals)...]))
         }
-        self.object = object
+        return object
     }
 }

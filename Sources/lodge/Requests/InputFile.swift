@@ -1,11 +1,9 @@
 import CommandLineKit
 import Platform
 
-/// A private file for what comes from standard input, so that it can be sent again, whatever its size.
-///
-/// On Linux it loses its name at once and is reached by its number: nothing stays behind, however the command ends.
+/// A private file for standard input, so that it can be sent again, whatever its size. On Linux it has no name: it disappears
+/// however the command ends.
 struct InputFile {
-    /// The empty file, to be written and then read.
     let path: String
     private let descriptor: Int32
     private let hasName: Bool
@@ -18,8 +16,7 @@ struct InputFile {
         guard descriptor >= 0 else {
             throw CommandError(
                 .failed, "what comes from standard input cannot be kept in \(name)",
-                reason: String(cString: strerror(errno)),
-                hint: "make room there, or set TMPDIR to another folder")
+                reason: String(cString: strerror(errno)), hint: "make room there, or set TMPDIR to another folder")
         }
         #if os(Linux)
             // Opening this opens the file anew, from its beginning, where /proc is there.
@@ -39,7 +36,6 @@ struct InputFile {
         hasName = true
     }
 
-    /// Removes the file. Called once.
     func remove() {
         close(descriptor)
         if hasName { unlink(path) }

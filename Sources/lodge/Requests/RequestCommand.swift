@@ -4,10 +4,7 @@ import HTTPExchange
 import OAuth2Protocol
 import OAuth2AccountStore
 
-/// `request`
-@MainActor
-struct RequestCommand {
-    /// The arguments and options.
+@MainActor struct RequestCommand: CommandHandler {
     enum Input {
         static let method = Argument.required("METHOD", "GET, POST, PUT, PATCH, DELETE, HEAD or another")
         static let url = Argument.required("URL", "https address, or a path below the account type's API")
@@ -58,10 +55,7 @@ struct RequestCommand {
     ) { try await RequestCommand(context: $0).run() }
 
     let context: CommandContext
-    private var invocation: Invocation { context.invocation }
-    private var console: Console { context.console }
 
-    /// How many redirects are followed.
     private static let maximumRedirects = 10
 
     func run() async throws -> ExitStatus {
@@ -98,7 +92,7 @@ struct RequestCommand {
             type = named.flatMap { $0[context.typeName($0)] }
             transport = context.dependencies().transport(type?.caFile)
         }
-        let url = try RequestURL(type).url(address)
+        let url = try RequestURL(type: type).url(address)
         let method = HTTPMethod(rawValue: invocation[Input.method].uppercased())
         var request = HTTPRequest(method, url, fields: header)
         let inputs = try content.put(into: &request, readingInput: context.world.copyInput)
@@ -111,19 +105,19 @@ struct RequestCommand {
         let updates = HTTPProgressUpdates()
         let drawing = Task { for await progress in updates { line.show(progress) } }
         defer { drawing.cancel() }
-        let shown = ResponseOutput(console, line: line, includesHead: invocation[Input.include])
-        let answer: HTTPStreamedResponse
+        let shown = ResponseOutput(console: console, line: line, includesHead: invocation[Input.include])
+        let response: HTTPStreamedResponse
         do {
             if let file {
                 let download = try await transport.download(request, to: URL(filePath: file), progress: updates.report)
                 line.end()
-                answer = HTTPStreamedResponse(download.response)
-                try shown.writeHead(answer)
-                if download.file != nil { shown.note(download, at: file) } else { try await shown.write(answer) }
+                response = HTTPStreamedResponse(download.response)
+                try shown.writeHead(response)
+                if download.file != nil { shown.note(download, at: file) } else { try await shown.write(response) }
             } else {
-                answer = try await transport.stream(request, progress: updates.report)
-                try shown.writeHead(answer)
-                try await shown.write(answer)
+                response = try await transport.stream(request, progress: updates.report)
+                try shown.writeHead(response)
+                try await shown.write(response)
             }
         } catch let error as HTTPFileError {
             throw CommandError(file: error)
@@ -131,11 +125,11 @@ struct RequestCommand {
             throw CommandError(
                 .usage, "the request cannot be sent", reason: error.reason, hint: "lodge help request")
         }
-        guard let failure = CommandError(answering: answer, account: account) else { return .done }
+        guard let failure = CommandError(answering: response, account: account) else { return .done }
         throw failure
     }
 
-    /// The file of `--output`. The name of a format is most likely meant for another command.
+    /// The file of `--output`. The name of a format is probably meant for another command.
     private func outputFile() throws -> String? {
         guard let file = invocation[Input.output] else { return nil }
         if file == "-" { return nil }
@@ -169,7 +163,6 @@ struct RequestCommand {
 }
 
 extension HTTPStreamedResponse {
-    /// An answer that is whole already.
     fileprivate init(_ response: HTTPResponse) {
         self.init(
             status: response.status, fields: response.fields, body: HTTPResponseBody(response.body), url: response.url)
@@ -177,22 +170,20 @@ extension HTTPStreamedResponse {
 }
 
 extension CommandError {
-    /// A file that could not be read or written.
     init(file error: HTTPFileError) {
         self.init(
             .failed, "the file \(error.path) cannot be used", reason: error.reason,
             hint: "check its path and permissions")
     }
 
-    /// What the status of an answer means; nil for one that is no failure.
-    @MainActor
-    init?(answering answer: HTTPStreamedResponse, account: Account?) {
-        let head = HTTPResponse(status: answer.status, fields: answer.fields)
+    /// Creates the error for the status of a response; nil for a success.
+    @MainActor init?(answering response: HTTPStreamedResponse, account: Account?) {
+        let head = HTTPResponse(status: response.status, fields: response.fields)
         let signIn: Hint = "\(AccountRemedy.signIn(type: account?.type))"
         let status: ExitStatus
         var reason: String?
         var hint: Hint?
-        switch answer.status {
+        switch response.status {
         case 200..<300, 304: return nil
         case 401:
             status = .signInNeeded
@@ -219,13 +210,13 @@ extension CommandError {
             }
         default:
             status = .failed
-            reason = answer.status < 400 ? "it leads nowhere" : nil
+            reason = response.status < 400 ? "it leads nowhere" : nil
         }
-        let code = AuthenticationChallenge.challenges(in: answer.fields).lazy.compactMap { $0.parameters["error"] }
+        let code = AuthenticationChallenge.challenges(in: response.fields).lazy.compactMap { $0.parameters["error"] }
             .first
         let names = ["request-id", "x-request-id", "x-correlation-id", "x-ms-request-id", "x-github-request-id"]
         self.init(
-            status, "the answer is HTTP \(answer.status)", reason: reason, hint: hint, code: code,
-            requestID: names.lazy.compactMap { answer.fields[$0] }.first)
+            status, "the answer is HTTP \(response.status)", reason: reason, hint: hint, code: code,
+            requestID: names.lazy.compactMap { response.fields[$0] }.first)
     }
 }

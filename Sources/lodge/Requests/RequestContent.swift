@@ -5,9 +5,8 @@ import OAuth2Protocol
 import OAuth2AccountStore
 import StrictJSON
 
-/// What a request carries, as the options say it.
-@MainActor
-struct RequestContent {
+/// The content of a request.
+@MainActor struct RequestContent {
     private enum Source {
         case text(String)
         case file(String)
@@ -20,6 +19,14 @@ struct RequestContent {
                 return
             }
             self = text == "@-" ? .input : .file(String(text.dropFirst()))
+        }
+
+        var fileName: String? {
+            switch self {
+            case .text: nil
+            case .file(let path): URL(filePath: path).lastPathComponent
+            case .input: "-"
+            }
         }
     }
 
@@ -39,25 +46,22 @@ struct RequestContent {
     }
 
     private let kind: Kind
-    /// The most JSON that is looked through before it is sent, in bytes.
     private static let maximumJSON = 64 << 20
 
     init(_ invocation: Invocation) throws {
         typealias Input = RequestCommand.Input
         let options: [any DeclaredOption] = [Input.data, Input.json, Input.form, Input.part]
-        let given = options.filter { invocation.source(of: $0) != nil }.map { $0.spec.name }
-        guard given.count <= 1 else {
-            throw CommandError(
-                .usage, "--\(given[0]) and --\(given[1]) exclude each other", reason: "a request has one content",
-                hint: "lodge help request")
+        let present = options.filter { invocation.source(of: $0) != nil }
+        guard present.count <= 1 else {
+            throw invocation.conflict(present[0], present[1], reason: "a request has one content")
         }
         if let text = invocation[Input.data] {
             kind = .data(Source(text))
         } else if let text = invocation[Input.json] {
             kind = .json(Source(text))
-        } else if given == [Input.form.spec.name] {
+        } else if present.first?.spec == Input.form.spec {
             kind = .form(try invocation[Input.form].map { try Self.pair($0, of: "form") })
-        } else if given == [Input.part.spec.name] {
+        } else if present.first?.spec == Input.part.spec {
             let parts = try invocation[Input.part].map(Self.part)
             let readers = parts.filter { if case .input = $0.source { true } else { false } }
             guard readers.count <= 1 else {
@@ -89,9 +93,9 @@ struct RequestContent {
         var part = Part(name: name, source: .text(""))
         // A semicolon that begins neither belongs to what it stands in: the file's own name, or the other one.
         let marks = [";type=", ";filename="]
-        let places = marks.compactMap { value.firstRange(of: $0) }.sorted { $0.lowerBound < $1.lowerBound }
-        for (index, location) in places.enumerated() {
-            let end = index + 1 < places.count ? places[index + 1].lowerBound : value.endIndex
+        let ranges = marks.compactMap { value.firstRange(of: $0) }.sorted { $0.lowerBound < $1.lowerBound }
+        for (index, location) in ranges.enumerated() {
+            let end = index + 1 < ranges.count ? ranges[index + 1].lowerBound : value.endIndex
             let text = String(value[location.upperBound..<end])
             if value[location] == marks[0] { part.type = text } else { part.fileName = text }
         }
@@ -101,16 +105,14 @@ struct RequestContent {
                 .usage, "wrong type in --part \(UsageError.quoted(name))", reason: "expected a media type after ;type=",
                 hint: "--part 'file=@photo.jpg;type=image/jpeg'")
         }
-        let rest = value[..<(places.first?.lowerBound ?? value.endIndex)]
+        let rest = value[..<(ranges.first?.lowerBound ?? value.endIndex)]
         part.source = Source(String(rest))
         return part
     }
 
-    /// Puts the content into the request.
+    /// Puts the content into the request. `copy` copies standard input into a file.
     ///
-    /// - Parameter copy: copies standard input into a file.
-    /// - Returns: The files with what was read from standard input and from pipes, to be removed after the request.
-    /// - Throws: ``CommandError`` of the status `usage` when there is no such file or the JSON is none.
+    /// - Returns: The files with the bytes of standard input and of pipes, to be removed after the request.
     func put(
         into request: inout HTTPRequest, readingInput copy: @MainActor (_ path: String) throws -> Void
     ) throws -> [InputFile] {
@@ -145,13 +147,8 @@ struct RequestContent {
                 var form = MultipartForm()
                 for part in parts {
                     var content = MultipartForm.Part(name: part.name, content: try body(part.source))
-                    switch part.source {
-                    case .text: break
-                    case .file(let path):
-                        content.fileName = part.fileName ?? URL(filePath: path).lastPathComponent
-                        content.contentType = part.type ?? "application/octet-stream"
-                    case .input:
-                        content.fileName = part.fileName ?? "-"
+                    if let name = part.source.fileName {
+                        content.fileName = part.fileName ?? name
                         content.contentType = part.type ?? "application/octet-stream"
                     }
                     form.parts.append(content)
@@ -165,7 +162,7 @@ struct RequestContent {
             guard let error = error as? HTTPFileError else { throw error }
             throw CommandError(
                 .usage, "the file \(error.path) cannot be sent",
-                reason: StandardInput.fault(ofFile: error.path) ?? error.reason,
+                reason: StandardInput.problem(ofFile: error.path) ?? error.reason,
                 hint: "check its path and permissions; what follows @ is the name of a file")
         }
         if request.content != nil, [.get, .head].contains(request.method) {
@@ -177,7 +174,7 @@ struct RequestContent {
         return inputs
     }
 
-    /// Looks whether it is JSON. It is sent as it was written.
+    /// Checks that it is JSON. It is sent unchanged.
     private static func json(_ content: HTTPBody, of source: Source, _ input: InputFile?) throws -> HTTPBody {
         guard let length = try content.length(), length <= maximumJSON else {
             throw CommandError(

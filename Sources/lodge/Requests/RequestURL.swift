@@ -3,19 +3,14 @@ import Platform
 import HTTPExchange
 import OAuth2AccountStore
 
-/// Where a request goes: the address that was typed, or the path below the API of an account type.
+/// The URL of a request: the typed one, or a path below the API of an account type.
 struct RequestURL {
     let type: AccountType?
 
-    init(_ type: AccountType?) { self.type = type }
-
-    /// The address. What cannot stand in one, a space or a letter with an accent, is percent-encoded; what is encoded already stays.
+    /// The URL. Characters that a URL cannot have are percent-encoded; encoded ones stay.
     ///
-    /// A `#` in a path is encoded too: it is a part of names such as `ada_fabrikam.com#EXT#@contoso.com`. As the start of a fragment,
-    /// which is never sent, it would cut the path there, and another resource would be asked for. In a whole address it may be meant
-    /// either way, and is refused.
-    ///
-    /// - Throws: ``CommandError`` of the status `usage` for what is no address, and `settings` where a path has no API to be below.
+    /// A `#` in a path is encoded too: it is a part of names such as `ada_fabrikam.com#EXT#@contoso.com`, and as the start of a
+    /// fragment it would request another resource. In a whole URL it may mean either and is an error.
     func url(_ text: String) throws(CommandError) -> URL {
         let isPath = text.hasPrefix("/")
         guard isPath || !text.utf8.contains(UInt8(ascii: "#")) else {
@@ -52,7 +47,7 @@ struct RequestURL {
         return url
     }
 
-    /// The API that paths are below, without a slash at the end. Microsoft Graph's version is added, unless the path has one.
+    /// The base URL of paths, without a slash at the end, with Microsoft Graph's version unless the path has one.
     private func base(for path: String) throws(CommandError) -> String {
         guard let type else {
             throw CommandError(

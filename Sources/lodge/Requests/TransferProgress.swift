@@ -1,46 +1,32 @@
 import CommandLineKit
 import HTTPExchange
 
-/// How far a transfer is, in one line on a terminal, after 200 ms.
-@MainActor
-final class TransferProgress {
-    private let console: Console
-    private let isShown: Bool
-    private let mixesWithAnswer: Bool
-    private let begun = ContinuousClock.now
-    private var hasText = false
+/// The progress of a transfer, in one line on a terminal, after 200 ms.
+@MainActor final class TransferProgress {
+    private let line: ProgressLine
+    private let mixesWithContent: Bool
     private var hasEnded = false
 
     /// - Parameter isForFile: whether the content of the answer goes to a file and not to standard output.
     init(_ console: Console, isForFile: Bool) {
-        self.console = console
-        isShown = console.terminal.errorIsTerminal && console.options.verbosity >= .normal
-        mixesWithAnswer = console.terminal.outputIsTerminal && !isForFile
+        line = ProgressLine(console)
+        mixesWithContent = console.terminal.outputIsTerminal && !isForFile
     }
 
-    /// Shows it, unless the answer is being written to the same terminal.
+    /// Shows the progress, unless the terminal shows the content.
     func show(_ progress: HTTPProgress) {
-        guard isShown, !hasEnded, !(mixesWithAnswer && progress.received > 0) else { return }
-        guard let text = Self.text(progress, after: ContinuousClock.now - begun) else { return }
-        console.showProgress(text)
-        hasText = true
+        guard !hasEnded, !progress.hasEnded, !(mixesWithContent && progress.received > 0) else { return }
+        line.show { seconds in Self.text(progress, after: .seconds(seconds)) ?? "" }
     }
 
-    /// Takes the line away.
-    func clear() {
-        if hasText { console.showProgress(nil) }
-        hasText = false
-    }
+    func clear() { line.clear() }
 
-    /// Takes the line away for good.
     func end() {
         clear()
         hasEnded = true
     }
 
-    /// The line: what moved, of how much, how fast. Nil in the first 200 ms.
-    ///
-    /// - Parameter elapsed: the time since the beginning.
+    /// The line: what was sent or received, of how much, how fast; nil in the first 200 ms.
     nonisolated static func text(_ progress: HTTPProgress, after elapsed: Duration) -> String? {
         guard elapsed > .milliseconds(200), !progress.hasEnded else { return nil }
         let isSending = progress.received == 0 && progress.sent > 0
@@ -55,7 +41,7 @@ final class TransferProgress {
         return "[\(bar)] \(Int(share * 100)) % of \(size(total)) \(word), \(rate)"
     }
 
-    /// A number of bytes for people: `1.4 MB`.
+    /// A readable number of bytes: `1.4 MB`.
     nonisolated static func size(_ bytes: Int64) -> String {
         var value = Double(max(0, bytes))
         var unit = "B"

@@ -5,10 +5,7 @@ import OAuth2Protocol
 import OAuth2AccountStore
 import StrictJSON
 
-/// `sign-in`
-@MainActor
-struct SignInCommand {
-    /// The arguments and options.
+@MainActor struct SignInCommand: CommandHandler {
     enum Input {
         static let type = Argument.optional("TYPE", "account type to sign in to", completion: .type)
         static let device = Option.flag("device", "show a code to enter on another device")
@@ -42,15 +39,12 @@ struct SignInCommand {
             Input.device, Input.noBrowser, Input.qr, Input.paste, Input.clientCredentials, Input.withToken,
             Input.username, Input.scope, Input.prompt, Input.loginHint, Input.domainHint, Input.policy, Input.claims,
             Input.param,
-        ], formats: OutputFormat.ofSentences
+        ], formats: OutputFormat.ofSentences, timeoutUse: .signIn
     ) { try await SignInCommand(context: $0).run() }
 
     let context: CommandContext
-    private var invocation: Invocation { context.invocation }
 
-    /// The largest token answer that is read, in bytes.
-    private static let maximumAnswer = 1 << 20
-    /// The longest line that is pasted, in bytes.
+    private static let maximumResponse = 1 << 20
     private nonisolated static let maximumLine = 64 * 1024
 
     func run() async throws -> ExitStatus {
@@ -58,42 +52,39 @@ struct SignInCommand {
         let settings = try context.settings(for: invocation[Input.type])
         let type = invocation[Input.type] ?? context.typeName(settings)
         let store = try await context.store(settings, makesStore: true)
-        let account = try await signIn(to: type, try await way(type, store), options, store)
-        let name = account.displayName.map { name in
-            account.userName.map { "\(name) (\($0))" } ?? name
-        }
-        context.console.note("Signed in to \(type) as \(name ?? account.label).")
-        try await tellOfTwins(of: account, store)
-        if context.console.options.reportsJSON {
+        let account = try await signIn(to: type, try await flow(type, store), options, store)
+        let name = account.displayName.map { name in account.userName.map { "\(name) (\($0))" } ?? name }
+        console.note("Signed in to \(type) as \(name ?? account.label).")
+        try await noteTwins(of: account, store)
+        if console.options.reportsJSON {
             let record = AccountRecord(account: account, isCurrent: true, now: store.dependencies.now())
-            try OutputFormat(invocation).show(record, context.console)
+            try show(record)
         }
         return .done
     }
 
-    /// An imported account of the same name became this one where only one could be meant. Of several the person decides.
-    private func tellOfTwins(of account: Account, _ store: AccountStore) async throws {
+    /// One imported account of the same name became this one. Of several, the user decides.
+    private func noteTwins(of account: Account, _ store: AccountStore) async throws {
         guard account.subject != nil, let name = account.userName?.lowercased() else { return }
         for other in try await store.accounts(ofType: account.type)
         where other.id != account.id && other.subject == nil && other.userName?.lowercased() == name {
-            context.console.note(
+            console.note(
                 "Another account of this name is kept whose owner was never verified: \(other.id). If it is the same person's, "
                     + context.text("\(run: "accounts remove") \(other.id)"))
         }
     }
 
-    /// The way to go.
-    private func way(_ type: String, _ store: AccountStore) async throws -> SignInFlow {
-        if let way = try SignInFlow.named(by: invocation) { return way }
+    private func flow(_ type: String, _ store: AccountStore) async throws -> SignInFlow {
+        if let flow = try SignInFlow.named(by: invocation) { return flow }
         return try await .byItself(type, store, context.world)
     }
 
     private func signIn(
-        to type: String, _ way: SignInFlow, _ options: SignInOptions, _ store: AccountStore
+        to type: String, _ flow: SignInFlow, _ options: SignInOptions, _ store: AccountStore
     ) async throws -> Account {
         let method: SignInMethod
-        switch way {
-        case .token: return try await store.add(try tokenAnswer(), toType: type)
+        switch flow {
+        case .token: return try await store.add(try tokenResponse(), toType: type)
         case .browser(let opens, let reason):
             method = instructions.browser(opens: opens, because: reason, store.dependencies.openBrowser)
         case .device(let reason): method = instructions.device(because: reason)
@@ -104,18 +95,16 @@ struct SignInCommand {
         do {
             return try await store.signIn(to: type, by: method, options: options)
         } catch let error as AccountStoreError {
-            throw way.explaining(error, type: type)
+            throw flow.explaining(error, type: type)
         }
     }
 
-    /// What the person is told to do.
     private var instructions: SignInInstructions {
-        SignInInstructions(
-            console: context.console, makeCode: invocation[Input.qr] ? context.world.qrCode : nil)
+        SignInInstructions(console: console, makeCode: invocation[Input.qr] ? context.world.qrCode : nil)
     }
 
     private func paste(_ type: String, _ store: AccountStore) throws -> SignInMethod {
-        guard !context.console.options.refusesInput else {
+        guard !console.options.disablesInput else {
             throw CommandError(
                 .usage, "--paste and --no-input exclude each other", reason: "what is pasted has to be read",
                 hint: "\(run: "sign-in") \(type) --device")
@@ -125,7 +114,7 @@ struct SignInCommand {
         return instructions.paste(type, isCode: isCode) { try await read(Self.maximumLine) }
     }
 
-    /// What the options ask for. What is wrong with one is told before anything is asked of the provider or the person.
+    /// The options of the sign-in, checked before any request or prompt.
     private func options() throws -> SignInOptions {
         var options = SignInOptions()
         options.scope = try invocation.scope(Input.scope)
@@ -150,22 +139,20 @@ struct SignInCommand {
     }
 
     private func claims(_ text: String) throws -> String {
-        func refusal(_ reason: String) -> CommandError {
+        func invalid(_ reason: String) -> CommandError {
             CommandError(
                 .usage, "wrong value of --claims", reason: reason,
                 hint: "--claims '{\"id_token\": {\"email\": null}}', quoted for the shell")
         }
         do {
-            guard try JSONValue(parsing: text).object != nil else { throw refusal("expected a JSON object") }
-            return text
-        } catch let error as CommandError {
-            throw error
+            if try JSONValue(parsing: text).object != nil { return text }
         } catch {
-            throw refusal("expected a JSON object: \(error)")
+            throw invalid("expected a JSON object: \(error)")
         }
+        throw invalid("expected a JSON object")
     }
 
-    /// Refuses a parameter that the sign-in sets itself, or that an option sets beside it.
+    /// Throws for a parameter that the sign-in or an option sets.
     private func check(parameter name: String, _ value: String) throws {
         let options: [String: any DeclaredOption] = [
             "scope": Input.scope, "prompt": Input.prompt, "login_hint": Input.loginHint, "claims": Input.claims,
@@ -186,17 +173,17 @@ struct SignInCommand {
         }
     }
 
-    /// The password, from standard input. It is asked for only where a terminal is there to ask.
+    /// The password from standard input, with a prompt on a terminal.
     private func password(of username: String, _ type: String, _ store: AccountStore) async throws -> Secret {
-        let isTyped = context.console.terminal.inputIsTerminal
-        guard !isTyped || !context.console.options.refusesInput else {
+        let isTyped = console.terminal.inputIsTerminal
+        guard !isTyped || !console.options.disablesInput else {
             throw CommandError(
                 .usage, "no password", reason: "--no-input forbids asking for it",
                 hint: "give it on standard input: \(run: "sign-in") \(type) --username NAME < FILE")
         }
         // Nobody types a password for nothing.
         if let known = store.settings[type], !known.allowsPasswordGrant { return Secret("") }
-        if isTyped { context.console.note("Password of \(username), which is not shown while you type:") }
+        if isTyped { console.note("Password of \(username), which is not shown while you type:") }
         guard let line = try await context.world.readHiddenLine(Self.maximumLine) else {
             throw CommandError(
                 .usage, "no password", reason: "standard input is empty",
@@ -205,8 +192,8 @@ struct SignInCommand {
         return Secret(line.last == "\r" ? String(line.dropLast()) : line)
     }
 
-    private func tokenAnswer() throws -> TokenResponse {
-        let bytes = try context.world.readInput(Self.maximumAnswer)
+    private func tokenResponse() throws -> TokenResponse {
+        let bytes = try context.world.readInput(Self.maximumResponse)
         let response = HTTPResponse(status: 200, fields: ["Content-Type": "application/json"], body: Data(bytes))
         do throws(OAuth2Error) {
             return try TokenResponse.read(response)

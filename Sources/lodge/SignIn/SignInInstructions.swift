@@ -3,17 +3,13 @@ import Platform
 import OAuth2Protocol
 import OAuth2AccountStore
 
-/// What `sign-in` tells the person to do: the address, the code, where the browser comes back. `--quiet` does not silence it.
+/// The instructions of `sign-in`: URL, code, redirect. `--quiet` does not silence them.
 struct SignInInstructions: Sendable {
     let console: Console
-    /// Makes a QR code of an address; nil where none is asked for.
+    /// Creates the QR code of a URL; nil without `--qr`.
     let makeCode: (@Sendable (String) throws -> QRCode)?
 
-    /// In the browser of this machine.
-    ///
-    /// - Parameters:
-    ///   - opens: whether the browser is opened, or the address only shown.
-    ///   - reason: why no browser is opened, where nobody asked for that.
+    /// In the browser of this machine. `reason` says why it is not opened, unless the user asked for that.
     func browser(
         opens: Bool, because reason: String?, _ open: @escaping @Sendable (URL) async throws -> Void
     ) -> SignInMethod {
@@ -45,9 +41,7 @@ struct SignInInstructions: Sendable {
         })
     }
 
-    /// On another device.
-    ///
-    /// - Parameter reason: why, where nobody asked for that.
+    /// On another device. `reason` says why, unless the user asked for that.
     func device(because reason: String?) -> SignInMethod {
         .device { prompt in
             if let reason { await console.instruct("Signing in with another device: \(reason).") }
@@ -68,11 +62,7 @@ struct SignInInstructions: Sendable {
         }
     }
 
-    /// In any browser, from which the person copies what it ends on.
-    ///
-    /// - Parameters:
-    ///   - isCode: whether that is a code, else an address.
-    ///   - read: reads the line that is pasted; nil at the end of the input.
+    /// In any browser, from which the user copies a code or a URL. `read` reads the pasted line; nil at the end of the input.
     func paste(_ type: String, isCode: Bool, _ read: @escaping @Sendable () async throws -> String?) -> SignInMethod {
         .paste { url in
             await console.instruct("To sign in, open this address in any browser:")
@@ -93,7 +83,7 @@ struct SignInInstructions: Sendable {
         }
     }
 
-    /// Draws the QR code of an address, or says why there is none: the sign-in goes on without.
+    /// Draws the QR code of a URL, or says why it cannot: the sign-in continues without.
     func draw(_ url: URL, caution: String? = nil) async {
         guard let makeCode else { return }
         do {
@@ -104,7 +94,7 @@ struct SignInInstructions: Sendable {
                     "The QR code is not drawn: it has \(code.columns) columns, and this terminal \(columns). "
                         + "Make the window larger or its letters smaller.")
             }
-            let lines = await code.lines(withColour: console.errorUsesColour)
+            let lines = await code.lines(withColor: console.errorUsesColor)
             // A code whose top is scrolled away is read by no camera. Below it stand a sentence and the cursor.
             let (height, rows) = (lines.count + 2, console.terminal.rows)
             if console.terminal.errorIsTerminal, height > rows {
@@ -113,12 +103,12 @@ struct SignInInstructions: Sendable {
                         + "Make the window larger or its letters smaller.")
             }
             await console.draw(lines)
-            if await !console.errorUsesColour {
+            if await !console.errorUsesColor {
                 await console.instruct(
                     "(Drawn for light letters on a dark background; on a light one a camera may not read it.)")
             }
             if let caution { await console.instruct(caution) }
-        } catch QRCode.Fault.noLibrary {
+        } catch QRCode.Failure.noLibrary {
             await console.instruct(
                 "No QR code can be drawn here. Install \(QRCode.packageName) for that; the address is enough.")
         } catch {

@@ -2,10 +2,7 @@ import CommandLineKit
 import OAuth2AccountStore
 import StrictJSON
 
-/// `sign-out`
-@MainActor
-struct SignOutCommand {
-    /// The arguments and options.
+@MainActor struct SignOutCommand: CommandHandler {
     enum Input {
         static let account = Argument.optional("ACCOUNT", "account to sign out", completion: .account)
         static let local = Option.flag("local", "only remove it here, without the network")
@@ -20,19 +17,17 @@ struct SignOutCommand {
             Tokens are revoked where the provider can do that. What happened in each part is said, and an account is removed here even if the \
             provider could not be reached.
             """, examples: ["lodge sign-out ada@contoso.com", "lodge sign-out --all"], arguments: [Input.account],
-        options: [Input.local, Input.browser, Input.all], formats: OutputFormat.ofSentences
+        options: [Input.local, Input.browser, Input.all], formats: OutputFormat.ofSentences, needsNoSettings: true
     ) { try await SignOutCommand(context: $0).run() }
 
     let context: CommandContext
 
     func run() async throws -> ExitStatus {
-        let invocation = context.invocation
         if invocation[Input.all], invocation[Input.account] != nil {
             throw CommandError(
-                .usage, "--all goes with no account", reason: "an account was named too",
-                hint: "lodge help sign-out")
+                .usage, "--all goes with no account", reason: "an account was named too", hint: "lodge help sign-out")
         }
-        let store = try await context.store(try context.settings())
+        let store = try await context.store()
         let accounts =
             invocation[Input.all]
             ? try await store.accounts(ofType: invocation[GlobalOptions.type])
@@ -47,34 +42,27 @@ struct SignOutCommand {
             let report = try await store.signOut(
                 account.id, revoking: !invocation[Input.local],
                 endingBrowserSession: invocation[Input.browser] ? true : nil)
+            let revocation = Self.revocation(report.revocation)
             let browser = Self.browserSession(report.browserSession)
-            context.console.note("Removed \(account.label) (\(account.type)) here.")
-            context.console.note(Self.sentence(report.revocation))
-            context.console.note(browser.sentence)
+            console.note("Removed \(account.label) (\(account.type)) here.")
+            console.note(revocation.sentence)
+            console.note(browser.sentence)
             records.append([
                 "account": .string(account.label), "type": .string(account.type), "removed": true,
-                "revocation": .string(Self.word(report.revocation)), "browserSession": .string(browser.word),
+                "revocation": .string(revocation.word), "browserSession": .string(browser.word),
             ])
         }
-        if context.console.options.reportsJSON { try context.console.write(.array(records)) }
+        if console.options.reportsJSON { try console.write(.array(records)) }
         return .done
     }
 
-    private static func sentence(_ part: SignOutReport.Part) -> String {
+    private static func revocation(_ part: SignOutReport.Part) -> (sentence: String, word: String) {
         switch part {
-        case .succeeded: "The provider has revoked the tokens."
-        case .notOffered: "The provider offers no revocation: the tokens live until they expire."
-        case .skipped: "The provider was not asked: the tokens live until they expire."
-        case .failed(let reason): "The tokens could not be revoked and must be assumed to live on: \(reason)."
-        }
-    }
-
-    private static func word(_ part: SignOutReport.Part) -> String {
-        switch part {
-        case .succeeded: "done"
-        case .notOffered: "not-offered"
-        case .skipped: "skipped"
-        case .failed: "failed"
+        case .succeeded: ("The provider has revoked the tokens.", "done")
+        case .notOffered: ("The provider offers no revocation: the tokens live until they expire.", "not-offered")
+        case .skipped: ("The provider was not asked: the tokens live until they expire.", "skipped")
+        case .failed(let reason):
+            ("The tokens could not be revoked and must be assumed to live on: \(reason).", "failed")
         }
     }
 

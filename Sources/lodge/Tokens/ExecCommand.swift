@@ -2,10 +2,7 @@ import CommandLineKit
 import Platform
 import OAuth2AccountStore
 
-/// `exec` and `header`
-@MainActor
-struct ExecCommand {
-    /// The arguments and options.
+@MainActor struct ExecCommand: CommandHandler {
     enum Input {
         static let command = Argument.words("COMMAND", "program and its arguments, after --", completion: .file)
     }
@@ -34,25 +31,25 @@ struct ExecCommand {
     static let expiryVariable = "OAUTH2_ACCESS_TOKEN_EXPIRY"
 
     func header() async throws -> ExitStatus {
-        let store = try await context.store(try context.settings())
+        let store = try await context.store()
         let token = try await context.freshToken(store, of: try await context.account(store))
-        try context.console.writeLine("Authorization: " + token.authorization)
+        try console.writeLine("Authorization: " + token.authorization)
         return .done
     }
 
     /// Becomes the program. Comes back only with an error.
     func exec() async throws -> ExitStatus {
-        let words = context.invocation[Input.command]
+        let words = invocation[Input.command]
         guard let program = words.first, !program.isEmpty else {
             throw CommandError(
                 .usage, "no program to run", reason: "expected one after --", hint: "\(run: "exec") -- COMMAND")
         }
-        let store = try await context.store(try context.settings())
+        let store = try await context.store()
         let token = try await context.freshToken(store, of: try await context.account(store))
         var environment = context.world.environment
         environment[Self.tokenVariable] = token.secret.value
         environment[Self.expiryVariable] = token.expiry.map(\.rfc3339)
-        try context.console.flush()
+        try console.flush()
         // What the store has begun is finished before this program is no more.
         await store.finishPendingRefreshes()
         let failure = context.world.replaceProcess(words, environment)

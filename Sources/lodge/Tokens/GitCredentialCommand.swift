@@ -3,8 +3,7 @@ import Platform
 import OAuth2AccountStore
 
 /// `git-credential`: the protocol of git's credential helpers (gitcredentials(7), git-credential(1)).
-@MainActor
-struct GitCredentialCommand {
+@MainActor struct GitCredentialCommand: CommandHandler {
     nonisolated static let getCommand = Command(
         "get", "Answer git's question.", examples: ["lodge git-credential get"], formats: OutputFormat.ofSentences
     ) { try await GitCredentialCommand(context: $0).get() }
@@ -31,11 +30,11 @@ struct GitCredentialCommand {
 
     let context: CommandContext
 
-    /// The largest question that is read, in bytes. Git's own lines have at most 64 KiB.
-    private static let maximumQuestion = 256 * 1024
+    /// The largest request, in bytes. Git's own lines have at most 64 KiB.
+    private static let maximumRequest = 256 * 1024
 
-    /// What git asks: attributes, one a line.
-    struct Question {
+    /// A request of git: attributes, one a line.
+    struct Request {
         var attributes: [String: String] = [:]
 
         init(_ bytes: [UInt8]) {
@@ -46,7 +45,7 @@ struct GitCredentialCommand {
             }
         }
 
-        /// The host without its port, in lower case; nil where a token must not go.
+        /// The host without its port, in lower case; nil if it must not get a token.
         var host: String? {
             guard let text = attributes["host"], let url = URL(string: "x://\(text)"),
                 let host = url.host(percentEncoded: false)?.lowercased(), !host.isEmpty
@@ -59,26 +58,25 @@ struct GitCredentialCommand {
         }
     }
 
-    /// Answers nothing where no account type is of that host: git then asks the next helper, or the person.
+    /// Prints nothing if no account type has that host: git then asks the next helper, or the user.
     func get() async throws -> ExitStatus {
-        let question = Question(try context.world.readInput(Self.maximumQuestion))
-        guard let (store, account, _) = try await account(for: question) else { return .done }
+        let request = Request(try context.world.readInput(Self.maximumRequest))
+        guard let (store, account) = try await account(for: request) else { return .done }
         let token = try await store.accessToken(for: account.id)
-        var lines = ["username=\(question.attributes["username"] ?? Self.userName)", "password=\(token.secret.value)"]
+        var lines = ["username=\(request.attributes["username"] ?? Self.userName)", "password=\(token.secret.value)"]
         if let expiry = token.expiry { lines.append("password_expiry_utc=\(Int(expiry.timeIntervalSince1970))") }
         // A line break in a value would be another attribute.
         guard lines.allSatisfy({ !$0.utf8.contains(0x0A) && !$0.utf8.contains(0) }) else {
             throw CommandError(.failed, "the credential is not given to git", reason: "it has a line break in it")
         }
-        for line in lines { try context.console.writeLine(line) }
+        for line in lines { try console.writeLine(line) }
         return .done
     }
 
-    /// Git says that a password did not work. If it is the token of today, a new one is got.
+    /// Git reports a rejected password. If it is the current token, it is refreshed.
     func erase() async throws -> ExitStatus {
-        let question = Question(try context.world.readInput(Self.maximumQuestion))
-        guard let password = question.attributes["password"],
-            let (store, account, _) = try await account(for: question),
+        let request = Request(try context.world.readInput(Self.maximumRequest))
+        guard let password = request.attributes["password"], let (store, account) = try await account(for: request),
             account.canRefresh
         else { return .done }
         let token = try await store.accessToken(for: account.id)
@@ -86,48 +84,48 @@ struct GitCredentialCommand {
         return .done
     }
 
-    /// Takes what git wants to store, and does nothing with it.
+    /// Reads and ignores the credential that git stores.
     func store() throws -> ExitStatus {
-        _ = try context.world.readInput(Self.maximumQuestion)
+        _ = try context.world.readInput(Self.maximumRequest)
         return .done
     }
 
     /// GitHub and GitLab take any name beside a token; this is the one that GitLab names.
     private static let userName = "oauth2"
 
-    private func account(for question: Question) async throws -> (AccountStore, Account, AccountType)? {
-        guard let host = question.host else { return nil }
+    private func account(for request: Request) async throws -> (AccountStore, Account)? {
+        guard let host = request.host else { return nil }
         let settings = try context.settings()
-        let named = context.invocation[GlobalOptions.type]
+        let named = invocation[GlobalOptions.type]
         let types = settings.types.filter { (named == nil || $0.name == named) && Self.hosts(of: $0).contains(host) }
         guard !types.isEmpty else { return nil }
         let store = try await context.store(settings)
         let accounts = try await store.accounts(ofType: nil)
         let own = accounts.filter { account in types.contains { $0.name == account.type } }
-        if let name = context.invocation[GlobalOptions.account] {
+        if let name = invocation[GlobalOptions.account] {
             let found = CommandContext.accounts(named: name, among: own)
             // None, or several: an error as elsewhere, but where it is an account of another host.
             let account = found.count == 1 ? found[0] : try await context.account(store, named: name)
-            return types.first { $0.name == account.type }.map { (store, account, $0) }
+            return types.contains { $0.name == account.type } ? (store, account) : nil
         }
-        if let name = question.attributes["username"], !name.isEmpty {
+        if let name = request.attributes["username"], !name.isEmpty {
             for type in types {
                 let named = CommandContext.accounts(named: name, among: own.filter { $0.type == type.name })
-                if named.count == 1 { return (store, named[0], type) }
+                if named.count == 1 { return (store, named[0]) }
                 // Several people of one name: the one in use, or nobody.
                 guard !named.isEmpty else { continue }
                 let current = try await store.currentAccount(ofType: type.name)
                 guard let current, named.contains(where: { $0.id == current.id }) else {
                     throw CommandError(several: named, named: name, hint: "name one of them with --account")
                 }
-                return (store, current, type)
+                return (store, current)
             }
             // Somebody who has no account for this host must not get another person's token.
             guard !name.contains("@"), CommandContext.accounts(named: name, among: accounts).isEmpty else { return nil }
         }
         // No name, or one that is nobody's, such as the host's own word for "a token": any account will do.
         for type in types {
-            if let current = try await store.currentAccount(ofType: type.name) { return (store, current, type) }
+            if let current = try await store.currentAccount(ofType: type.name) { return (store, current) }
         }
         return nil
     }

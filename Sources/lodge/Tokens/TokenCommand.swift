@@ -1,11 +1,10 @@
 import CommandLineKit
 import OAuth2AccountStore
 import StrictJSON
+import Platform
+import OAuth2Protocol
 
-/// `token`
-@MainActor
-struct TokenCommand {
-    /// The arguments and options.
+@MainActor struct TokenCommand: CommandHandler {
     enum Input {
         static let expires = Option.flag("expires", "print when it expires instead (RFC 3339)")
         static let introspect = Option.flag("introspect", "print what the provider says about it instead (JSON)")
@@ -21,28 +20,77 @@ struct TokenCommand {
     let context: CommandContext
 
     func run() async throws -> ExitStatus {
-        let invocation = context.invocation
-        let store = try await context.store(try context.settings())
-        let account = try await context.account(store)
+        let (store, account) = try await context.storeAndAccount()
         let token = try await context.freshToken(store, of: account, scope: Input.scope)
         if invocation[Input.introspect] {
-            guard !invocation[Input.expires] else {
-                throw CommandError(
-                    .usage, "--introspect and --expires exclude each other", hint: "lodge help token")
-            }
+            guard !invocation[Input.expires] else { throw invocation.conflict(Input.introspect, Input.expires) }
             let found = try await store.introspect(token, of: account.id)
             let members: JSONObject = found.isActive ? found.members : ["active": false]
-            try context.console.write(.object(members))
+            try console.write(.object(members))
             return .done
         }
         guard invocation[Input.expires] else {
-            try context.console.writeLine(token.secret.value)
+            try console.writeLine(token.secret.value)
             return .done
         }
         guard let expiry = token.expiry else {
             throw CommandError(.failed, "the expiry is not known", reason: "the provider did not say it")
         }
-        try context.console.writeLine(expiry.rfc3339)
+        try console.writeLine(expiry.rfc3339)
         return .done
+    }
+}
+
+enum TokenOptions {
+    static let scope = Option.texts("scope", "SCOPE", "what the token must be good for")
+    static let refresh = Option.flag("refresh", "renew it even if it is still good")
+}
+
+extension Invocation {
+    /// Returns the scope of `--scope`, or `nil` if it is not given. Invalid characters (RFC 6749 section 3.3) are a usage error: they
+    /// come from the command line, not from the settings.
+    func scope(_ option: Option<[String]> = TokenOptions.scope) throws(CommandError) -> Scope? {
+        let scope = Scope(parsing: self[option].joined(separator: " "))
+        guard !scope.isEmpty else { return nil }
+        if let token = scope.firstInvalidToken {
+            throw CommandError(
+                .usage, "wrong value of --scope",
+                reason:
+                    "\(UsageError.quoted(token)) has characters that may not be sent; expected printable ASCII without "
+                    + "quotation mark and backslash",
+                hint: "separate scopes with spaces, or give --scope once for each")
+        }
+        return scope
+    }
+}
+
+extension CommandContext {
+    /// Returns a valid access token for `--scope` and `--refresh`.
+    func freshToken(
+        _ store: AccountStore, of account: Account, scope: Option<[String]> = TokenOptions.scope
+    ) async throws -> AccessToken {
+        let scopes = try invocation.scope(scope)
+        do {
+            let token = try await store.accessToken(for: account.id, scopes: scopes)
+            guard invocation[TokenOptions.refresh] else { return token }
+            // Nobody refused this one: it stays good where there is nothing to get another with.
+            guard account.canRefresh else {
+                throw AccountStoreError(
+                    .signInNeeded(.noRefreshToken), what: "no other token",
+                    reason: "the provider gave no refresh token; the one that is there stays", remedy: .signInAgain)
+            }
+            return try await store.accessToken(for: account.id, scopes: scopes, rejected: token.secret)
+        } catch var error as AccountStoreError {
+            error.hint = error.hint ?? Self.hint(error, account, scopes)
+            throw error
+        }
+    }
+
+    /// The sign-in for the missing scopes and the granted ones.
+    private static func hint(_ error: AccountStoreError, _ account: Account, _ scopes: Scope?) -> Hint? {
+        guard error.kind == .signInNeeded(.scopeNotGranted), error.provider?.claims == nil, let scopes,
+            scopes.firstInvalidToken == nil, !scopes.text.contains("'"), !account.scope.text.contains("'")
+        else { return nil }
+        return "\(run: "sign-in") \(account.type) --scope '\(account.scope.union(scopes).text)'"
     }
 }

@@ -135,7 +135,7 @@ import Testing
     }
 
     @Test func `a failure of the browser's own is told in its own words`() {
-        #expect(BrowseFailure(reporting: BrowseFailure.nobody) == .nobody)
+        #expect(BrowseFailure(reporting: BrowseFailure.notSignedIn) == .notSignedIn)
         let partial = BrowseFailure(summary: "the copy on this machine is not complete", reason: "x", hint: "y")
         #expect(BrowseFailure(reporting: partial) == partial)
     }

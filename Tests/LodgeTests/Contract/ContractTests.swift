@@ -27,7 +27,7 @@ import Testing
     }()
 
     @Test func `the declarations are sound`() {
-        #expect(commandSyntax.faults().isEmpty)
+        #expect(commandSyntax.problems().isEmpty)
         #expect(Self.commands.count > 30)
     }
 
@@ -145,7 +145,7 @@ import Testing
             let found = try commandSyntax.parse(arguments: leaf.line, environment: [variable: value])
             #expect(found.source(of: option) == .environment(variable), "\(option.name)")
             #expect(
-                option.takesValue ? found.given[option.name]?.texts.last == value : found.source(of: option) != nil,
+                option.takesValue ? found.values[option.name]?.texts.last == value : found.source(of: option) != nil,
                 "\(option.name)")
             let typed = leaf.line + ["--" + option.name] + (option.takesValue ? [value] : [])
             let both = try commandSyntax.parse(arguments: typed, environment: [variable: value])

@@ -92,7 +92,7 @@ import Testing
             return nil
         }
         let answer = ResponseOutput(
-            captured.console, line: TransferProgress(captured.console, isForFile: false), includesHead: false)
+            console: captured.console, line: TransferProgress(captured.console, isForFile: false), includesHead: false)
         try await answer.write(HTTPStreamedResponse(status: 200, body: body))
         #expect(seen.withLock { $0 } == "data: 1\n")
     }

@@ -12,7 +12,7 @@ import Testing
         var type = AccountType(
             name: "t", provider: .endpoints, clientID: "c", redirectURI: try .init("http://127.0.0.1/callback"),
             scope: [])
-        func location(_ text: String) throws -> String { try RequestURL(type).url(text).absoluteString }
+        func location(_ text: String) throws -> String { try RequestURL(type: type).url(text).absoluteString }
         #expect(throws: CommandError.self) { try location("/me") }
         type.resourceHosts = ["api.example", "other.example"]
         #expect(try location("/user?a=b c") == "https://api.example/user?a=b%20c")
@@ -83,7 +83,7 @@ import Testing
         if isQuiet { options.verbosity = .quiet }
         let captured = CapturedConsole(terminal: true, options)
         let answer = ResponseOutput(
-            captured.console, line: TransferProgress(captured.console, isForFile: false), includesHead: false)
+            console: captured.console, line: TransferProgress(captured.console, isForFile: false), includesHead: false)
         try await answer.write(HTTPStreamedResponse(status: 200, body: HTTPResponseBody(Data([0x89, 0, 1]))))
         #expect(captured.errorOutput.text.contains("is not text") && captured.output.text.isEmpty)
     }

@@ -55,10 +55,10 @@ import Testing
 
     @Test func `without the library it is named, and the sign-in goes on`() async throws {
         let terminal = try await Terminal()
-        terminal.qrCode = { _ in throw QRCode.Fault.noLibrary }
+        terminal.qrCode = { _ in throw QRCode.Failure.noLibrary }
         let answer = await terminal.run("sign-in", "--qr")
         #expect(answer.status == 0 && answer.errors.contains("Install \(QRCode.packageName)"), "\(answer.errors)")
-        terminal.qrCode = { _ in throw QRCode.Fault.tooLong }
+        terminal.qrCode = { _ in throw QRCode.Failure.tooLong }
         let long = await terminal.run("sign-in", "--qr")
         #expect(long.status == 0 && long.errors.contains("too long"), "\(long.errors)")
     }
@@ -106,10 +106,10 @@ import Testing
         let code = dots("#.#", ".#.", "##.")
         #expect(code.columns == 11)
         #expect(
-            code.lines(withColour: false) == [
+            code.lines(withColor: false) == [
                 "███████████", "███████████", "████▄▀▄████", "████▄▄█████", "███████████", "▀▀▀▀▀▀▀▀▀▀▀",
             ])
-        let coloured = code.lines(withColour: true)
+        let coloured = code.lines(withColor: true)
         #expect(coloured.allSatisfy { $0.hasPrefix("\u{1B}[38;5;16;48;5;231m") && $0.hasSuffix("\u{1B}[0m") })
         #expect(coloured[2] == "\u{1B}[38;5;16;48;5;231m    ▀▄▀    \u{1B}[0m")
         #expect(coloured[3] == "\u{1B}[38;5;16;48;5;231m    ▀▀     \u{1B}[0m")

@@ -1,9 +1,40 @@
-import Platform
 import CommandLineKit
 import TerminalBrowser
+import DirectorySearch
+import OAuth2AccountStore
+import Platform
+
+extension BrowseFailure {
+    /// The delay after a service throttled a request without a time.
+    private static let defaultDelay = Duration.seconds(5)
+
+    init(reporting error: any Error) {
+        if let failure = error as? BrowseFailure {
+            self = failure
+            return
+        }
+        let words = CommandError(reporting: error)
+        self.init(
+            summary: words.message, reason: words.reason, hint: words.hint?.description, retryAfter: Self.delay(error),
+            needsSignIn: words.status == .signInNeeded,
+            isNetwork: words.status == .network || words.status == .unavailable)
+    }
+
+    static let notSignedIn = BrowseFailure(
+        summary: "nobody is signed in", hint: "sign in to an account", needsSignIn: true)
+
+    private static func delay(_ error: any Error) -> Duration? {
+        switch error {
+        case let error as DirectoryError where error.kind == .throttled: error.retryAfter ?? defaultDelay
+        case let error as DirectoryError where error.kind == .unavailable: error.retryAfter
+        case let error as AccountStoreError:
+            if case .retryLater(let seconds?) = error.remedy, seconds > 0 { .seconds(seconds) } else { nil }
+        default: nil
+        }
+    }
+}
 
 extension CommandError {
-    /// The browser without a terminal to be in.
     static func notTerminal(_ terminal: TerminalState) -> CommandError {
         let which =
             switch (terminal.inputIsTerminal, terminal.outputIsTerminal) {
@@ -15,7 +46,6 @@ extension CommandError {
             .usage, "browse needs a terminal", reason: which, hint: "\(run: "search") ada works without one")
     }
 
-    /// Creates the error of a terminal that cannot show the browser.
     init(_ error: TerminalError) {
         switch error {
         case .unusable(let name):
@@ -32,8 +62,7 @@ extension CommandError {
                 .usage, "browse needs the terminal for itself",
                 reason: "it runs in the background, with no shell that could bring it to the foreground",
                 hint: "start it in the foreground, without &; \(run: "search") ada works in the background")
-        case .system(let code):
-            self.init(.failed, "browse cannot begin", reason: String(cString: strerror(code)))
+        case .system(let code): self.init(.failed, "browse cannot begin", reason: String(cString: strerror(code)))
         }
     }
 }

@@ -7,14 +7,14 @@ extension CommandContext {
     private static let choiceVariable = "LODGE_KEY_CUSTODY"
     private static let passphraseVariable = "LODGE_PASSPHRASE_FILE"
 
-    /// The place of the key that the environment asks for; nil: the one that the store remembers.
+    /// The key location of the environment; nil: the one that the store has saved.
     func keyChoice() throws -> KeyCustodyChoice? {
         guard let text = world.environment[Self.choiceVariable], !text.isEmpty else { return nil }
         return try keyChoice(text, "wrong value of \(Self.choiceVariable)")
     }
 
-    /// Refuses a descriptor that was not handed over. A number that nobody uses may be one of this program's own by now: all of
-    /// those are closed for other programs, which one that came from another program never is.
+    /// Throws if the caller did not pass the descriptor. An unused number may be one of this program's own by now: those are closed
+    /// on exec, which an inherited one never is.
     private func checkHandedOver(_ choice: KeyCustodyChoice?) throws {
         guard case .descriptor(let number?) = choice else { return }
         let flags = fcntl(number, F_GETFD)
@@ -24,7 +24,6 @@ extension CommandContext {
             hint: "hand the key over when the program is started: \(number)< FILE")
     }
 
-    /// The place of the key that a word means.
     func keyChoice(_ text: String, _ message: String) throws -> KeyCustodyChoice {
         do throws(KeyCustodyError) {
             return try KeyCustodyChoice(text)
@@ -33,28 +32,26 @@ extension CommandContext {
         }
     }
 
-    /// Where the key of the accounts may be, and what leads there.
-    ///
-    /// - Parameter target: where the key is to be moved.
+    /// Where the key of the accounts may be; `target` is where it is to be moved.
     func keyLocations(target: KeyCustodyChoice? = nil) throws -> KeyLocations {
-        var places = KeyLocations(directory: storeDirectory, choice: try keyChoice(), environment: world.environment)
-        places.keyLabel = "Key of the lodge accounts"
-        try checkHandedOver(places.choice)
+        var locations = KeyLocations(directory: storeDirectory, choice: try keyChoice(), environment: world.environment)
+        locations.keyLabel = "Key of the lodge accounts"
+        try checkHandedOver(locations.choice)
         try checkHandedOver(target)
-        places.allowsPrompts = !console.options.refusesInput
-        if let limit = invocation[GlobalOptions.timeout], invocation.path != ["sign-in"] {
-            places.keyringTimeLimit = min(limit, places.keyringTimeLimit)
-            places.promptTimeLimit = min(limit, places.promptTimeLimit)
+        locations.allowsPrompts = !console.options.disablesInput
+        if let limit = invocation[GlobalOptions.timeout], command.timeoutUse != .signIn {
+            locations.keyringTimeLimit = min(limit, locations.keyringTimeLimit)
+            locations.promptTimeLimit = min(limit, locations.promptTimeLimit)
         }
-        if let sleep = world.sleep { places.sleep = sleep }
+        if let sleep = world.sleep { locations.sleep = sleep }
         let file = world.environment[Self.passphraseVariable].flatMap { $0.isEmpty ? nil : $0 }
         let (console, read) = (console, world.readHiddenLine)
-        places.passphrase = { purpose in
+        locations.passphrase = { purpose in
             if let file { return try await PassphraseFile(path: file).read() }
-            guard await console.canAsk else { return nil }
-            return try await PassphraseQuestion(console: console, readLine: read).ask(purpose)
+            guard await console.canPrompt else { return nil }
+            return try await PassphrasePrompt(console: console, readLine: read).read(purpose)
         }
-        return places
+        return locations
     }
 }
 
@@ -63,27 +60,26 @@ struct PassphraseFile {
     let path: String
 
     private static let maximumByteCount = 4096
-    /// How long a pipe may be silent, in milliseconds, and how often is looked whether the command was interrupted.
+    /// How long to wait for a pipe, and how often to check for an interruption, in milliseconds.
     private static let patience: Int32 = 10_000
     private static let step: Int32 = 100
 
-    /// On the main thread, which waits for the person, too; none of Swift's pool waits.
-    @MainActor
-    func read() throws -> Secret {
+    /// Blocks the main thread, none of Swift's pool.
+    @MainActor func read() throws -> Secret {
         let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard file >= 0 else { throw fault(String(cString: strerror(errno)), "name a file that can be read") }
+        guard file >= 0 else { throw failure(String(cString: strerror(errno)), "name a file that can be read") }
         defer { close(file) }
         var status = stat()
-        guard fstat(file, &status) == 0 else { throw fault(String(cString: strerror(errno)), "name another file") }
+        guard fstat(file, &status) == 0 else { throw failure(String(cString: strerror(errno)), "name another file") }
         guard status.st_mode & S_IFMT != S_IFREG || status.st_mode & 0o077 == 0 else {
-            throw fault("other users can read it", "run: chmod 600 '\(path)'")
+            throw failure("other users can read it", "run: chmod 600 '\(path)'")
         }
         var bytes = try contents(file)
         defer { for index in bytes.indices { bytes[index] = 0 } }
         var line = bytes.prefix { $0 != UInt8(ascii: "\n") }
         if line.last == UInt8(ascii: "\r") { line.removeLast() }
         guard let text = String(validating: line, as: UTF8.self) else {
-            throw fault("it is not UTF-8 text", "write the passphrase as UTF-8")
+            throw failure("it is not UTF-8 text", "write the passphrase as UTF-8")
         }
         return Secret(text)
     }
@@ -99,37 +95,36 @@ struct PassphraseFile {
             do throws(SystemError) {
                 count = try FileDescriptor.read(file, into: &chunk, waiting: Self.step)
             } catch {
-                throw fault(error.explanation, "name a file that can be read")
+                throw failure(error.explanation, "name a file that can be read")
             }
             guard let count else {
                 waited += Self.step
-                guard waited < Self.patience else { throw fault("nothing came", "write the passphrase to it") }
+                guard waited < Self.patience else { throw failure("nothing came", "write the passphrase to it") }
                 continue
             }
             if count == 0 { break }
             bytes += chunk[..<count]
             guard bytes.count <= Self.maximumByteCount else {
-                throw fault("it has more than \(Self.maximumByteCount) bytes", "name the file with the passphrase")
+                throw failure("it has more than \(Self.maximumByteCount) bytes", "name the file with the passphrase")
             }
         }
         return bytes
     }
 
-    private func fault(_ reason: String, _ hint: Hint) -> KeyCustodyError {
+    private func failure(_ reason: String, _ hint: Hint) -> KeyCustodyError {
         KeyCustodyError(location: "the passphrase file \(path)", reason: reason, hint: hint)
     }
 }
 
-/// Asks the person for the passphrase, which the terminal does not show.
-@MainActor
-struct PassphraseQuestion {
+/// A prompt for the passphrase, which the terminal does not show.
+@MainActor struct PassphrasePrompt {
     let console: Console
     let readLine: @MainActor @Sendable (_ limit: Int) async throws -> String?
 
     private static let maximumByteCount = 4096
 
-    /// What was typed; nil when nothing was.
-    func ask(_ purpose: PassphrasePurpose) async throws -> Secret? {
+    /// Returns the typed passphrase, if any.
+    func read(_ purpose: PassphrasePurpose) async throws -> Secret? {
         switch purpose {
         case .open: return try await line("Passphrase of the key, which is not shown while you type:")
         case .choose:

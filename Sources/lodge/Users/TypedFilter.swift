@@ -2,10 +2,10 @@ import CommandLineKit
 import DirectorySearch
 
 extension UserFilter {
-    /// Whom somebody means who types these words into a line of one's own: `query` of mail programs, and `browse`.
+    /// The users that typed words mean, in `query` and `browse`.
     ///
     /// One word begins a name or an address; several begin the display name together, or one name or address each. Graph takes about
-    /// 15 comparisons, so that of more than four words only the former is asked.
+    /// 15 comparisons: more than four words only begin the display name.
     static func typed(_ words: [String]) -> UserFilter {
         let whole = UserFilter.displayName(startsWith: words.joined(separator: " "))
         func parts(_ word: String) -> [UserFilter] {

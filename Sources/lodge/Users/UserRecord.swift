@@ -3,25 +3,28 @@ import TerminalBrowser
 import DirectorySearch
 import StrictJSON
 
-/// A person, as the master table and the detail view show them.
-struct UserRecord: OutputRecord {
+/// A user as a row, with the fields that the command line asks for.
+protocol UserRow: OutputRecord {
+    var fields: [String]? { get }
+}
+
+/// A user, as the table and the detail view show them.
+struct UserRecord: UserRow {
     let user: User
     /// The fields of a row; nil for those of the table.
     var fields: [String]?
 
     static let columns = [
-        TableColumn("NAME"), TableColumn("MAIL", keptWhole: true), TableColumn("TITLE"), TableColumn("PHONE"),
+        TableColumn("NAME"), TableColumn("MAIL", cutLast: true), TableColumn("TITLE"), TableColumn("PHONE"),
     ]
 
-    /// The columns of these fields.
-    ///
-    /// - Parameter format: where a program reads the columns they have the fields' names, elsewhere headings.
+    /// The columns of these fields: names for programs, headings otherwise.
     static func columns(_ fields: [String]?, _ format: OutputFormat) -> [TableColumn] {
         guard let fields else { return columns }
         return fields.map { field in
             TableColumn(
                 format.namesMembers ? field : field.uppercased(),
-                keptWhole: ["id", "mail", "userPrincipalName"].contains(field))
+                cutLast: ["id", "mail", "userPrincipalName"].contains(field))
         }
     }
 
@@ -47,28 +50,27 @@ struct UserRecord: OutputRecord {
     var vCard: VCard? { VCard(user) }
 }
 
-/// A person and what is around them.
-struct PersonDetailRecord: OutputRecord {
-    let person: UserDetail
+/// A user and the related objects.
+struct UserDetailRecord: UserRow {
+    let userDetail: UserDetail
     var fields: [String]?
 
-    private var record: UserRecord { UserRecord(user: person.user, fields: fields) }
+    private var record: UserRecord { UserRecord(user: userDetail.user, fields: fields) }
 
     var cells: [String] { record.cells }
     var vCard: VCard? { record.vCard }
 
     var detail: Detail {
         var detail = record.detail
-        detail.add("Manager", Self.texts(person.manager) { [Self.name($0.displayName, $0.mail, $0.id)] })
-        detail.add("Reports", Self.texts(person.reports) { $0.map { Self.name($0.displayName, $0.mail, $0.id) } })
+        detail.add("Manager", Self.texts(userDetail.manager) { [Self.name($0.displayName, $0.mail, $0.id)] })
+        detail.add("Reports", Self.texts(userDetail.reports) { $0.map { Self.name($0.displayName, $0.mail, $0.id) } })
         detail.add(
             "Groups",
-            Self.texts(person.groups) { objects in
-                objects.map { Self.name($0.displayName ?? $0.kind, nil, $0.id) }
+            Self.texts(userDetail.groups) { objects in objects.map { Self.name($0.displayName ?? $0.kind, nil, $0.id) }
             })
         detail.add(
             "Photo",
-            Self.texts(person.photo) { photo in
+            Self.texts(userDetail.photo) { photo in
                 [photo.width.flatMap { width in photo.height.map { "\(width)x\($0)" } } ?? "yes"]
             })
         return detail
@@ -79,7 +81,6 @@ struct PersonDetailRecord: OutputRecord {
         return mail.map { "\(name) <\($0)>" } ?? name
     }
 
-    /// What is said of a part: what it is, that there is none, or why it is not known.
     private static func texts<Value>(_ part: UserDetail.Part<Value>, _ texts: (Value) -> [String]) -> [String] {
         switch part {
         case .notRequested: []
@@ -90,17 +91,16 @@ struct PersonDetailRecord: OutputRecord {
         }
     }
 
-    /// The person with the parts as members, as Graph expands them: `null` or an empty list where there is none, no member where it
-    /// is not known.
+    /// The user with the parts as Graph expands them: `null` or an empty list if there is none, no member if it is not known.
     var json: JSONValue {
-        var object = person.user.jsonWithoutAnnotations
-        if let value = Self.json(person.manager, none: .null, { .object($0.jsonWithoutAnnotations) }) {
+        var object = userDetail.user.jsonWithoutAnnotations
+        if let value = Self.json(userDetail.manager, none: .null, { .object($0.jsonWithoutAnnotations) }) {
             object["manager"] = value
         }
-        for (name, part) in [("directReports", person.reports), ("memberOf", person.groups)] {
+        for (name, part) in [("directReports", userDetail.reports), ("memberOf", userDetail.groups)] {
             if let value = Self.json(part, none: [], { .array($0.map { .object($0.json) }) }) { object[name] = value }
         }
-        if let value = Self.json(person.photo, none: .null, { .object($0.json) }) { object["photo"] = value }
+        if let value = Self.json(userDetail.photo, none: .null, { .object($0.json) }) { object["photo"] = value }
         return .object(object)
     }
 

@@ -2,10 +2,7 @@ import CommandLineKit
 import DirectorySearch
 import OAuth2AccountStore
 
-/// `search`
-@MainActor
-struct SearchCommand {
-    /// The arguments and options.
+@MainActor struct SearchCommand: CommandHandler {
     enum Input {
         static let text = Argument.words("TEXT", "beginning of the given name", optional: true)
         static let givenName = Option.text("given-name", "TEXT", "given name begins with")
@@ -53,26 +50,23 @@ struct SearchCommand {
     ) { try await SearchCommand(context: $0).run() }
 
     let context: CommandContext
-    private var invocation: Invocation { context.invocation }
 
-    /// How many people a search gives unless told.
-    private static let standardLimit = 100
+    private static let defaultLimit = 100
 
     func run() async throws -> ExitStatus {
         let query = try query()
         if invocation[Input.explain] { return try explain(query) }
-        if wantsNumberAlone { return try await printNumber(query) }
+        if printsCountOnly { return try await printNumber(query) }
         // Wrong queries are told before the store is opened, where the type is known by then.
         let settings = try? context.settings()
         let type = knownType(settings)
         let plan = try type?.plan(query) ?? (namesAccount ? nil : SearchPlan(query))
-        let format = OutputFormat(invocation)
         let fields = try context.shownFields(format, Input.fields)
-        let directory = try await context.people(settings, offline: invocation[Input.offline])
+        let directory = try await context.userDirectory(settings, offline: invocation[Input.offline])
         let pages = plan.map { directory.pages(of: $0) } ?? directory.pages(matching: query)
-        let writer = format.list(UserRecord.columns(fields, format), context.console)
+        let writer = format.list(UserRecord.columns(fields, format), console)
         // Rows that come on the terminal are progress enough.
-        let line = context.console.terminal.outputIsTerminal ? nil : ProgressLine(context.console)
+        let line = console.terminal.outputIsTerminal ? nil : ProgressLine(console)
         var count = 0
         var isCut = false
         var total: Int?
@@ -92,22 +86,20 @@ struct SearchCommand {
             throw error
         }
         try writer.finish()
-        if invocation[Input.count], let total { context.console.note("\(total) in all.") }
+        if invocation[Input.count], let total { console.note("\(total) in all.") }
         if count == 0 {
-            context.console.note("Nobody is found. The search was: \(try description(query, type))")
+            console.note("Nobody is found. The search was: \(try description(query, type))")
             return .notFound
         }
-        if isCut { context.console.note("There are more. --all lists everybody, --limit N more of them.") }
+        if isCut { console.note("There are more. --all lists everybody, --limit N more of them.") }
         return .done
     }
 
-    /// Whether only the number is wanted: `--count --limit 0`.
-    private var wantsNumberAlone: Bool { invocation[Input.count] && invocation[Input.limit] == 0 }
+    private var printsCountOnly: Bool { invocation[Input.count] && invocation[Input.limit] == 0 }
 
-    /// Prints how many people there are, as a number alone in every format.
     private func printNumber(_ query: UserQuery) async throws -> ExitStatus {
-        let number = try await context.people(offline: invocation[Input.offline]).count(of: query)
-        try context.console.writeLine(String(number))
+        let number = try await context.userDirectory(offline: invocation[Input.offline]).count(of: query)
+        try console.writeLine(String(number))
         return number == 0 ? .notFound : .done
     }
 
@@ -135,7 +127,7 @@ struct SearchCommand {
                 reason: "expected 1 or more, or --count beside it for the number alone",
                 hint: "\(run: "search") ada --count --limit 0")
         }
-        let limit = isUnlimited ? nil : invocation[Input.limit] ?? Self.standardLimit
+        let limit = isUnlimited ? nil : invocation[Input.limit] ?? Self.defaultLimit
         // The largest page serves everybody with the fewest requests.
         let pageSize = invocation[Input.pageSize] ?? min(limit ?? 999, 999)
         let select = try context.fields(Input.fields) ?? UserQuery.defaultProperties
@@ -146,7 +138,7 @@ struct SearchCommand {
         }
         if let text = invocation[Input.search] { query.search = search(text) }
         // An empty search is nearly always a slip, and Graph would take it for everybody: who wants everybody says so.
-        guard query.filter != nil || query.search != nil || isUnlimited || wantsNumberAlone else {
+        guard query.filter != nil || query.search != nil || isUnlimited || printsCountOnly else {
             throw DirectoryError(.emptySearch)
         }
         query.orderBy = try invocation[Input.order].flatMap { try order($0) }
@@ -160,9 +152,8 @@ struct SearchCommand {
         if !text.isEmpty { filters.append(.givenName(startsWith: text.joined(separator: " "))) }
         let options: [(Option<String?>, (String) -> UserFilter)] = [
             (Input.givenName, UserFilter.givenName), (Input.surname, UserFilter.surname),
-            (Input.name, UserFilter.displayName),
-            (Input.mail, UserFilter.mail), (Input.upn, UserFilter.userPrincipalName),
-            (Input.department, UserFilter.department),
+            (Input.name, UserFilter.displayName), (Input.mail, UserFilter.mail),
+            (Input.upn, UserFilter.userPrincipalName), (Input.department, UserFilter.department),
             (Input.jobTitle, UserFilter.jobTitle), (Input.office, UserFilter.officeLocation),
         ]
         for (option, filter) in options {
@@ -193,8 +184,7 @@ struct SearchCommand {
             guard let name = words.first, words.count <= 2, direction == "asc" || direction == "desc" else {
                 throw CommandError(
                     .usage, "--order \"\(text)\" is not understood",
-                    reason: "expected a field, and :desc behind it or not",
-                    hint: "--order displayName:desc")
+                    reason: "expected a field, and :desc behind it or not", hint: "--order displayName:desc")
             }
             return UserOrder(property: UserProperty(rawValue: String(name)), isDescending: direction == "desc")
         }
@@ -203,12 +193,12 @@ struct SearchCommand {
     private func explain(_ query: UserQuery) throws -> ExitStatus {
         let settings = try context.settings()
         let name = context.typeName(settings)
-        guard let explanation = try settings[name]?.explanation(of: query, countOnly: wantsNumberAlone) else {
+        guard let explanation = try settings[name]?.explanation(of: query, countOnly: printsCountOnly) else {
             throw CommandError(
                 .settings, "no directory", reason: "the type \(name) has no graphAPI and no directoryBase",
                 hint: "name another type with --type")
         }
-        try context.console.writeLine(explanation)
+        try console.writeLine(explanation)
         return .done
     }
 }

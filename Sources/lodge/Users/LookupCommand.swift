@@ -3,10 +3,7 @@ import CommandLineKit
 import DirectorySearch
 import OAuth2AccountStore
 
-/// `lookup`
-@MainActor
-struct LookupCommand {
-    /// The arguments and options.
+@MainActor struct LookupCommand: CommandHandler {
     enum Input {
         static let file = Argument.optional("FILE", "file with the names", completion: .file)
         static let fields = Option.text("fields", "A,B", "fields to show, by Graph's names", completion: .field)
@@ -32,12 +29,11 @@ struct LookupCommand {
                 .usage, "there is no name to look up", reason: "expected one a line",
                 hint: "echo ada@contoso.com | \(run: "lookup")")
         }
-        let format = OutputFormat(context.invocation)
         let fields = try context.shownFields(format, Input.fields)
         let select = try context.fields(Input.fields) ?? UserQuery.defaultProperties
         let directory = try await context.directory()
-        let writer = format.list(UserRecord.columns(fields, format), context.console)
-        let line = context.console.terminal.outputIsTerminal ? nil : ProgressLine(context.console)
+        let writer = format.list(UserRecord.columns(fields, format), console)
+        let line = console.terminal.outputIsTerminal ? nil : ProgressLine(console)
         var status = ExitStatus.done
         var (written, answered) = (0, 0)
         var hint: Hint?
@@ -71,13 +67,9 @@ struct LookupCommand {
         return status
     }
 
-    /// Says why there is nobody, and gives the status that this alone would end with.
-    ///
-    /// Nobody of a name is an answer, which `--quiet` leaves out; a failure is said in any case.
-    ///
-    /// - Parameter hint: what the last failure advised: for many names in a row it is said once.
+    /// Reports why a name has no result, and returns the status for it. `--quiet` leaves out names without a user, not errors.
+    /// A hint that repeats the last one is left out.
     private func report(_ name: String, _ error: DirectoryError, after hint: inout Hint?) -> ExitStatus {
-        let console = context.console
         guard error.kind != .notFound else {
             if !console.options.reportsJSON {
                 console.note("Nobody is found for \(name).")
@@ -86,7 +78,7 @@ struct LookupCommand {
             }
             return .notFound
         }
-        var failure = CommandError(reporting: error, type: context.invocation[GlobalOptions.type])
+        var failure = CommandError(reporting: error, type: invocation[GlobalOptions.type])
         failure.message = "\(name): \(failure.message)"
         let isRepeated = failure.hint == hint
         hint = failure.hint
@@ -96,16 +88,15 @@ struct LookupCommand {
     }
 
     private func lines() throws -> LineReader {
-        if let path = context.invocation[Input.file], path != "-" { return try LineReader(path: path) }
+        if let path = invocation[Input.file], path != "-" { return try LineReader(path: path) }
         return context.world.inputLines()
     }
 }
 
-/// The lines that are not blank, without white space around them, read as they are needed, until the next one is a while in coming.
+/// The lines with text, trimmed, read on demand until the next one is late.
 private struct Names: AsyncSequence, Sendable {
     typealias Element = String
 
-    /// Long enough for a program that writes names as fast as it can.
     private static let patience = Duration.milliseconds(50)
 
     let first: String
@@ -135,7 +126,6 @@ private struct Names: AsyncSequence, Sendable {
         return nil
     }
 
-    /// The name in a line; nil for a blank one.
     private static func name(_ line: String) -> String? {
         let start = line.unicodeScalars.drop { $0.properties.isWhitespace || $0 == "\u{FEFF}" }
         let name = start.reversed().drop { $0.properties.isWhitespace }.reversed()

@@ -1,0 +1,44 @@
+extension TerminalText {
+    /// The visible text in lines that are no wider than `columns`, parted at spaces where there are some. Never none.
+    ///
+    /// - Parameters:
+    ///   - limit: how many lines there are at most; the last one is cut with `…`.
+    ///   - breaksWords: whether a word that is wider than a line is parted; otherwise its line is wider.
+    package static func wrapped(_ text: String, to columns: Int, limit: Int = 100, breaksWords: Bool = true) -> [String]
+    {
+        guard columns > 1, limit > 0 else { return [truncated(text, to: max(0, columns))] }
+        var lines: [String] = []
+        var rest = text[...]
+        while !rest.isEmpty {
+            if lines.count == limit - 1 {
+                lines.append(truncated(String(rest), to: columns))
+                break
+            }
+            let end = lineEnd(rest, columns, breaksWords: breaksWords)
+            var line = rest[..<end]
+            while line.last == " " { line.removeLast() }
+            lines.append(String(line))
+            rest = rest[end...]
+            while rest.first == " " { rest.removeFirst() }
+        }
+        return lines.isEmpty ? [""] : lines
+    }
+
+    /// Where the first line of the text ends: after the last space that leaves it within `columns`, else after the last grapheme or
+    /// the first word.
+    private static func lineEnd(_ text: Substring, _ columns: Int, breaksWords: Bool) -> String.Index {
+        var taken = 0
+        var afterSpace: String.Index?
+        for index in text.indices {
+            taken += width(String(text[index]))
+            if taken > columns {
+                if text[index] == " " { return index }
+                if afterSpace == nil, !breaksWords { return text[index...].firstIndex(of: " ") ?? text.endIndex }
+                // One grapheme at least, or there would be no end.
+                return afterSpace ?? (index == text.startIndex ? text.index(after: index) : index)
+            }
+            if text[index] == " ", index != text.startIndex { afterSpace = text.index(after: index) }
+        }
+        return text.endIndex
+    }
+}
