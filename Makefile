@@ -24,8 +24,7 @@ ifeq ($(shell uname -s),Linux)
 else
     RELEASE := -c release --disable-default-traits
 endif
-# Debug builds without an index take a quarter less time. Their flags are the same, so that tests and documentation share a build.
-STRICT := --disable-index-store -Xswiftc -warnings-as-errors
+STRICT := -Xswiftc -warnings-as-errors
 PROGRAM := .build/release/lodge
 SOURCES := $(wildcard Package.swift Sources Tests Examples Benchmarks)
 

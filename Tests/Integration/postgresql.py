@@ -82,7 +82,7 @@ def run(checks, world):
     package = os.path.abspath(os.path.join(world.here, "..", ".."))
     environment = dict(os.environ, PGPASSFILE=server.pass_file, LODGE_TEST_POSTGRESQL=server.url)
     # The same options as in `make test`, so that its build is used.
-    options = ["--package-path", package, "--disable-index-store", "-Xswiftc", "-warnings-as-errors"]
+    options = ["--package-path", package, "-Xswiftc", "-warnings-as-errors"]
 
     def test(sentence, words, **more):
         done = subprocess.run(["swift", *words], env=dict(environment, **more), cwd=package, stdin=subprocess.DEVNULL,
