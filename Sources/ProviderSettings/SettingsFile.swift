@@ -4,7 +4,7 @@ import StrictJSON
 /// Reads a file in one of the two formats.
 enum SettingsFile {
     static func read(_ path: String) throws(SettingsError) -> [UInt8] {
-        guard let bytes = try readIfPresent(path) else { throw unreadable(path, OwnerOnlyFile.Failure(ENOENT)) }
+        guard let bytes = try readIfPresent(path) else { throw unreadable(path, SystemError(ENOENT)) }
         return bytes
     }
 
@@ -17,7 +17,7 @@ enum SettingsFile {
         }
     }
 
-    private static func unreadable(_ path: String, _ failure: OwnerOnlyFile.Failure) -> SettingsError {
+    private static func unreadable(_ path: String, _ failure: SystemError) -> SettingsError {
         SettingsError(file: path, expected: "a readable settings file", found: failure.explanation)
     }
 

@@ -55,4 +55,3 @@ package struct FileLock: Sendable {
         return off_t(value >> 2)
     }
 }
-

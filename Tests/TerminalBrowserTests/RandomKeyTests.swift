@@ -73,7 +73,9 @@ private struct SeededNumbers: RandomNumberGenerator {
             let objects = users.prefix(numbers.below(40)).map { DirectoryObject(json: $0.json) }
             detail.reports = numbers.pick([.notRequested, .none, .value(objects), .failed(DirectoryError(.throttled))])
             detail.groups = numbers.pick([.notRequested, .none, .value(objects), .failed(DirectoryError(.throttled))])
-            detail.photo = numbers.pick([.notRequested, .none, .value(ProfilePhoto(json: ["width": 48, "height": 48]))])
+            detail.photo = numbers.pick([
+                .notRequested, .none, .value(ProfilePhoto(json: ["width": 48, "height": 48])),
+            ])
             return .detail(number, detail)
         case 14: return .photo(number, numbers.pick([nil, UserPhoto(bytes: Data([1, 2]))]))
         case 15, 16: return .failed(number, failure(&numbers))

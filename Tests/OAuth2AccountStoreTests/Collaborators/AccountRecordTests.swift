@@ -4,6 +4,8 @@ import JOSE
 import OAuth2Protocol
 import Platform
 import ProviderSettings
+import StorageSuite
+import StoreTestSupport
 import StrictJSON
 import Synchronization
 import TestSupport
