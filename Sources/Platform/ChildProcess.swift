@@ -40,7 +40,7 @@
             var signals = sigset_t()
             sigemptyset(&signals)
             posix_spawnattr_setsigmask(&attributes, &signals)
-            for number in [SIGPIPE, SIGINT, SIGTERM, SIGXFSZ] { sigaddset(&signals, number) }
+            for number in EndingSignals.ignored { sigaddset(&signals, number) }
             posix_spawnattr_setsigdefault(&attributes, &signals)
             var flags = Int16(POSIX_SPAWN_SETSIGDEF) | Int16(POSIX_SPAWN_SETSIGMASK)
             if hasOwnGroup {

@@ -3,7 +3,7 @@ package enum ProcessReplacement {
     /// Runs a program, found in PATH, in the place of this one. Comes back only with the error's number.
     package static func replace(with words: [String], _ environment: [String: String]) -> Int32 {
         // What this program ignores, the next one is not to ignore unknowingly.
-        for number in [SIGPIPE, SIGXFSZ, SIGINT, SIGTERM] { signal(number, SIG_DFL) }
+        for number in EndingSignals.ignored { signal(number, SIG_DFL) }
         var none = sigset_t()
         sigemptyset(&none)
         sigprocmask(SIG_SETMASK, &none, nil)

@@ -10,27 +10,14 @@ import Dispatch
         signal(SIGXFSZ, SIG_IGN)
         // Tokens are in memory.
         ProcessLimits.forbidCoreFiles()
-        let work = Task { @MainActor in
-            await run(
-                Array(CommandLine.arguments.dropFirst()), CommandEnvironment(console: console, environment: environment)
-            )
-        }
-        let interruptions = [SIGINT, SIGTERM].map { number in
-            signal(number, SIG_IGN)
-            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-            source.setEventHandler { @Sendable in
-                work.cancel()
-                // Whoever insists ends it at once, unless a pager has the terminal.
-                if number != SIGINT || !PagerProcess.hasTerminal.load(ordering: .relaxed) { signal(number, SIG_DFL) }
-            }
-            source.activate()
-            return source
-        }
+        let world = CommandEnvironment(console: console, environment: environment)
+        let work = Task { @MainActor in await run(Array(CommandLine.arguments.dropFirst()), world) }
+        let interruption = Interruption(stores: world.stores) { work.cancel() }
+        let sources = EndingSignals.handle(interruption.receive)
         let status = await work.value
-        for source in interruptions { source.cancel() }
-        // Everything is written and saved by now. An ordinary exit would have the libraries give back, piece by piece, what the
-        // system takes back at once.
-        _exit(status.rawValue)
+        withExtendedLifetime(sources) {}
+        // All output is written and all tokens are saved. An ordinary exit would let the libraries free their memory piece by piece.
+        _exit(status == .interrupted ? interruption.status : status.rawValue)
     }
 
     @MainActor static func run(_ arguments: [String], _ world: CommandEnvironment) async -> ExitStatus {
@@ -55,16 +42,52 @@ import Dispatch
                 guard let command = Command.at(invocation.path, in: Command.all) else {
                     throw CommandError(.usage, "no command", hint: "lodge help")
                 }
-                status = try await command(CommandContext(command: command, invocation: invocation, world: world))
-                await world.stores.finishPendingRefreshes()
+                let context = CommandContext(command: command, invocation: invocation, world: world)
+                status = try await run(command, context)
+                _ = await endRefreshes(world)
             }
             try console.flush()
             return status
         } catch {
-            await world.stores.finishPendingRefreshes()
+            let saved = await endRefreshes(world)
             try? console.endPaging()
+            if saved > 0 { console.note("The provider's response arrived, and the new tokens are saved.") }
             return finish(error, console, invocation)
         }
+    }
+
+    /// Runs a command until it ends or the time of `--timeout` is over, whatever the command waits for.
+    @MainActor private static func run(_ command: Command, _ context: CommandContext) async throws -> ExitStatus {
+        guard command.timeoutUse == .command, let timeout = context.invocation[GlobalOptions.timeout] else {
+            return try await command(context)
+        }
+        let result = Promise<ExitStatus>()
+        let work = Task { @MainActor in
+            do { result.finish(.success(try await command(context))) } catch { result.finish(.failure(error)) }
+        }
+        let timer = Task {
+            // Requests have the same limit, and their errors name the server.
+            try await Task.sleep(for: timeout + .milliseconds(100))
+            result.finish(.failure(DeadlineTransport.tooLate))
+            work.cancel()
+        }
+        defer { timer.cancel() }
+        // An interrupted command ends by itself, so that it can clean up.
+        return try await withTaskCancellationHandler {
+            try await Task { try await result.value() }.value
+        } onCancel: {
+            work.cancel()
+        }
+    }
+
+    /// Waits until the tokens of the requests that were sent are saved, and says so if this takes longer than a second.
+    @MainActor private static func endRefreshes(_ world: CommandEnvironment) async -> Int {
+        let notice = Task { @MainActor in
+            try await Task.sleep(for: .seconds(1))
+            world.console.instruct("Waiting for the provider's response, so that your sign-in is not lost.")
+        }
+        defer { notice.cancel() }
+        return await world.stores.endRefreshes()
     }
 
     /// Runs the hidden commands of the completion scripts and the installation.
@@ -85,7 +108,7 @@ import Dispatch
             }
         default: return nil
         }
-        await world.stores.finishPendingRefreshes()
+        _ = await world.stores.endRefreshes()
         do throws(OutputError) { try world.console.flush() } catch { return error.commandError?.status ?? .done }
         return .done
     }

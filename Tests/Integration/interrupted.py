@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import socket
 import time
 import urllib.parse
@@ -23,6 +24,7 @@ def run(checks, world):
     else:
         print("skipped: Ctrl-C, because there is no tmux", flush=True)
     in_the_browser(checks, world)
+    during_a_refresh(checks, world)
     stalled = Provider(world, "--fault", "token-stall", "--log")
     world.use_settings(stalled.settings)
     if shutil.which("tmux"):
@@ -73,6 +75,32 @@ def in_the_browser(checks, world):
     checks.check("cancelled in the browser: the page says that nothing was changed", "Nothing was changed" in page.body,
                  page)
     nothing_is_left(checks, world, "cancelled in the browser", urllib.parse.urlsplit(redirect).port)
+
+
+def during_a_refresh(checks, world):
+    """The provider has rotated the refresh token, and its response is on its way: the program must not lose it."""
+    slow = Provider(world, "--fault", "token-slow=2", "--log")
+    world.use_settings(slow.settings)
+    checks.ends("during a refresh: signed in", world.run("sign-in"), 0)
+    for numbers in ([signal.SIGINT], [signal.SIGINT, signal.SIGINT], [signal.SIGTERM], [signal.SIGTERM, signal.SIGTERM],
+                    [signal.SIGHUP], [signal.SIGQUIT], [signal.SIGALRM], [signal.SIGUSR1], [signal.SIGUSR2], [signal.SIGXCPU]):
+        name = " and ".join(number.name for number in numbers)
+        before = (slow.running.out + slow.running.err).count("/token")
+        refreshing = world.start("token", "--refresh")
+        sent = slow.running.wait_for(lambda running: (running.out + running.err).count("/token") > before)
+        checks.check(f"during a refresh: the request is sent before {name}", sent, slow.running.err)
+        for number in numbers:
+            refreshing.signal(number)
+            time.sleep(0.3)
+        ended = refreshing.finish(30)
+        checks.ends(f"during a refresh: {name} ends the command", ended, 128 + numbers[0])
+        checks.check(f"during a refresh: {name}: no token is printed", not ended.out, ended)
+        checks.check(f"during a refresh: {name}: the reason of the wait is printed", "Waiting for the provider" in ended.err, ended)
+        # The provider revokes all tokens if a refresh token is used twice.
+        checks.ends(f"during a refresh: {name} loses no login", world.run("token", "--refresh"), 0)
+    late = world.run("token", "--refresh", "--timeout", "0.5")
+    checks.ends("during a refresh: --timeout ends the wait with 7", late, 7, "the time of --timeout is over")
+    checks.ends("during a refresh: --timeout loses no login", world.run("token", "--refresh"), 0)
 
 
 def at_the_provider(checks, world, stalled):

@@ -85,11 +85,11 @@ def pipes(checks, world):
 
 
 def interrupting(checks, world, provider):
-    for number, name in ((signal.SIGINT, "Ctrl-C"), (signal.SIGTERM, "SIGTERM")):
+    for number, name, status in ((signal.SIGINT, "Ctrl-C", 130), (signal.SIGTERM, "SIGTERM", 143)):
         waiting = world.start("sign-in", "--no-browser")
         address_shown(waiting)
         waiting.signal(number)
-        checks.ends(f"{name} while a sign-in waits", waiting.finish(20), 130)
+        checks.ends(f"{name} while a sign-in waits", waiting.finish(20), status)
     kept = world.run("accounts")
     checks.ends("the account that was there is still there", kept, 0)
 

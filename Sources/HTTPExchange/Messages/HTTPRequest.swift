@@ -65,6 +65,9 @@ public struct HTTPRequest: Sendable, Equatable {
     /// The longest time in which not one byte goes either way. Nil: 60 s for a transfer without a limit for the whole (see ``timeout``),
     /// none for others. A reader of a streamed answer that takes its time does not count.
     public var idleTimeout: Duration?
+    /// Whether the client must receive the response even if no caller waits for it any longer, because the request changes the state
+    /// of the server. A time limit of the caller does not shorten ``timeout`` then.
+    package var needsResponse = false
     /// The limit for the whole that was asked for.
     package var ownTimeout: Duration?
     /// The most bytes that the answer's content may have, after decompression.

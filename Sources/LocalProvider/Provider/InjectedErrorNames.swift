@@ -9,6 +9,8 @@ extension InjectedErrors.Name {
     public static let tokenNothing = Self(rawValue: "token-nothing")
     /// The token endpoint never responds.
     public static let tokenStall = Self(rawValue: "token-stall")
+    /// The token endpoint issues the tokens, and its response arrives slowly, in small pieces.
+    public static let tokenSlow = Self(rawValue: "token-slow")
     /// The token endpoint responds with 500.
     public static let token500 = Self(rawValue: "token-500")
     /// The token endpoint responds with 503.
@@ -96,7 +98,8 @@ extension InjectedErrors.Name {
     public var takesValue: Bool { Self.namesWithValue.contains(self) }
 
     private static let namesWithValue: Set<Self> = [
-        .token429, .directory400, .directoryClaims, .directory403, .directory404, .directory410, .directory429,
+        .token429, .tokenSlow, .directory400, .directoryClaims, .directory403, .directory404, .directory410,
+        .directory429,
         .directoryThrottled, .directory503, .directorySlow, .directoryForeignNextLink, .directoryBatch429,
     ]
 
@@ -106,6 +109,7 @@ extension InjectedErrors.Name {
         .tokenHuge: "the token endpoint responds with 10 GB",
         .tokenNothing: "the token endpoint closes the connection without a response",
         .tokenStall: "the token endpoint never responds",
+        .tokenSlow: "the token endpoint issues the tokens, and its response arrives slowly; =SECONDS for the whole",
         .token500: "the token endpoint responds with 500",
         .token503: "the token endpoint responds with 503",
         .token429: "the token endpoint responds with 429 and Retry-After; =SECONDS, =date, =none or any string",

@@ -31,7 +31,7 @@ extension InjectedErrors.Entry {
     func change(_ response: inout LoopbackResponse) {
         switch name {
         case .directoryCut: response.injectedError = .cut(bodyBytes: response.body.count / 2)
-        case .directorySlow:
+        case .directorySlow, .tokenSlow:
             let seconds = value.flatMap { Double($0) }.flatMap { $0.isFinite ? $0 : nil } ?? 2
             response.injectedError = .drip(
                 bytes: max(1, (response.body.count + 19) / 20),

@@ -11,10 +11,15 @@ extension ProviderState {
 
     func token(_ request: LoopbackRequest, _ note: inout RequestNote) async -> LoopbackResponse {
         note.grantType = request.form?["grant_type"].flatMap { Self.grantTypes.contains($0) ? $0 : nil }
-        if let entry = state.withLock({ $0.injectedErrors.take("token-") }) {
-            note.injectedError = entry.name
-            return Self.response(to: entry, now: now)
-        }
+        guard let entry = state.withLock({ $0.injectedErrors.take("token-") }) else { return await exchange(request) }
+        note.injectedError = entry.name
+        guard entry.name == .tokenSlow else { return Self.response(to: entry, now: now) }
+        var response = await exchange(request)
+        entry.change(&response)
+        return response
+    }
+
+    private func exchange(_ request: LoopbackRequest) async -> LoopbackResponse {
         do throws(OAuthFailure) {
             let form = try form(request)
             let client = try client(form, request.fields)

@@ -36,11 +36,20 @@ extension AccountStore {
             FreshnessRequirement(validity: minimumValidity.map { $0 / .seconds(1) }, rejected: rejected))
     }
 
-    /// Waits until no refresh is under way. A program that was told to end calls it before it does: a refresh token that the provider
-    /// has rotated but that is not saved yet would be lost with the process.
+    /// Waits until no refresh is in progress. If the process ends during a refresh, a refresh token that the provider has rotated but
+    /// that is not saved yet is lost.
     public func finishPendingRefreshes() async {
         // Unstructured, because the task that ends is usually cancelled and could not wait.
         await Task { await broker.finishPendingRefreshes() }.value
+    }
+
+    /// Prevents further refreshes, and waits until the tokens of the requests that were sent are saved. A refresh that waits for
+    /// another process is not sent.
+    ///
+    /// - Returns: The number of refreshes whose tokens were saved meanwhile.
+    package nonisolated func endRefreshes() async -> Int {
+        // Unstructured, because the caller's task is usually cancelled.
+        await Task { await broker.endRefreshes() }.value
     }
 
     /// Asks the provider what a token of an account is worth. The client authenticates as for the token endpoint; most providers

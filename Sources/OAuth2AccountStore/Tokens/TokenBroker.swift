@@ -57,6 +57,11 @@ actor TokenBroker: StoreCollaborator {
         while let refresh = refreshesInFlight.values.first { _ = try? await refresh.value() }
     }
 
+    /// Prevents further refreshes, and waits until the tokens of the sent requests are saved.
+    ///
+    /// - Returns: The number of refreshes whose tokens were saved meanwhile.
+    nonisolated func endRefreshes() async -> Int { await history.endExchanges() }
+
     private func record(_ id: Account.ID) async throws -> AccountRecord {
         if let cached = repository.cache[id] { return cached.record }
         let read = try await AccountStoreError.wrappingErrors(RefreshOutcome.failure) { try await repository.read(id) }

@@ -26,6 +26,9 @@ final class TokenHistory: Sendable {
         var lastUses: [Account.ID: [TokenKey]] = [:]
         var earlyRefreshDelays: [Account.ID: Date] = [:]
         var pendingUpdates: [Account.ID: RecordUpdate] = [:]
+        var exchanges: [Int: Task<TokenSet, any Error>] = [:]
+        var exchangeCount = 0
+        var isEnding = false
     }
     private let state = Mutex(State())
 
@@ -96,6 +99,35 @@ final class TokenHistory: Sendable {
 
     func setPendingUpdate(_ update: RecordUpdate?, _ id: Account.ID) {
         state.withLock { $0.pendingUpdates[id] = update }
+    }
+
+    /// Runs an exchange: the request for new tokens, and their save. Cancelling the caller's task does not cancel it, because the
+    /// provider may have rotated the refresh token.
+    ///
+    /// - Throws: `CancellationError` if the task was cancelled before, or if ``endExchanges()`` was called.
+    func exchange(_ body: @escaping @Sendable () async throws -> TokenSet) async throws -> TokenSet {
+        let (number, task) = try state.withLock { state in
+            if state.isEnding || Task.isCancelled { throw CancellationError() }
+            let task = Task { try await body() }
+            state.exchangeCount += 1
+            state.exchanges[state.exchangeCount] = task
+            return (state.exchangeCount, task)
+        }
+        defer { state.withLock { $0.exchanges[number] = nil } }
+        return try await task.value
+    }
+
+    /// Prevents further exchanges, and waits for those in progress.
+    ///
+    /// - Returns: The number of exchanges whose tokens were saved.
+    func endExchanges() async -> Int {
+        let exchanges = state.withLock { state in
+            state.isEnding = true
+            return Array(state.exchanges.values)
+        }
+        var saved = 0
+        for exchange in exchanges where (try? await exchange.value) != nil { saved += 1 }
+        return saved
     }
 
     var hasPendingUpdates: Bool { state.withLock { !$0.pendingUpdates.isEmpty } }

@@ -104,7 +104,8 @@ struct TokenRefresher: StoreCollaborator {
         return true
     }
 
-    /// Requests new tokens and saves them. The caller holds the account's lock. Returns the tokens for the key.
+    /// Requests new tokens and saves them, also if the task is cancelled after the request was sent. The caller holds the account's
+    /// lock. Returns the tokens for the key.
     private func refresh(
         _ record: AccountRecord, _ key: RefreshKey, _ requirement: FreshnessRequirement
     ) async throws -> TokenSet {
@@ -112,6 +113,13 @@ struct TokenRefresher: StoreCollaborator {
         let client = try await client(of: type)
         try RefreshTokenBinding.check(record, type, client.server)
         let request = try await RefreshRequest(record, key.token, client, providers)
+        return try await history.exchange { try await exchange(request, record, key, requirement) }
+    }
+
+    private func exchange(
+        _ request: RefreshRequest, _ record: AccountRecord, _ key: RefreshKey, _ requirement: FreshnessRequirement
+    ) async throws -> TokenSet {
+        let client = request.client
         // Once the provider has rotated the token, the response must be saved: check before that it can be.
         let entry = try await journal.write(record)
         let token: TokenSet
@@ -121,7 +129,7 @@ struct TokenRefresher: StoreCollaborator {
             guard key.token.isMain else { throw try denial(of: key, record, error) }
             throw try await rejection(record, error, entry, isEarly: requirement.isEarly)
         }
-        let unmet = token.key.isMain ? [] : ScopeCoverage(type).unmet(key.token, by: token.scope)
+        let unmet = token.key.isMain ? [] : ScopeCoverage(client.type).unmet(key.token, by: token.scope)
         let update = update(with: token, sent: record.tokens.refreshToken, isStored: unmet.isEmpty)
         var refreshed = record
         try update(&refreshed)

@@ -40,6 +40,10 @@ public struct TokenRequest: Sendable {
         pairs += try RequestParameters.resources(resources)
         pairs += try RequestParameters.authorizationDetails(authorizationDetails)
         pairs += try RequestParameters.extra(parameters, besides: grant.ownParameters.union(pairs.map(\.name)))
-        request = try client.request(pairs, endpoint: endpoint, method: method == .get ? .get : .post, headers: headers)
+        var request = try client.request(
+            pairs, endpoint: endpoint, method: method == .get ? .get : .post, headers: headers)
+        // The provider may rotate the refresh token. Without the response, the client has no valid one.
+        request.needsResponse = true
+        self.request = request
     }
 }

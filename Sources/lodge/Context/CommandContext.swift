@@ -3,6 +3,7 @@ import TerminalBrowser
 import Platform
 import HTTPExchange
 import OAuth2AccountStore
+import Synchronization
 
 /// The dependencies of a command.
 struct CommandEnvironment {
@@ -30,15 +31,19 @@ struct CommandEnvironment {
     let stores = OpenStores()
 }
 
-/// The stores that a command opened. Their refreshes finish before the program ends, also if it is interrupted.
-@MainActor final class OpenStores {
-    private var stores: [AccountStore] = []
+/// The stores that a command opened. The token requests that they sent are completed before the program ends, also if it is
+/// interrupted.
+final class OpenStores: Sendable {
+    private let stores = Mutex<[AccountStore]>([])
 
-    nonisolated init() {}
+    func add(_ store: AccountStore) { stores.withLock { $0.append(store) } }
 
-    func add(_ store: AccountStore) { stores.append(store) }
-
-    func finishPendingRefreshes() async { for store in stores { await store.finishPendingRefreshes() } }
+    /// Waits until the tokens of the requests that were sent are saved. Returns their number.
+    func endRefreshes() async -> Int {
+        var saved = 0
+        for store in stores.withLock({ $0 }) { saved += await store.endRefreshes() }
+        return saved
+    }
 }
 
 /// A command line with its console and its store.
@@ -206,8 +211,9 @@ extension CommandError {
 }
 
 extension HTTPRequest {
+    /// Limits a request to the time of `--timeout`. A request whose response is needed gets at least its own time.
     mutating func limitTime(to limit: Duration) {
-        timeout = min(limit, timeout)
+        timeout = needsResponse ? max(limit, timeout) : limit
         connectTimeout = min(limit, connectTimeout)
     }
 }

@@ -50,8 +50,8 @@ import OAuth2AccountStore
         environment[Self.tokenVariable] = token.secret.value
         environment[Self.expiryVariable] = token.expiry.map(\.rfc3339)
         try console.flush()
-        // What the store has begun is finished before this program is no more.
-        await store.finishPendingRefreshes()
+        // An early refresh can be in progress, which would end with this program.
+        _ = await store.endRefreshes()
         let failure = context.world.replaceProcess(words, environment)
         let reason = String(cString: strerror(failure))
         throw CommandError(

@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("token-html", 1), ("token-half-json", 1), ("token-huge", 1), ("token-nothing", 7), ("token-stall", 7),
+        ("token-html", 1), ("token-half-json", 1), ("token-huge", 1), ("token-nothing", 7), ("token-slow=1", 7),
         ("token-500", 6), ("token-503", 6), ("token-429", 6), ("token-temporarily-unavailable", 6),
         ("token-invalid-client", 8),
         ("token-invalid-grant", 4),
@@ -60,7 +60,7 @@ import Testing
         var faults = InjectedErrors()
         try faults.add(parsing: fault)
         terminal.provider.setInjectedErrors(faults)
-        let answer = await terminal.run("search", "ada", "--timeout", fault == "token-stall" ? "0.2" : "30")
+        let answer = await terminal.run("search", "ada", "--timeout", fault.hasPrefix("token-slow") ? "0.2" : "30")
         #expect(answer.status == status, "\(answer.errors)")
         terminal.provider.setInjectedErrors(InjectedErrors())
         let after = await terminal.run("search", "ada")

@@ -176,4 +176,36 @@ import Testing
         // The saved refresh token is the newest: using it once more is accepted by a provider that punishes reuse.
         #expect(await terminal.run("token", "--refresh").status == 0)
     }
+
+    @Test func `--timeout ends the wait for a token request, and the response is saved`() async throws {
+        let terminal = try await Terminal()
+        _ = await terminal.run("sign-in")
+        terminal.provider.expireAccessTokens()
+        var errors = InjectedErrors()
+        errors.add(.tokenSlow, value: "1", count: 1)
+        terminal.provider.setInjectedErrors(errors)
+        let late = await terminal.run("token", "--refresh", "--timeout", "0.2")
+        #expect(late.status == 7 && late.output.isEmpty, "\(late)")
+        #expect(late.errors.contains("the time of --timeout is over"), "\(late.errors)")
+        #expect(late.errors.contains("the new tokens are saved"), "\(late.errors)")
+        // The provider revokes all tokens if a refresh token is used twice.
+        #expect(await terminal.run("token", "--refresh").status == 0)
+        #expect(await terminal.run("search", "ada").status == 0)
+    }
+
+    @Test func `--timeout ends the wait for a lock of another process`() async throws {
+        let terminal = try await Terminal()
+        _ = await terminal.run("sign-in")
+        terminal.provider.expireAccessTokens()
+        var errors = InjectedErrors()
+        errors.add(.tokenSlow, value: "3", count: 1)
+        terminal.provider.setInjectedErrors(errors)
+        let holder = Task { await terminal.run("token", "--refresh") }
+        try await until { terminal.provider.tokenRequestCount(grantType: "refresh_token") > 0 }
+        let late = await terminal.run("token", "--refresh", "--timeout", "0.2")
+        #expect(late.status == 7 && !late.errors.contains("saved"), "\(late)")
+        #expect(terminal.provider.tokenRequestCount(grantType: "refresh_token") == 1)
+        #expect(await holder.value.status == 0)
+        #expect(await terminal.run("token", "--refresh").status == 0)
+    }
 }

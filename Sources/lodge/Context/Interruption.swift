@@ -1,0 +1,43 @@
+import CommandLineKit
+import Platform
+import Synchronization
+
+/// Ends the program when it receives a signal, without losing the response to a token request that was sent.
+///
+/// The first signal cancels the command, which then ends by itself. The second one ends the program without waiting for the command,
+/// but not before the new tokens are saved. Only a third SIGINT ends it immediately.
+final class Interruption: Sendable {
+    private struct Signals {
+        var first: Int32?
+        var count = 0
+    }
+    private let signals = Mutex(Signals())
+    private let stores: OpenStores
+    private let cancel: @Sendable () -> Void
+
+    init(stores: OpenStores, cancel: @escaping @Sendable () -> Void) {
+        self.stores = stores
+        self.cancel = cancel
+    }
+
+    /// The exit status for the first signal; as for SIGINT if there was none.
+    var status: Int32 { 128 + (signals.withLock { $0.first } ?? SIGINT) }
+
+    func receive(_ number: Int32) {
+        cancel()
+        // The pager on the terminal receives Ctrl-C too, and continues.
+        if number == SIGINT, PagerProcess.hasTerminal.load(ordering: .relaxed) { return }
+        let count = signals.withLock { signals in
+            signals.first = signals.first ?? number
+            signals.count += 1
+            return signals.count
+        }
+        guard count > 1 else { return }
+        signal(SIGINT, SIG_DFL)
+        let (stores, status) = (stores, status)
+        Task.detached {
+            _ = await stores.endRefreshes()
+            _exit(status)
+        }
+    }
+}
