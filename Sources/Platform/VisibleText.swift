@@ -7,6 +7,11 @@ extension String {
     package var visible: String { VisibleText.escaped(self) }
 }
 
+extension String.UnicodeScalarView {
+    /// Appends a text. `append(contentsOf:)` of the standard library takes time in proportion to the text before.
+    package mutating func append(text: String) { for scalar in text.unicodeScalars { append(scalar) } }
+}
+
 package enum VisibleText {
     /// How many combining marks one letter may carry; more would be drawn over the lines above and below.
     package static let maximumMarks = 8
@@ -21,7 +26,7 @@ package enum VisibleText {
         while index < scalars.count {
             let scalar = scalars[index]
             if let end = subdivisionFlagEnd(scalars, index) {
-                shown.append(contentsOf: scalars[index..<end])
+                for scalar in scalars[index..<end] { shown.append(scalar) }
                 (index, marks, hasBase) = (end, 0, true)
                 continue
             }
@@ -29,7 +34,7 @@ package enum VisibleText {
             let isMark = scalar.isCombining
             if isMark && !isVariationSelector(scalar) { marks += 1 }
             if mustEscape(scalar, at: index, in: scalars) || (isMark && marks > maximumMarks) {
-                shown.append(contentsOf: escape(scalar).unicodeScalars)
+                shown.append(text: escape(scalar))
                 hasBase = false
                 continue
             }

@@ -46,6 +46,21 @@ import Testing
                 "\\u{202E}\u{25CC}\u{301}".unicodeScalars))
     }
 
+    // These would take minutes if the time grew with the square of the length.
+
+    @Test(.timeLimit(.minutes(5))) func `400,000 combining marks are escaped in linear time`() {
+        let marks = 400_000
+        let text = "a" + String(String.UnicodeScalarView(repeatElement("\u{301}", count: marks)))
+        let escaped = marks - VisibleText.maximumMarks
+        #expect(text.visible.unicodeScalars.count == 1 + VisibleText.maximumMarks + escaped * #"\u{301}"#.count)
+    }
+
+    @Test(.timeLimit(.minutes(5))) func `a vCard property of 400,000 marks is folded in linear time`() {
+        var card = VCard(name: "Ada")
+        card.add("NOTE", String(String.UnicodeScalarView(repeatElement("\u{301}", count: 400_000))))
+        #expect(card.text.utf8.count > 800_000)
+    }
+
     @Test func `no scalar moves the cursor or hides`() {
         for value in UInt32(0)...0x10FFFF {
             guard let scalar = Unicode.Scalar(value) else { continue }

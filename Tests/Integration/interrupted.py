@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import socket
+import sqlite3
 import time
 import urllib.parse
 
@@ -79,6 +80,9 @@ def in_the_browser(checks, world):
 
 def during_a_refresh(checks, world):
     """The provider has rotated the refresh token, and its response is on its way: the program must not lose it."""
+    # The program leaves alone a signal that it inherits as ignored, which a shell does to programs in the background.
+    for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGALRM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGXCPU):
+        signal.signal(number, signal.SIG_DFL)
     slow = Provider(world, "--fault", "token-slow=2", "--log")
     world.use_settings(slow.settings)
     checks.ends("during a refresh: signed in", world.run("sign-in"), 0)
@@ -101,6 +105,20 @@ def during_a_refresh(checks, world):
     late = world.run("token", "--refresh", "--timeout", "0.5")
     checks.ends("during a refresh: --timeout ends the wait with 7", late, 7, "the time of --timeout is over")
     checks.ends("during a refresh: --timeout loses no login", world.run("token", "--refresh"), 0)
+    for name, statement in (("a reader", "BEGIN"), ("an exclusive lock", "BEGIN EXCLUSIVE")):
+        before = (slow.running.out + slow.running.err).count("/token")
+        refreshing = world.start("token", "--refresh")
+        sent = slow.running.wait_for(lambda running: (running.out + running.err).count("/token") > before)
+        database = sqlite3.connect(os.path.join(world.store, "accounts.sqlite"), isolation_level=None)
+        database.execute(statement)
+        database.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+        # SQLite itself waits for 10 s.
+        time.sleep(14)
+        database.execute("ROLLBACK")
+        database.close()
+        checks.check(f"during a refresh: the request is sent before {name} uses the database", sent, slow.running.err)
+        checks.ends(f"during a refresh: {name} of 14 s only delays the save", refreshing.finish(60), 0)
+        checks.ends(f"during a refresh: {name} loses no login", world.run("token", "--refresh"), 0)
 
 
 def at_the_provider(checks, world, stalled):

@@ -1,3 +1,5 @@
+import Platform
+
 /// Writes rows of values for spreadsheets and scripts, headings first.
 @MainActor package final class DelimitedWriter: RecordWriter {
     package enum Delimiter {
@@ -64,10 +66,10 @@
         var result = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
             switch scalar {
-            case "\t": result.append(contentsOf: "\\t".unicodeScalars)
-            case "\n": result.append(contentsOf: "\\n".unicodeScalars)
-            case "\r": result.append(contentsOf: "\\r".unicodeScalars)
-            case "\\": result.append(contentsOf: "\\\\".unicodeScalars)
+            case "\t": result.append(text: "\\t")
+            case "\n": result.append(text: "\\n")
+            case "\r": result.append(text: "\\r")
+            case "\\": result.append(text: "\\\\")
             default: result.append(scalar)
             }
         }

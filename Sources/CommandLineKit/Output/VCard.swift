@@ -1,3 +1,5 @@
+import Platform
+
 /// A person for address books.
 ///
 /// [RFC 6350](https://www.rfc-editor.org/rfc/rfc6350)
@@ -39,7 +41,7 @@ package struct VCard: Sendable, Equatable {
             case "\\", ",", ";":
                 result.append("\\")
                 result.append(scalar)
-            case "\n": result.append(contentsOf: "\\n".unicodeScalars)
+            case "\n": result.append(text: "\\n")
             case "\t": result.append(" ")
             default: if scalar.value >= 0x20, !(0x7F...0x9F).contains(scalar.value) { result.append(scalar) }
             }
@@ -55,7 +57,7 @@ package struct VCard: Sendable, Equatable {
         for scalar in line.unicodeScalars {
             let length = UTF8.width(scalar)
             if count + length > 75 {
-                result.append(contentsOf: "\r\n ".unicodeScalars)
+                result.append(text: "\r\n ")
                 count = 1
             }
             result.append(scalar)

@@ -199,17 +199,28 @@ struct TokenRefresher: StoreCollaborator {
             ? AccountStoreError.unknownAccount(record.id) : AccountStoreError.signInNeeded(reason, error)
     }
 
+    /// How long a save is tried again while another process uses the storage, or after an error of the disk.
+    private static let saveTimeout = Duration.seconds(60)
+
     /// Saves new tokens; returns `false` if the account is gone. Tokens that cannot be saved stay pending and are saved with the next
     /// call; until then no caller sees them.
     private func save(_ update: @escaping RecordUpdate, _ id: Account.ID) async throws -> Bool {
         history.setPendingUpdate(update, id)
-        do {
-            let saved = try await repository.update(id, .tokens, update)
-            history.setPendingUpdate(nil, id)
-            return saved != nil
-        } catch is RecordConflict {
-            history.setPendingUpdate(nil, id)
-            throw RecordConflict()
+        let deadline = ContinuousClock.now + Self.saveTimeout
+        var delay = Duration.milliseconds(50)
+        while true {
+            do {
+                let saved = try await repository.update(id, .tokens, update)
+                history.setPendingUpdate(nil, id)
+                return saved != nil
+            } catch is RecordConflict {
+                history.setPendingUpdate(nil, id)
+                throw RecordConflict()
+            } catch let error as StorageError where [.busy, .other].contains(error.kind) {
+                guard ContinuousClock.now + delay < deadline else { throw error }
+                try await dependencies.sleep(delay)
+                delay = min(delay * 2, .seconds(2))
+            }
         }
     }
 

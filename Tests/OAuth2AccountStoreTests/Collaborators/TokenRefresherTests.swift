@@ -91,6 +91,23 @@ struct TokenRefresherTests {
         #expect(test.provider.refreshes == 1)
     }
 
+    @Test(arguments: [StorageError.Kind.busy, .other])
+    func `a save that fails because of another process or the disk is tried again`(kind: StorageError.Kind) async throws
+    {
+        let storage = FailingStorage()
+        let test = try Collaborators(storage: storage)
+        let id = try await test.addAccount()
+        test.clock.advance(3600)
+        storage.change {
+            $0.kind = kind
+            $0.replacements = 3
+        }
+        _ = try await refresh(test, id)
+        #expect(try await test.saved(id)?.tokens.refreshToken == Secret("RT-2"))
+        #expect(!test.history.hasPendingUpdates)
+        #expect(test.provider.refreshes == 1)
+    }
+
     @Test func `the tokens of an account that was removed during its refresh are revoked`() async throws {
         let test = try Collaborators()
         let id = try await test.addAccount()

@@ -14,6 +14,8 @@ final class FailingStorage: WrappedStorage {
     struct InjectedErrors {
         /// How many of the next replacements fail.
         var replacements = 0
+        /// The kind of their error.
+        var kind = StorageError.Kind.full
         var isReadOnly = false
         /// How many of the next looks into the log fail.
         var looks = 0
@@ -28,12 +30,12 @@ final class FailingStorage: WrappedStorage {
     func change(_ body: (inout InjectedErrors) -> Void) { faults.withLock { body(&$0) } }
 
     private func fail(_ count: WritableKeyPath<InjectedErrors, Int>) throws {
-        let fails = faults.withLock { faults in
-            guard faults[keyPath: count] > 0 else { return false }
+        let kind: StorageError.Kind? = faults.withLock { faults in
+            guard faults[keyPath: count] > 0 else { return nil }
             faults[keyPath: count] -= 1
-            return true
+            return faults.kind
         }
-        if fails { throw Self.fault }
+        if let kind { throw StorageError(kind, location: "memory", reason: "no space", hint: "free some space") }
     }
 
     func replace(_ record: SealedRecord, kind: StorageChange.Kind) async throws -> Int64? {
