@@ -56,7 +56,7 @@ import Dispatch
         }
     }
 
-    /// Runs a command until it ends or the time of `--timeout` is over, whatever the command waits for.
+    /// Runs a command until it ends or the time of `--timeout` is over, which includes waits for locks and for the database.
     @MainActor private static func run(_ command: Command, _ context: CommandContext) async throws -> ExitStatus {
         guard command.timeoutUse == .command, let timeout = context.invocation[GlobalOptions.timeout] else {
             return try await command(context)
@@ -72,7 +72,7 @@ import Dispatch
             work.cancel()
         }
         defer { timer.cancel() }
-        // An interrupted command ends by itself, so that it can clean up.
+        // Wait for an interrupted command, so that it can clean up.
         return try await withTaskCancellationHandler {
             try await Task { try await result.value() }.value
         } onCancel: {
@@ -80,7 +80,7 @@ import Dispatch
         }
     }
 
-    /// Waits until the tokens of the requests that were sent are saved, and says so if this takes longer than a second.
+    /// Waits until the tokens of sent requests are saved. Prints the reason after a second.
     @MainActor private static func endRefreshes(_ world: CommandEnvironment) async -> Int {
         let notice = Task { @MainActor in
             try await Task.sleep(for: .seconds(1))

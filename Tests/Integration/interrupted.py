@@ -119,6 +119,7 @@ def during_a_refresh(checks, world):
         checks.check(f"during a refresh: the request is sent before {name} uses the database", sent, slow.running.err)
         checks.ends(f"during a refresh: {name} of 14 s only delays the save", refreshing.finish(60), 0)
         checks.ends(f"during a refresh: {name} loses no login", world.run("token", "--refresh"), 0)
+    checks.ends("during a refresh: signed out", world.run("sign-out"), 0)
 
 
 def at_the_provider(checks, world, stalled):

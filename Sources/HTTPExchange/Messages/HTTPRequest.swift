@@ -50,39 +50,38 @@ public struct HTTPRequest: Sendable, Equatable {
         get { content?.data }
         set { content = newValue.map { .bytes($0) } }
     }
-    /// The time for the whole exchange, from the call to the last byte: 30 s unless it is set.
+    /// The maximum time of the exchange, from the call to the last byte. The default is 30 s.
     ///
-    /// A transfer of any size has no such limit unless it is set here, only ``idleTimeout``: one whose content is not in memory, or whose
-    /// answer is streamed or downloaded.
+    /// Uploads from files or streams, streamed responses and downloads have no default limit except ``idleTimeout``.
     public var timeout: Duration {
         get { ownTimeout ?? .seconds(30) }
         set { ownTimeout = newValue }
     }
     /// The time for reaching the server: name look-up, connection, TLS.
     public var connectTimeout: Duration = .seconds(10)
-    /// The time from the last byte of the request to the first of the answer. Nil: ``idleTimeout`` limits it, too.
+    /// The maximum time from the last byte of the request to the first byte of the response. If `nil`, ``idleTimeout`` applies.
     public var firstByteTimeout: Duration?
-    /// The longest time in which not one byte goes either way. Nil: 60 s for a transfer without a limit for the whole (see ``timeout``),
-    /// none for others. A reader of a streamed answer that takes its time does not count.
+    /// The maximum time without a byte in either direction. If `nil`, 60 s for a transfer without a ``timeout``, otherwise unlimited.
+    /// The time in which the reader of a streamed response reads no byte does not count.
     public var idleTimeout: Duration?
-    /// Whether the client must receive the response even if no caller waits for it any longer, because the request changes the state
-    /// of the server. A time limit of the caller does not shorten ``timeout`` then.
+    /// Whether the client needs the response even after its caller stopped waiting, because the request changes the state of the
+    /// server. A time limit of the caller does not shorten the ``timeout`` of such a request.
     package var needsResponse = false
-    /// The limit for the whole that was asked for.
+    /// The value that was set for ``timeout``.
     package var ownTimeout: Duration?
-    /// The most bytes that the answer's content may have, after decompression.
+    /// The maximum size of the response's content after decompression, in bytes.
     public var maximumResponseSize = 1 << 20
     /// Which https servers are believed to be who they say.
     public var trust = ServerTrust.system
-    /// What happens with a 3xx answer.
+    /// The handling of 3xx responses.
     public var redirects: RedirectPolicy = .none
 
-    /// A request of this method to this address.
+    /// Creates a request with content in memory.
     public init(_ method: HTTPMethod = .get, _ url: URL, fields: HTTPFields = [:], body: Data? = nil) {
         self.init(method, url, fields: fields, content: body.map { .bytes($0) })
     }
 
-    /// A request whose content may come from files or chunks.
+    /// Creates a request with content from memory, files or a stream.
     public init(_ method: HTTPMethod = .get, _ url: URL, fields: HTTPFields = [:], content: HTTPBody?) {
         self.method = method
         self.url = url
@@ -96,7 +95,7 @@ extension HTTPRequest: Redacted {
     public var description: String { "\(method) \(url.addressWithoutQuery)" }
 }
 
-/// An answer, whole.
+/// A complete response.
 ///
 /// Its descriptions give the status and the number of bytes, never the fields or the content.
 public struct HTTPResponse: Sendable, Equatable {
@@ -106,10 +105,10 @@ public struct HTTPResponse: Sendable, Equatable {
     public var fields: HTTPFields
     /// The content, decompressed.
     public var body: Data
-    /// Where the answer came from, after redirects.
+    /// The URL of the response, after redirects.
     public var url: URL?
 
-    /// An answer of this status.
+    /// Creates a response.
     public init(status: Int, fields: HTTPFields = [:], body: Data = Data(), url: URL? = nil) {
         self.status = status
         self.fields = fields

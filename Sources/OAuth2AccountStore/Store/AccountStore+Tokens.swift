@@ -43,10 +43,10 @@ extension AccountStore {
         await Task { await broker.finishPendingRefreshes() }.value
     }
 
-    /// Prevents further refreshes, and waits until the tokens of the requests that were sent are saved. A refresh that waits for
-    /// another process is not sent.
+    /// Prevents new refreshes and waits until the tokens of sent requests are saved. A refresh that still waits for the account's lock
+    /// ends without a request.
     ///
-    /// - Returns: The number of refreshes whose tokens were saved meanwhile.
+    /// - Returns: The number of refreshes that saved tokens during the wait.
     package nonisolated func endRefreshes() async -> Int {
         // Unstructured, because the caller's task is usually cancelled.
         await Task { await broker.endRefreshes() }.value

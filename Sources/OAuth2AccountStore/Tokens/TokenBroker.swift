@@ -57,9 +57,9 @@ actor TokenBroker: StoreCollaborator {
         while let refresh = refreshesInFlight.values.first { _ = try? await refresh.value() }
     }
 
-    /// Prevents further refreshes, and waits until the tokens of the sent requests are saved.
+    /// Prevents new refreshes and waits until the tokens of sent requests are saved.
     ///
-    /// - Returns: The number of refreshes whose tokens were saved meanwhile.
+    /// - Returns: The number of refreshes that saved tokens during the wait.
     nonisolated func endRefreshes() async -> Int { await history.endExchanges() }
 
     private func record(_ id: Account.ID) async throws -> AccountRecord {

@@ -117,7 +117,7 @@ final class TokenHistory: Sendable {
         return try await task.value
     }
 
-    /// Prevents further exchanges, and waits for those in progress.
+    /// Prevents new exchanges and waits for the exchanges in progress.
     ///
     /// - Returns: The number of exchanges whose tokens were saved.
     func endExchanges() async -> Int {

@@ -104,7 +104,7 @@ struct TokenRefresher: StoreCollaborator {
         return true
     }
 
-    /// Requests new tokens and saves them, also if the task is cancelled after the request was sent. The caller holds the account's
+    /// Requests new tokens and saves them, even if the task is cancelled after the request was sent. The caller holds the account's
     /// lock. Returns the tokens for the key.
     private func refresh(
         _ record: AccountRecord, _ key: RefreshKey, _ requirement: FreshnessRequirement

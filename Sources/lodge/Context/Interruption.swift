@@ -4,8 +4,8 @@ import Synchronization
 
 /// Ends the program when it receives a signal, without losing the response to a token request that was sent.
 ///
-/// The first signal cancels the command, which then ends by itself. The second one ends the program without waiting for the command,
-/// but not before the new tokens are saved. Only a third SIGINT ends it immediately.
+/// The first signal cancels the command. The second signal ends the program after the new tokens are saved, and does not wait for the
+/// command. Only a third SIGINT ends the program immediately.
 final class Interruption: Sendable {
     private struct Signals {
         var first: Int32?
@@ -20,7 +20,7 @@ final class Interruption: Sendable {
         self.cancel = cancel
     }
 
-    /// The exit status for the first signal; as for SIGINT if there was none.
+    /// The exit status for the first signal. Without a signal, the status for SIGINT.
     var status: Int32 { 128 + (signals.withLock { $0.first } ?? SIGINT) }
 
     func receive(_ number: Int32) {
