@@ -4,7 +4,8 @@ import OAuth2Protocol
 
 extension AccountType {
     /// The hosts that may receive tokens of this type: ``resourceHosts``, the hosts of ``graphAPI`` and ``resources``, and the
-    /// provider's. A host with a port (`api.example:8443`) allows only this port; a host without a port allows all ports.
+    /// provider's. A host with a port (`api.example:8443`) allows only this port. A host without a port allows all ports; only
+    /// ``resourceHosts`` can have one.
     ///
     /// [RFC 9700 section 4.9.1](https://www.rfc-editor.org/rfc/rfc9700#section-4.9.1)
     public var tokenHosts: [String] {
@@ -14,8 +15,33 @@ extension AccountType {
         case .issuer(let text), .authority(let text): urls += [URL(string: text)].compactMap { $0 }
         case .endpoints: break
         }
-        hosts += urls.compactMap { $0.host(percentEncoded: true) }
+        hosts += urls.compactMap(TokenHost.init).map(\.description)
         var seen: Set<String> = []
         return hosts.map { $0.lowercased() }.filter { seen.insert($0).inserted }.sorted()
+    }
+}
+
+/// A server that may receive a token: a host and a port.
+package struct TokenHost: CustomStringConvertible {
+    /// The name or address in lower case, without brackets.
+    private let host: String
+    private let port: Int
+
+    /// Creates the server of an absolute URL; `nil` if the URL has no host.
+    package init?(_ url: URL) {
+        guard let text = url.host(percentEncoded: true)?.lowercased(), !text.isEmpty else { return nil }
+        host = text.hasPrefix("[") ? String(text.dropFirst().dropLast()) : text
+        port = url.port ?? (url.scheme?.lowercased() == "http" ? 80 : 443)
+    }
+
+    /// The host and the port.
+    package var description: String { (host.contains(":") ? "[\(host)]" : host) + ":\(port)" }
+
+    /// Returns whether an entry of ``AccountType/tokenHosts`` allows this server.
+    package func isAllowed(by entry: String) -> Bool {
+        switch entry.lowercased() {
+        case host, "[\(host)]", "\(host):\(port)", "[\(host)]:\(port)": true
+        default: false
+        }
     }
 }

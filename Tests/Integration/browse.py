@@ -319,8 +319,8 @@ def log_is_clean(world, shell):
 
 
 def ends(checks, shell, before):
-    for number, name, status in ((signal.SIGTERM, "SIGTERM", 130), (signal.SIGINT, "SIGINT", 130),
-                                 (signal.SIGHUP, "SIGHUP", 130), (signal.SIGSEGV, "a crash", 139),
+    for number, name, status in ((signal.SIGTERM, "SIGTERM", 143), (signal.SIGINT, "SIGINT", 130),
+                                 (signal.SIGHUP, "SIGHUP", 129), (signal.SIGSEGV, "a crash", 139),
                                  (signal.SIGABRT, "an abort", 134)):
         shell.type("clear\n")
         shell.command("browse", "ada")

@@ -22,7 +22,7 @@ package enum ExitStatus: Int32, Sendable, CaseIterable {
         case .store: "the store or the keyring cannot be used"
         case .programUnusable: "the program of exec cannot be run"
         case .programMissing: "the program of exec is not there"
-        case .interrupted: "interrupted"
+        case .interrupted: "interrupted by Ctrl-C; after another signal, 128 plus its number"
         }
     }
 }

@@ -1,3 +1,4 @@
+import HTTPExchange
 import Platform
 import JOSE
 import OAuth2Protocol
@@ -140,6 +141,9 @@ extension Client {
         default: nil
         }
     }
+
+    /// The forms in which a provider's text can repeat the secret.
+    var secretForms: [Secret?] { [basicCredentials, secret, secret.map { Secret(FormEncoding.encode($0.value)) }] }
 }
 
 extension OAuth2Error {

@@ -129,7 +129,7 @@ struct ProviderClient: Sendable {
     func redacting(_ error: OAuth2Error, _ grant: TokenRequest.Grant) -> OAuth2Error {
         // Another attempt would not return an ID token either.
         if case .invalidResponse("id_token_missing", _) = error { return .idToken(.missing) }
-        return error.redacting(grant.secrets + [client.secret])
+        return error.redacting(grant.secrets + client.secretForms)
     }
 }
 

@@ -8,13 +8,10 @@ extension AccountType {
     ///
     /// - Throws: ``AccountStoreError`` of the kind `settings`.
     func checkTokenHost(of url: URL) throws {
-        guard let host = url.host(percentEncoded: true)?.lowercased(), !host.isEmpty else {
+        guard let host = TokenHost(url) else {
             throw rejection("the address is no complete https address", "begin it with https:// and the host's name")
         }
-        let bare = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
-        let port = url.port ?? (url.scheme?.lowercased() == "http" ? 80 : 443)
-        let names: Set = [bare, "[\(bare)]", "\(bare):\(port)", "[\(bare)]:\(port)"]
-        guard tokenHosts.contains(where: names.contains) else {
+        guard tokenHosts.contains(where: host.isAllowed) else {
             throw rejection(
                 "\(host) is not a host that may have the tokens of \(name)",
                 "if it may, add it to resourceHosts in the settings of \(name); they are \(tokenHosts.joined(separator: ", ")) now"

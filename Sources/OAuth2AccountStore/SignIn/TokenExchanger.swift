@@ -45,7 +45,7 @@ struct TokenExchanger: StoreCollaborator {
         do throws(OAuth2Error) {
             return try Introspection.read(response, now: client.serverTime(of: client.server.introspectionEndpoint))
         } catch {
-            throw error.redacting([token.secret, client.client.secret])
+            throw error.redacting([token.secret] + client.client.secretForms)
         }
     }
 }

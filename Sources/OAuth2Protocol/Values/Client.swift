@@ -91,6 +91,20 @@ public struct Client: Sendable, Equatable {
 }
 
 extension Client {
+    /// The credentials of HTTP Basic, in base64; `nil` for another authentication.
+    ///
+    /// See RFC 6749 section 2.3.1.
+    package var basicCredentials: Secret? {
+        let text: String
+        switch authentication {
+        case .secretBasic(let secret):
+            text = FormEncoding.encodeWithPlus(id) + ":" + FormEncoding.encodeWithPlus(secret.value)
+        case .secretBasicRaw(let secret): text = "\(id):\(secret.value)"
+        default: return nil
+        }
+        return Secret(Data(text.utf8).base64EncodedString())
+    }
+
     /// Returns a form request to an endpoint that authenticates this client.
     ///
     /// - Parameters:
@@ -104,15 +118,10 @@ extension Client {
         var pairs = pairs
         var fields: HTTPFields = ["Accept": "application/json"]
         for (name, value) in headers.sorted(by: { $0.key < $1.key }) { fields[name] = value }
-        func basic(_ name: String, _ secret: String) {
-            fields["Authorization"] = "Basic " + Data("\(name):\(secret)".utf8).base64EncodedString()
-        }
         if namesClient || authentication.namesClientInForm { pairs.append(("client_id", id)) }
         switch authentication {
         case .none, .tlsCertificate: break
-        case .secretBasic(let secret):
-            basic(FormEncoding.encodeWithPlus(id), FormEncoding.encodeWithPlus(secret.value))
-        case .secretBasicRaw(let secret): basic(id, secret.value)
+        case .secretBasic, .secretBasicRaw: fields["Authorization"] = basicCredentials.map { "Basic " + $0.value }
         case .secretPost(let secret): pairs.append(("client_secret", secret.value))
         case .assertion(let assertion):
             pairs += [

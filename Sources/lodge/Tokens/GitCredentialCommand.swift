@@ -37,24 +37,26 @@ import OAuth2AccountStore
     struct Request {
         var attributes: [String: String] = [:]
 
+        /// Reads the lines before the first empty line. A request with another control character has no attributes: programs
+        /// disagree about where such a line ends.
         init(_ bytes: [UInt8]) {
-            for line in bytes.split(whereSeparator: { $0 == 0x0A || $0 == 0 }) {
+            guard bytes.allSatisfy({ $0 == 0x0A || $0 >= 0x20 && $0 != 0x7F }) else { return }
+            for line in bytes.split(separator: 0x0A, omittingEmptySubsequences: false) {
+                if line.isEmpty { return }
                 guard let equals = line.firstIndex(of: UInt8(ascii: "=")) else { continue }
                 let name = String(decoding: line[..<equals], as: UTF8.self)
                 attributes[name] = String(decoding: line[line.index(after: equals)...], as: UTF8.self)
             }
         }
 
-        /// The host without its port, in lower case; nil if it must not get a token.
-        var host: String? {
-            guard let text = attributes["host"], let url = URL(string: "x://\(text)"),
-                let host = url.host(percentEncoded: false)?.lowercased(), !host.isEmpty
+        /// The server; `nil` if it must not get a token.
+        var host: TokenHost? {
+            // Nothing but a name or an address and a port: in `gitlab.com/.evil.com` or `evil.com@gitlab.com` programs see different hosts.
+            guard let text = attributes["host"], let scheme = attributes["protocol"],
+                text.wholeMatch(of: /([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/) != nil,
+                let url = URL(string: "\(scheme)://\(text)/"), scheme == "https" || scheme == "http" && url.isLoopback
             else { return nil }
-            switch attributes["protocol"] {
-            case "https": return host
-            case "http" where ["127.0.0.1", "localhost", "::1"].contains(host): return host
-            default: return nil
-            }
+            return TokenHost(url)
         }
     }
 
@@ -97,7 +99,9 @@ import OAuth2AccountStore
         guard let host = request.host else { return nil }
         let settings = try context.settings()
         let named = invocation[GlobalOptions.type]
-        let types = settings.types.filter { (named == nil || $0.name == named) && Self.hosts(of: $0).contains(host) }
+        let types = settings.types.filter { type in
+            (named == nil || type.name == named) && Self.hosts(of: type).contains(where: host.isAllowed)
+        }
         guard !types.isEmpty else { return nil }
         let store = try await context.store(settings)
         let accounts = try await store.accounts(ofType: nil)
@@ -130,12 +134,12 @@ import OAuth2AccountStore
         return nil
     }
 
-    private static func hosts(of type: AccountType) -> Set<String> {
+    private static func hosts(of type: AccountType) -> [String] {
         var urls = Array(type.endpoints.values)
         switch type.provider {
         case .issuer(let text), .authority(let text): urls += [URL(string: text)].compactMap { $0 }
         case .endpoints: break
         }
-        return Set((urls.compactMap { $0.host(percentEncoded: false) } + type.resourceHosts).map { $0.lowercased() })
+        return urls.compactMap(TokenHost.init).map(\.description) + type.resourceHosts
     }
 }

@@ -49,7 +49,8 @@ import Testing
 
     @Test func `git is answered for the host of an account type and for no other`() async throws {
         let terminal = try await signedIn()
-        let host = "127.0.0.1:\(try #require(terminal.provider.issuer.port))"
+        let port = try #require(terminal.provider.issuer.port)
+        let host = "127.0.0.1:\(port)"
         let token = await terminal.run("token").output.dropLast()
         let answer = await terminal.run("git-credential", "get", input: "protocol=http\nhost=\(host)\n\n")
         #expect(answer.status == 0)
@@ -60,6 +61,12 @@ import Testing
         for other in [
             "protocol=https\nhost=github.com\n", "protocol=http\nhost=example.com\n", "host=\(host)\n", "", "\0\n=\n",
             "protocol=ssh\nhost=\(host)\n", "protocol=https\nhost=127.0.0.1.evil.example\n",
+            "protocol=http\nhost=127.0.0.1:1\n", "protocol=http\nhost=127.0.0.1\n",
+            "protocol=http\nhost=\(host)/.evil.example\n",
+            "protocol=http\nhost=\(host)?.evil.example\n", "protocol=http\nhost=evil.example@\(host)\n",
+            "protocol=http\nhost=127%2e0.0.1:\(port)\n", "protocol=http\r\nhost=\(host)\r\n",
+            "protocol=http\nhost=\(host)\0\n",
+            "protocol=http\n\nhost=\(host)\n",
         ] {
             let silent = await terminal.run("git-credential", "get", input: other)
             #expect(silent.status == 0 && silent.output.isEmpty, "\(other)")

@@ -112,6 +112,24 @@ struct RedactionTests {
         #expect(error.remedy == .retryLater(after: nil))
     }
 
+    @Test(arguments: ["s3cr3t_7Fjfp0ZBr1", "s3cr3t/ü+ 7Fjfp0ZBr1"])
+    func `an error description that repeats the client secret in any form is redacted`(secret: String) throws {
+        for authentication in [ClientAuthentication.secretBasic(Secret(secret)), .secretBasicRaw(Secret(secret))] {
+            let client = Client(id: "client", authentication: authentication)
+            let basic = try #require(client.basicCredentials).value
+            let texts = [secret, basic, FormEncoding.encode(secret)]
+            for text in texts {
+                let error = OAuth2Error.provider(
+                    ProviderError(code: .invalidClient, explanation: "cannot read (\(text)) here"))
+                guard case .provider(let redacted) = error.redacting(client.secretForms) else {
+                    Issue.record("another error")
+                    continue
+                }
+                #expect(redacted.explanation == "cannot read (\(Secret.mask)) here")
+            }
+        }
+    }
+
     @Test func `the files of a store hold no secret in the open`() async throws {
         let directory = try TemporaryDirectory()
         let test = try await TestStore(
