@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import HTTPExchange
 import Synchronization
@@ -17,6 +18,8 @@ final class SessionExchanges: NSObject, URLSessionDataDelegate, Sendable {
         var running: [Int: Exchange] = [:]
         /// Ends of tasks that were cancelled before they began. Each is taken by its beginning.
         var earlyEnds: [Int: any Error] = [:]
+        var cancelled: Set<Int> = []
+        var redirected: Set<Int> = []
     }
 
     private let state = Mutex(State())
@@ -35,12 +38,30 @@ final class SessionExchanges: NSObject, URLSessionDataDelegate, Sendable {
     /// Marks the exchange as timed out. The caller cancels its task.
     func expire(_ number: Int) { state.withLock { $0.running[number]?.isOverdue = true } }
 
+    /// Cancels a task.
+    ///
+    /// Foundation on Linux ends the process if a task is cancelled between a redirect and the reply of the delegate. A task is cancelled
+    /// either before the delegate sees the redirect, and then the delegate does not reply, or a moment after the reply.
+    func cancel(_ task: URLSessionTask) {
+        let hasReplied = state.withLock { state in
+            state.cancelled.insert(task.taskIdentifier)
+            return state.redirected.contains(task.taskIdentifier)
+        }
+        guard hasReplied else { return task.cancel() }
+        DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(100)) { task.cancel() }
+    }
+
     /// Follows no redirect: the sender decides, because the new request must not contain the token.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-        completionHandler(nil)
+        let isCancelled = state.withLock { state in
+            if state.cancelled.contains(task.taskIdentifier) { return true }
+            state.redirected.insert(task.taskIdentifier)
+            return false
+        }
+        if !isCancelled { completionHandler(nil) }
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
@@ -54,11 +75,13 @@ final class SessionExchanges: NSObject, URLSessionDataDelegate, Sendable {
             state.running[dataTask.taskIdentifier] = exchange
             return exchange.isTooLarge
         }
-        if isTooLarge { dataTask.cancel() }
+        if isTooLarge { cancel(dataTask) }
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         let ended = state.withLock { state -> Exchange? in
+            state.cancelled.remove(task.taskIdentifier)
+            state.redirected.remove(task.taskIdentifier)
             if let exchange = state.running.removeValue(forKey: task.taskIdentifier) { return exchange }
             let isCancelled = (error as? URLError).map { $0.code == .cancelled } ?? true
             state.earlyEnds[task.taskIdentifier] =

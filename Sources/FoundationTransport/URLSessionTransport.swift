@@ -81,7 +81,7 @@ public final class URLSessionTransport: HTTPTransport {
         let watch = Task { [exchanges] in
             try await Task.sleep(until: deadline, clock: .continuous)
             exchanges.expire(task.taskIdentifier)
-            task.cancel()
+            exchanges.cancel(task)
         }
         defer { watch.cancel() }
         return try await withTaskCancellationHandler {
@@ -90,7 +90,7 @@ public final class URLSessionTransport: HTTPTransport {
                 task.resume()
             }
         } onCancel: {
-            task.cancel()
+            exchanges.cancel(task)
         }
     }
 }
