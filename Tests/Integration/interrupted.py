@@ -119,6 +119,16 @@ def during_a_refresh(checks, world):
         checks.check(f"during a refresh: the request is sent before {name} uses the database", sent, slow.running.err)
         checks.ends(f"during a refresh: {name} of 14 s only delays the save", refreshing.finish(60), 0)
         checks.ends(f"during a refresh: {name} loses no login", world.run("token", "--refresh"), 0)
+    before = (slow.running.out + slow.running.err).count("/token")
+    refreshing = world.start("token", "--refresh", "--timeout", "1")
+    slow.running.wait_for(lambda running: (running.out + running.err).count("/token") > before)
+    database = sqlite3.connect(os.path.join(world.store, "accounts.sqlite"), isolation_level=None)
+    database.execute("BEGIN EXCLUSIVE")
+    time.sleep(14)
+    database.execute("ROLLBACK")
+    database.close()
+    checks.ends("during a refresh: --timeout and a lock of 14 s end with 7", refreshing.finish(60), 7)
+    checks.ends("during a refresh: --timeout and a lock lose no login", world.run("token", "--refresh"), 0)
     checks.ends("during a refresh: signed out", world.run("sign-out"), 0)
 
 

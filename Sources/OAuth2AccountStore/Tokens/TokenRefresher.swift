@@ -218,7 +218,8 @@ struct TokenRefresher: StoreCollaborator {
                 throw RecordConflict()
             } catch let error as StorageError where [.busy, .other].contains(error.kind) {
                 guard ContinuousClock.now + delay < deadline else { throw error }
-                try await dependencies.sleep(delay)
+                // Not the sleep of the dependencies, which can end at the time limit of a caller.
+                try await Task.sleep(for: delay)
                 delay = min(delay * 2, .seconds(2))
             }
         }
