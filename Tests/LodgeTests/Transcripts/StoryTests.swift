@@ -177,13 +177,19 @@ import Testing
         #expect(await terminal.run("token", "--refresh").status == 0)
     }
 
-    @Test func `--timeout ends the wait for a token request, and the response is saved`() async throws {
+    /// Returns a terminal with an account. The provider's response to the next refresh takes this many seconds.
+    private func signedIn(responseTime: String) async throws -> Terminal {
         let terminal = try await Terminal()
         _ = await terminal.run("sign-in")
         terminal.provider.expireAccessTokens()
         var errors = InjectedErrors()
-        errors.add(.tokenSlow, value: "1", count: 1)
+        errors.add(.tokenSlow, value: responseTime, count: 1)
         terminal.provider.setInjectedErrors(errors)
+        return terminal
+    }
+
+    @Test func `--timeout ends the wait for a token request, and the response is saved`() async throws {
+        let terminal = try await signedIn(responseTime: "1")
         let late = await terminal.run("token", "--refresh", "--timeout", "0.2")
         #expect(late.status == 7 && late.output.isEmpty, "\(late)")
         #expect(late.errors.contains("the time of --timeout is over"), "\(late.errors)")
@@ -194,12 +200,7 @@ import Testing
     }
 
     @Test func `--timeout ends the wait for a lock of another process`() async throws {
-        let terminal = try await Terminal()
-        _ = await terminal.run("sign-in")
-        terminal.provider.expireAccessTokens()
-        var errors = InjectedErrors()
-        errors.add(.tokenSlow, value: "3", count: 1)
-        terminal.provider.setInjectedErrors(errors)
+        let terminal = try await signedIn(responseTime: "3")
         let holder = Task { await terminal.run("token", "--refresh") }
         try await until { terminal.provider.tokenRequestCount(grantType: "refresh_token") > 0 }
         let late = await terminal.run("token", "--refresh", "--timeout", "0.2")
