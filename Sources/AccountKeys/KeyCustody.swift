@@ -8,7 +8,7 @@ public protocol KeyCustody: Sendable {
     var location: String { get }
 
     /// The choice that this custody implements, or `nil` for one that only the program knows. The store remembers the choice
-    /// that it was created with, and rejects another one: see `AccountStore/moveKey(to:storage:places:)`.
+    /// that it was created with, and rejects another one: see `AccountStore/moveKey(to:storage:locations:)`.
     var choice: KeyCustodyChoice? { get }
 
     /// Returns the key, or `nil` if there is none yet.

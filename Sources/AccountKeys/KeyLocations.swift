@@ -11,7 +11,7 @@ public struct KeyLocations: Sendable {
     /// The store's folder, for the key file.
     public var directory: StoreLocation
     /// The requested location, or `nil` for the one that the store remembers. It never moves a key: another location than the one
-    /// in use is an error, see `AccountStore/moveKey(to:storage:places:)`.
+    /// in use is an error, see `AccountStore/moveKey(to:storage:locations:)`.
     public var choice: KeyCustodyChoice?
     /// The environment variables, which name the session bus.
     public var environment: [String: String]
@@ -94,7 +94,7 @@ public struct KeyLocations: Sendable {
 
 extension KeyLocations: Redacted {
     /// The folder and the choice.
-    public var description: String { "key places of \(directory.path): \(choice?.description ?? "as remembered")" }
+    public var description: String { "key locations of \(directory.path): \(choice?.description ?? "as remembered")" }
 }
 
 /// The locations of the key that a storage remembers: the one in use, and those that may still have a copy.

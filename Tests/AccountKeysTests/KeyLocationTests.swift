@@ -9,32 +9,33 @@ import Testing
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct KeyLocationTests {
     @Test func `two stores have different identities, and one keeps its own`() async throws {
-        let places = KeyLocations(directory: StoreLocation("/nonexistent"), environment: [:])
+        let locations = KeyLocations(directory: StoreLocation("/nonexistent"), environment: [:])
         var identities: [String] = []
         for _ in 0..<2 {
             let storage = MemoryStorage()
             let missing = try await thrownError(KeyCustodyError.self) {
-                try await places.custody(.secretService, storage)
+                try await locations.custody(.secretService, storage)
             }
             #expect(missing?.hint.description.contains("nothing was changed") == true)
             for makes in [true, false] {
-                let custody = try await places.custody(.secretService, storage, makesIdentity: makes)
+                let custody = try await locations.custody(.secretService, storage, makesIdentity: makes)
                 identities.append(try #require(custody as? SecretServiceKey).identity)
             }
             await storage.setValue(Array("$(rm)".utf8), for: "key-identity")
             #expect(
-                try await thrownError(KeyCustodyError.self) { try await places.custody(.secretService, storage) } != nil
+                try await thrownError(KeyCustodyError.self) { try await locations.custody(.secretService, storage) }
+                    != nil
             )
         }
         #expect(identities[0] == identities[1] && identities[2] == identities[3])
         #expect(Set(identities).count == 2)
     }
 
-    @Test func `the environment does not print with the places`() throws {
-        var places = KeyLocations(directory: StoreLocation("/store"), environment: ["TOKEN": "hush-hush"])
-        places.choice = .secretService
-        let key = SecretServiceKey(identity: "me", label: "Key", environment: places.environment)
-        for value in [places, key] as [Any] {
+    @Test func `the environment does not print with the locations`() throws {
+        var locations = KeyLocations(directory: StoreLocation("/store"), environment: ["TOKEN": "hush-hush"])
+        locations.choice = .secretService
+        let key = SecretServiceKey(identity: "me", label: "Key", environment: locations.environment)
+        for value in [locations, key] as [Any] {
             var dumped = ""
             dump(value, to: &dumped)
             #expect(!dumped.contains("hush-hush"))

@@ -155,22 +155,22 @@ struct DiagnosisTests {
 
     @Test func `the key is looked for where the store keeps it`() async throws {
         let storage = MemoryStorage()
-        var places = KeyLocations(directory: StoreLocation("/nowhere"), choice: .passphrase, environment: [:])
-        places.passphraseParameters = try Scrypt(cost: 16, blockSize: 1, parallelization: 1)
-        places.passphrase = { _ in Secret("correct horse") }
+        var locations = KeyLocations(directory: StoreLocation("/nowhere"), choice: .passphrase, environment: [:])
+        locations.passphraseParameters = try Scrypt(cost: 16, blockSize: 1, parallelization: 1)
+        locations.passphrase = { _ in Secret("correct horse") }
         let types = [try type()]
-        _ = try await AccountStore(settings: try Settings(types: types), storage: storage, keyLocations: places)
-        places.choice = nil
+        _ = try await AccountStore(settings: try Settings(types: types), storage: storage, keyLocations: locations)
+        locations.choice = nil
         let test = try await TestStore(types: types)
         func examine() async throws -> Diagnosis.Finding {
             try finding(
                 try await Diagnosis.examine(
-                    settings: test.store.settings, storage: storage, keyLocations: places,
+                    settings: test.store.settings, storage: storage, keyLocations: locations,
                     dependencies: test.store.dependencies, usesNetwork: false), .key)
         }
         let found = try await examine()
         #expect(found.state == .ok && found.detail.contains("passphrase"), "\(found)")
-        places.passphrase = { _ in Secret("wrong horse") }
+        locations.passphrase = { _ in Secret("wrong horse") }
         #expect(try await examine().failure?.kind == .key)
     }
 
@@ -224,7 +224,7 @@ struct DiagnosisTests {
         #expect(found.state == .problem && found.detail.contains("\(listener.port)"))
         #expect(found.remedy?.description.contains("redirectUri") == true)
         // How to see who has it.
-        #expect(found.remedy?.description.contains(LoopbackPort.question(listener.port)) == true)
+        #expect(found.remedy?.description.contains(LoopbackPort.listenerCommand(listener.port)) == true)
     }
 
     @Test(arguments: [("NO_PROXY", "*", true), ("no_proxy", "*", true), ("NO_PROXY", "a.example", false)])

@@ -5,7 +5,7 @@ struct KeyLoader {
     let storage: any AccountStorage
     /// The custody of the program; `nil`: one of the locations.
     let given: (any KeyCustody)?
-    let places: KeyLocations
+    let locations: KeyLocations
 
     static let checkName = "key-check"
     static let lockName = "key"
@@ -13,8 +13,8 @@ struct KeyLoader {
 
     func open() async throws -> (key: SealingKey, custody: any KeyCustody) {
         // Opening the key and the storage takes time: open both at once if that shows no prompt.
-        let first = given ?? places.replacements["key-file"] ?? KeyFile(directory: places.directory)
-        let isEarly = first.choice == nil || first.choice == .keyFile && (places.choice ?? .keyFile) == .keyFile
+        let first = given ?? locations.replacements["key-file"] ?? KeyFile(directory: locations.directory)
+        let isEarly = first.choice == nil || first.choice == .keyFile && (locations.choice ?? .keyFile) == .keyFile
         async let early = isEarly ? first.key() : nil
         if let check = try await storage.value(Self.checkName) {
             let record = try await KeyLocationRecord.read(storage)
@@ -48,7 +48,7 @@ struct KeyLoader {
                 hint: "restore it from a copy, or \(StorageRemedy.chooseStore(.other)); nothing was changed")
         }
         let record = try await KeyLocationRecord.read(storage)
-        let choice = given == nil ? places.choice ?? record?.current ?? .keyFile : given?.choice
+        let choice = given == nil ? locations.choice ?? record?.current ?? .keyFile : given?.choice
         // An interrupted start can have left a record.
         if let choice, choice.word != (record?.current ?? .keyFile).word {
             try await KeyLocationRecord(current: choice).save(storage)
@@ -57,7 +57,7 @@ struct KeyLoader {
         if let given {
             custody = given
         } else {
-            custody = try await places.custody(choice ?? .keyFile, storage, makesIdentity: true)
+            custody = try await locations.custody(choice ?? .keyFile, storage, makesIdentity: true)
         }
         var key = try await custody.key()
         if key == nil { key = try await custody.create() }
@@ -69,7 +69,7 @@ struct KeyLoader {
     /// Returns the custody of an existing store. It must be the saved one: the location never changes silently.
     private func agreed(_ record: KeyLocationRecord?) async throws -> any KeyCustody {
         let current = record?.current ?? .keyFile
-        if let asked = given == nil ? places.choice : given?.choice, asked.word != current.word {
+        if let asked = given == nil ? locations.choice : given?.choice, asked.word != current.word {
             throw KeyCustodyError(
                 location: "the key of \(storage.location)",
                 reason: "it is in \(current.explanation), not in \(asked.explanation)",
@@ -77,7 +77,7 @@ struct KeyLoader {
         }
         if let given { return given }
         // Only the program knows the number of the descriptor.
-        return try await places.custody(places.choice ?? current, storage)
+        return try await locations.custody(locations.choice ?? current, storage)
     }
 
     static func checked(
@@ -102,6 +102,6 @@ struct KeyLoader {
         guard let lock = try? await storage.lock(Self.lockName, timeout: .zero) else { return }
         defer { lock.release() }
         guard var record = try? await KeyLocationRecord.read(storage) else { return }
-        _ = try? await KeyMigration.tidy(&record, key, storage, places) { $0 == .keyFile || $0 == .passphrase }
+        _ = try? await KeyMigration.tidy(&record, key, storage, locations) { $0 == .keyFile || $0 == .passphrase }
     }
 }

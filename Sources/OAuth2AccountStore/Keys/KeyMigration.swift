@@ -15,15 +15,15 @@ public struct KeyMigration: Sendable, Equatable {
 
 extension KeyMigration {
     static func run(
-        to choice: KeyCustodyChoice, _ storage: any AccountStorage, _ places: KeyLocations
+        to choice: KeyCustodyChoice, _ storage: any AccountStorage, _ locations: KeyLocations
     ) async throws -> KeyMigration {
         let lock = try await storage.lock(KeyLoader.lockName, timeout: KeyLoader.lockTimeout)
         guard let check = try await storage.value(KeyLoader.checkName) else {
             lock.release()
-            var places = places
-            places.choice = choice
+            var locations = locations
+            locations.choice = choice
             let custody = try await reaching(choice, "this store has no key yet") {
-                try await KeyLoader(storage: storage, given: nil, places: places).open().custody
+                try await KeyLoader(storage: storage, given: nil, locations: locations).open().custody
             }
             return KeyMigration(origin: custody.location, location: custody.location, isMoved: true, leftovers: [])
         }
@@ -31,18 +31,18 @@ extension KeyMigration {
         var record = try await KeyLocationRecord.read(storage) ?? KeyLocationRecord(current: .keyFile)
         var current = record.current
         // The storage does not know the number of a descriptor; the caller does.
-        if let asked = places.choice, asked.word == current.word { current = asked }
+        if let asked = locations.choice, asked.word == current.word { current = asked }
         if choice.word == current.word { current = choice }
-        let origin = try await places.custody(current, storage)
+        let origin = try await locations.custody(current, storage)
         let key = try KeyLoader.checked(try await origin.key(), check, origin, storage)
-        let leftovers = try await tidy(&record, key, storage, places) { _ in true }
+        let leftovers = try await tidy(&record, key, storage, locations) { _ in true }
         guard choice.word != current.word else {
             return KeyMigration(
                 origin: origin.location, location: origin.location, isMoved: false, leftovers: leftovers)
         }
         let target = try await reaching(choice, "the key is still in \(current.explanation)") {
-            let target = try await places.custody(choice, storage, makesIdentity: true)
-            try await copy(key, to: target, choice, &record, storage, places)
+            let target = try await locations.custody(choice, storage, makesIdentity: true)
+            try await copy(key, to: target, choice, &record, storage, locations)
             return target
         }
         record.drop(leftover: choice)
@@ -52,7 +52,7 @@ extension KeyMigration {
         try await record.save(storage)
         var left: [Hint]
         do {
-            left = try await tidy(&record, key, storage, places) { _ in true }
+            left = try await tidy(&record, key, storage, locations) { _ in true }
         } catch {
             // The key is moved, whether the old copy is removed or not. The record still has it.
             left = ["a copy may be left in \(current.explanation)"]
@@ -78,7 +78,7 @@ extension KeyMigration {
     /// Saves a copy in the new location and reads it back. The record has it as a leftover before it exists.
     private static func copy(
         _ key: SealingKey, to target: any KeyCustody, _ choice: KeyCustodyChoice, _ record: inout KeyLocationRecord,
-        _ storage: any AccountStorage, _ places: KeyLocations
+        _ storage: any AccountStorage, _ locations: KeyLocations
     ) async throws {
         if let existing = try await target.key() {
             guard equalInConstantTime(existing.bytes, key.bytes) else {
@@ -99,14 +99,14 @@ extension KeyMigration {
             }
         } catch {
             // The copy is not in use.
-            _ = try? await tidy(&record, key, storage, places) { $0.word == choice.word }
+            _ = try? await tidy(&record, key, storage, locations) { $0.word == choice.word }
             throw error
         }
     }
 
     /// Removes the copies in other locations, and returns the reasons why some remain. The caller holds the lock.
     static func tidy(
-        _ record: inout KeyLocationRecord, _ key: SealingKey, _ storage: any AccountStorage, _ places: KeyLocations,
+        _ record: inout KeyLocationRecord, _ key: SealingKey, _ storage: any AccountStorage, _ locations: KeyLocations,
         _ isWanted: (KeyCustodyChoice) -> Bool
     ) async throws -> [Hint] {
         var reasons: [Hint] = []
@@ -116,7 +116,7 @@ extension KeyMigration {
                 continue
             }
             do {
-                try await places.custody(leftover, storage).remove(key)
+                try await locations.custody(leftover, storage).remove(key)
                 record.drop(leftover: leftover)
                 try await record.save(storage)
             } catch let error as KeyCustodyError {

@@ -6,11 +6,11 @@ package enum LoopbackPort {
     package static func hint(_ port: UInt16?, of type: String) -> Hint {
         guard let port else { return "set redirectUri of \(type) to http://127.0.0.1/callback" }
         return
-            "see which program has the port: \(question(port)); close it, or name another port in redirectUri of \(type)"
+            "see which program has the port: \(listenerCommand(port)); close it, or name another port in redirectUri of \(type)"
     }
 
     /// The command line that names the program with the port. `ss` and `lsof` are on most machines.
-    static func question(_ port: UInt16) -> String {
+    static func listenerCommand(_ port: UInt16) -> String {
         #if os(Linux)
             "ss -ltnp 'sport = :\(port)'"
         #else

@@ -24,13 +24,13 @@ extension AccountStore {
     /// gets one, in the new place.
     ///
     /// - Parameters:
-    ///   - places: leads to the place in use and to the new one. Its choice does not count.
+    ///   - locations: leads to the place in use and to the new one. Its choice does not count.
     /// - Throws: ``AccountStoreError``; the key is then where it was.
     public static func moveKey(
-        to choice: KeyCustodyChoice, storage: any AccountStorage, places: KeyLocations
+        to choice: KeyCustodyChoice, storage: any AccountStorage, locations: KeyLocations
     ) async throws -> KeyMigration {
         try await AccountStoreError.wrappingErrors("cannot move the key") {
-            try await KeyMigration.run(to: choice, storage, places)
+            try await KeyMigration.run(to: choice, storage, locations)
         }
     }
 
@@ -47,18 +47,18 @@ extension AccountStore {
     ///
     /// The damaged file is not changed. It need not be possible to open it as a store.
     ///
-    /// - Parameter places: leads to the key. Without it the records are copied as they are, and nobody can tell which of them open.
+    /// - Parameter locations: leads to the key. Without it the records are copied as they are, and nobody can tell which of them open.
     /// - Throws: ``AccountStoreError`` when nothing can be read, or the new file is there already.
-    public static func salvage(_ storage: SQLiteStorage, places: KeyLocations) async throws -> SalvageReport {
+    public static func salvage(_ storage: SQLiteStorage, locations: KeyLocations) async throws -> SalvageReport {
         try await AccountStoreError.wrappingErrors("cannot copy anything out of the store") {
             let saved = try? await KeyLocationRecord.read(storage)?.current
-            let custody = try? await places.custody(places.choice ?? saved ?? .keyFile, storage)
+            let custody = try? await locations.custody(locations.choice ?? saved ?? .keyFile, storage)
             let key = try? await custody?.key()
             return try await storage.salvage(with: key)
         }
     }
 
-    /// Puts a file that ``salvage(_:places:)`` made in the place of the damaged one, which is kept beside it under another name,
+    /// Puts a file that ``salvage(_:locations:)`` made in the place of the damaged one, which is kept beside it under another name,
     /// with the journal that belongs to it. Programs that have the store open notice, and must be started again.
     ///
     /// - Returns: the path of the damaged file from now on.

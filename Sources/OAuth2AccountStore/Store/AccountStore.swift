@@ -57,7 +57,7 @@ public actor AccountStore {
         let storage = storage ?? SQLiteStorage(directory: location)
         do {
             let locations = keyLocations ?? KeyLocations(directory: location, environment: dependencies.environment)
-            let opened = try await KeyLoader(storage: storage, given: custody, places: locations).open()
+            let opened = try await KeyLoader(storage: storage, given: custody, locations: locations).open()
             self.custody = opened.custody
             let reader = AccountReader(storage: storage, seal: RecordSeal(key: opened.key), cache: RecordCache())
             let publisher = ChangePublisher(reader: reader, sleep: dependencies.sleep)

@@ -33,7 +33,7 @@ struct SalvageCommand: CommandHandler {
             console.note("The store is whole: there is nothing to salvage. \(storage.location)")
             return .done
         }
-        let report = try await AccountStore.salvage(storage, places: try context.keyLocations())
+        let report = try await AccountStore.salvage(storage, locations: try context.keyLocations())
         var damagedFile: String?
         if invocation[Input.replace] {
             damagedFile = try await AccountStore.use(report, inPlaceOf: storage)

@@ -75,7 +75,7 @@ import StrictJSON
         let choice = try context.keyChoice(word, "wrong value of key-custody")
         let move = try await AccountStore.moveKey(
             to: choice, storage: SQLiteStorage(directory: context.storeDirectory),
-            places: try context.keyLocations(target: choice))
+            locations: try context.keyLocations(target: choice))
         for leftover in move.leftovers { console.note("Warning: \(context.text(leftover))") }
         console.note(
             move.isMoved

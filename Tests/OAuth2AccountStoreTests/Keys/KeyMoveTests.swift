@@ -123,7 +123,8 @@ struct KeyMoveTests {
         #expect(await test.copies() == ["passphrase", "secret-service"])
 
         let store = try await AccountStore(
-            settings: try Settings(types: [try TestStore.type()]), storage: test.storage, keyLocations: test.places())
+            settings: try Settings(types: [try TestStore.type()]), storage: test.storage, keyLocations: test.locations()
+        )
         #expect(try await store.keyLeftovers().count == 1)
         #expect(store.keyChoice == .passphrase)
 
@@ -181,7 +182,7 @@ struct KeyMoveTests {
             redirectURI: try RedirectURI("http://127.0.0.1/callback"), scope: ["read"])
         type.endpoints = ["token_endpoint": try #require(URL(string: "http://127.0.0.1:9/token"))]
         let store = try await AccountStore(
-            settings: try Settings(types: [type]), storage: test.storage, keyLocations: test.places())
+            settings: try Settings(types: [type]), storage: test.storage, keyLocations: test.locations())
         let answer = HTTPResponse(
             status: 200, fields: ["Content-Type": "application/json"],
             body: Data(#"{"access_token":"a","refresh_token":"r","expires_in":3600}"#.utf8))
@@ -189,23 +190,23 @@ struct KeyMoveTests {
         _ = try await test.move(to: .secretService)
         try await store.setUserData("still here", for: account.id)
         let again = try await AccountStore(
-            settings: try Settings(types: [type]), storage: test.storage, keyLocations: test.places())
+            settings: try Settings(types: [type]), storage: test.storage, keyLocations: test.locations())
         #expect(try await again.account(account.id)?.userData(as: String.self) == "still here")
     }
 
     @Test func `the key of a real file moves away without a trace, and comes back with mode 0600`() async throws {
         let directory = try TemporaryDirectory()
         let storage = SQLiteStorage(directory: directory.store)
-        var places = KeyLocations(directory: directory.store, environment: [:])
-        places.passphrase = { _ in TestPlaces.passphrase }
-        places.passphraseParameters = try Scrypt(cost: 2, blockSize: 1, parallelization: 1)
-        let key = try await KeyLoader(storage: storage, given: nil, places: places).open().key.bytes
+        var locations = KeyLocations(directory: directory.store, environment: [:])
+        locations.passphrase = { _ in TestPlaces.passphrase }
+        locations.passphraseParameters = try Scrypt(cost: 2, blockSize: 1, parallelization: 1)
+        let key = try await KeyLoader(storage: storage, given: nil, locations: locations).open().key.bytes
         // What a process leaves that is killed while it writes the file.
         #expect(try OwnerOnlyFile.create(directory.store.file("accounts.key.abc"), key, suffix: "x").get() == ())
-        _ = try await AccountStore.moveKey(to: .passphrase, storage: storage, places: places)
+        _ = try await AccountStore.moveKey(to: .passphrase, storage: storage, locations: locations)
         #expect(try directory.files().allSatisfy { !$0.hasPrefix("accounts.key") })
-        #expect(try await KeyLoader(storage: storage, given: nil, places: places).open().key.bytes == key)
-        _ = try await AccountStore.moveKey(to: .keyFile, storage: storage, places: places)
+        #expect(try await KeyLoader(storage: storage, given: nil, locations: locations).open().key.bytes == key)
+        _ = try await AccountStore.moveKey(to: .keyFile, storage: storage, locations: locations)
         #expect(try await KeyFile(directory: directory.store).key()?.bytes == key)
         #expect(try await storage.value("key-sealed") == nil)
     }

@@ -42,27 +42,27 @@ struct KeyOpeningTests {
         let key = try await test.open(.secretService).key
         let file = ScriptedKey(.keyFile, test.vault)
         let error = try await thrownError(KeyCustodyError.self) {
-            try await KeyLoader(storage: test.storage, given: file, places: test.places()).open()
+            try await KeyLoader(storage: test.storage, given: file, locations: test.locations()).open()
         }
         #expect(error?.reason.contains("the Secret Service") == true)
         // A key that the program keeps itself is judged by whether it opens the store.
-        let own = try await KeyLoader(storage: test.storage, given: MemoryKey(key), places: test.places()).open()
+        let own = try await KeyLoader(storage: test.storage, given: MemoryKey(key), locations: test.locations()).open()
         #expect(own.key.bytes == key.bytes)
     }
 
     @Test func `many processes that open a new store at once make one key`() async throws {
         let test = TestPlaces()
-        let places = try test.places(.secretService)
+        let locations = try test.locations(.secretService)
         let keys = try await withThrowingTaskGroup(of: [UInt8].self) { group in
             for _ in 0..<8 {
                 group.addTask {
-                    try await KeyLoader(storage: test.storage, given: nil, places: places).open().key.bytes
+                    try await KeyLoader(storage: test.storage, given: nil, locations: locations).open().key.bytes
                 }
             }
             return try await group.reduce(into: Set<[UInt8]>()) { $0.insert($1) }
         }
         #expect(keys.count == 1)
-        #expect((places.replacements["secret-service"] as? ScriptedKey)?.made.all.count == 1)
+        #expect((locations.replacements["secret-service"] as? ScriptedKey)?.made.all.count == 1)
     }
 
     @Test func `a key that is missing from its place is not made anew`() async throws {
@@ -101,7 +101,7 @@ struct KeyOpeningTests {
             let test = TestPlaces()
             let fuse = Fuse(at: step, hasEffect: hasEffect)
             let storage = FusedStorage(inner: test.storage, fuse: fuse)
-            _ = try? await KeyLoader(storage: storage, given: nil, places: test.places(choice, fuse: fuse)).open()
+            _ = try? await KeyLoader(storage: storage, given: nil, locations: test.locations(choice, fuse: fuse)).open()
             let key = try await test.open(choice).key.bytes
             #expect(try await test.open().key.bytes == key)
             #expect(await test.copies() == [choice.word])

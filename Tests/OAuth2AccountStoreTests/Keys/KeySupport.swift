@@ -40,14 +40,14 @@ final class Fuse: Sendable {
     }
 }
 
-/// What is left when a process is dead: the keys in their places.
+/// What is left when a process is dead: the keys in their locations.
 final class Vault: Sendable {
     private let keys = Mutex<[String: [UInt8]]>([:])
     subscript(location: String) -> [UInt8]? {
         get { keys.withLock { $0[location] } }
         set { keys.withLock { $0[location] = newValue } }
     }
-    var places: [String] { keys.withLock { $0.keys.sorted() } }
+    var locations: [String] { keys.withLock { $0.keys.sorted() } }
 }
 
 /// A custody whose answers a test decides.
@@ -124,7 +124,7 @@ struct FusedStorage: WrappedStorage {
     }
 }
 
-/// The places of a key in a test: the key file and the Secret Service are scripted, the passphrase is real and fast.
+/// The locations of a key in a test: the key file and the Secret Service are scripted, the passphrase is real and fast.
 struct TestPlaces {
     let vault = Vault()
     let storage = MemoryStorage()
@@ -132,32 +132,32 @@ struct TestPlaces {
 
     static let passphrase = Secret("correct horse battery staple")
 
-    func places(_ choice: KeyCustodyChoice? = nil, fuse: Fuse = Fuse()) throws -> KeyLocations {
-        var places = KeyLocations(directory: StoreLocation("/nonexistent"), choice: choice, environment: [:])
+    func locations(_ choice: KeyCustodyChoice? = nil, fuse: Fuse = Fuse()) throws -> KeyLocations {
+        var locations = KeyLocations(directory: StoreLocation("/nonexistent"), choice: choice, environment: [:])
         for choice in [KeyCustodyChoice.keyFile, .secretService] {
             var key = ScriptedKey(choice, vault, fuse: fuse)
             edit(&key)
-            places.replacements[choice.word] = key
+            locations.replacements[choice.word] = key
         }
-        places.passphrase = { _ in Self.passphrase }
-        places.passphraseParameters = try Scrypt(cost: 2, blockSize: 1, parallelization: 1)
-        return places
+        locations.passphrase = { _ in Self.passphrase }
+        locations.passphraseParameters = try Scrypt(cost: 2, blockSize: 1, parallelization: 1)
+        return locations
     }
 
     /// Opens the store as a new process does.
     func open(_ choice: KeyCustodyChoice? = nil) async throws -> (key: SealingKey, custody: any KeyCustody) {
-        try await KeyLoader(storage: storage, given: nil, places: places(choice)).open()
+        try await KeyLoader(storage: storage, given: nil, locations: locations(choice)).open()
     }
 
     func move(to choice: KeyCustodyChoice, fuse: Fuse = Fuse()) async throws -> KeyMigration {
         try await AccountStore.moveKey(
-            to: choice, storage: FusedStorage(inner: storage, fuse: fuse), places: places(fuse: fuse))
+            to: choice, storage: FusedStorage(inner: storage, fuse: fuse), locations: locations(fuse: fuse))
     }
 
     /// Where a copy of the key is.
     func copies() async -> [String] {
         let isSealed = await storage.value("key-sealed") != nil
-        return (vault.places + (isSealed ? ["passphrase"] : [])).sorted()
+        return (vault.locations + (isSealed ? ["passphrase"] : [])).sorted()
     }
 
     func record() async throws -> KeyLocationRecord? { try await KeyLocationRecord.read(storage) }
