@@ -32,7 +32,7 @@ public final class CurlTransport: HTTPTransport {
     ///   - clientCertificate: By what this machine proves who it is to https servers that ask. Where it cannot be used,
     ///     requests to servers end with `invalidRequest`.
     public convenience init(
-        userAgent: String = "CurlTransport", caFile: String? = nil, clientCertificate: ClientCertificate? = nil
+        userAgent: String = "CurlTransport/1.0", caFile: String? = nil, clientCertificate: ClientCertificate? = nil
     ) {
         self.init(
             userAgent: userAgent, caFile: caFile, clientCertificate: clientCertificate, system: nil)

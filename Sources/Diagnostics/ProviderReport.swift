@@ -50,7 +50,7 @@ public struct ProviderReport: Sendable {
             let found = try await discover(type, transport)
             report.server = found.server
             if let url = found.url {
-                report.add("discovery", .ok, url)
+                report.add("discovery", .ok, url.absoluteString)
                 report.checkClock(found.date, now: dependencies.now())
             } else {
                 report.add("discovery", .notOffered, "the settings name the endpoints")
@@ -79,38 +79,14 @@ public struct ProviderReport: Sendable {
         }
     }
 
+    /// Reads both metadata documents of the provider.
     private static func discover(
         _ type: AccountType, _ transport: any HTTPTransport
-    ) async throws -> (server: AuthorizationServer, url: String?, date: Date?) {
-        func fetch(_ discovery: Discovery) async throws -> (AuthorizationServer, String?, Date?) {
-            let response = try await transport.send(discovery.request)
-            let server = try discovery.read(response)
-            return (
-                server, discovery.url.absoluteString, response.fields["Date"].flatMap { HTTPDate.parse($0) }
-            )
-        }
-        var (server, url, date): (AuthorizationServer, String?, Date?) = (AuthorizationServer(), nil, nil)
-        switch type.provider {
-        case .endpoints: break
-        case .authority(let authority):
-            (server, url, date) = try await fetch(
-                Discovery(
-                    authority: authority, knownAuthorities: type.knownAuthorities, allowsLoopbackHTTP: true))
-        case .issuer(let issuer):
-            do {
-                (server, url, date) = try await fetch(Discovery(issuer: issuer, allowsLoopbackHTTP: true))
-            } catch OAuth2Error.http(let status, _) where status == 404 {
-                // A provider of plain OAuth 2 has its metadata at the other well-known URL (RFC 8414 section 5).
-                (server, url, date) = try await fetch(
-                    Discovery(issuer: issuer, placement: .oauth, allowsLoopbackHTTP: true))
-            }
-        }
-        for (name, path) in AuthorizationServer.endpointNames {
-            guard let endpoint = type.endpoints[name] else { continue }
-            server[keyPath: path] = endpoint
-            server.unusable[name] = nil
-        }
-        return (server, url, date)
+    ) async throws -> ProviderDiscovery.Metadata {
+        let discovery = ProviderDiscovery(type) { try await transport.send($0) }
+        var metadata = try await discovery.read()
+        try await discovery.complete(&metadata)
+        return metadata
     }
 
     mutating func add(_ subject: String, _ state: Finding.State, _ detail: String) {

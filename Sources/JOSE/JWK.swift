@@ -63,6 +63,8 @@ public struct JWK: Sendable {
     public var keyOperations: [String]?
     /// The one algorithm that the key may be used with, `alg`. May be one that this module does not know.
     public var algorithm: String?
+    /// The issuer whose tokens the key signs, `issuer`: a member that Microsoft Entra adds. It can contain `{tenantid}`.
+    public var issuer: String?
 
     let material: Material
     /// The public members of the key itself, such as `n` and `e`, in the order of RFC 7518. Empty for secrets.
@@ -101,6 +103,7 @@ public struct JWK: Sendable {
             operations.contains("sign") || operations.contains("verify") ? ["verify"] : []
         }
         key.algorithm = algorithm
+        key.issuer = issuer
         return key
     }
 }

@@ -24,6 +24,7 @@ extension JWK {
         use = try members.string("use")
         algorithm = try members.string("alg")
         keyOperations = try members.operations()
+        issuer = members.object["issuer"]?.string
     }
 
     /// Reads one key from JSON text. Private members make it a key pair.

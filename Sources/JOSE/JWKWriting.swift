@@ -73,6 +73,7 @@ extension JWK {
         if let keyID { object.append("kid", .string(keyID)) }
         if let use { object.append("use", .string(use)) }
         if let keyOperations { object.append("key_ops", .array(keyOperations.map(JSONValue.string))) }
+        if let issuer { object.append("issuer", .string(issuer)) }
         if let algorithm { object.append("alg", .string(algorithm)) }
         return object
     }

@@ -64,6 +64,8 @@ public struct AccountType: Sendable, Equatable, Identifiable {
     public var name: String
     /// The source of the endpoints.
     public var provider: Provider
+    /// The issuer that redirects and ID tokens must name, for a type without discovery.
+    public var expectedIssuer: String?
     /// The endpoints in the settings, by their names in the metadata. They have precedence over discovery.
     public var endpoints: [String: URL] = [:]
     /// The client identifier.

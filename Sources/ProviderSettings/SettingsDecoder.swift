@@ -95,7 +95,8 @@ struct AccountTypeDecoder: DictionaryDecoder {
 
     static let keys =
         [
-            "authority", "issuer", "clientId", "clientSecret", "clientAuthentication", "redirectUri", "scopes",
+            "authority", "issuer", "expectedIssuer", "clientId", "clientSecret", "clientAuthentication", "redirectUri",
+            "scopes",
             "tokenType",
             "tokenRequestMethod", "authorizationParameters", "tokenParameters", "refreshParameters", "tokenHeaders",
             "graphAPI", "api-version", "directory", "directoryBase", "resourceHosts", "knownAuthorities", "caFile",
@@ -123,6 +124,12 @@ struct AccountTypeDecoder: DictionaryDecoder {
         var type = AccountType(
             name: name, provider: provider, clientID: try text("clientId"), redirectURI: redirect, scope: try scope())
         for (key, name) in Self.endpointKeys { type.endpoints[name] = try address(key)?.url }
+        type.expectedIssuer = try address("expectedIssuer")?.text
+        if type.expectedIssuer != nil, provider != .endpoints {
+            throw error(
+                "expectedIssuer", "only endpoints beside it",
+                "an issuer or an authority, which already names the issuer")
+        }
         if provider == .endpoints, type.endpoints["token_endpoint"] == nil {
             throw error("issuer", "an issuer, an authority or a tokenEndpoint", "none of the three")
         }

@@ -30,7 +30,7 @@ func failure(_ transport: CurlTransport, _ request: HTTPRequest) async -> HTTPTr
         let request = try #require(server.requests.first)
         #expect(request.line == "GET /a?b=c HTTP/1.1")
         #expect(request.values("Host") == ["127.0.0.1:\(server.port)"])
-        #expect(request.values("User-Agent") == ["CurlTransport"])
+        #expect(request.values("User-Agent") == ["CurlTransport/1.0"])
     }
 
     @Test(arguments: [

@@ -32,9 +32,22 @@ import Testing
 
     let transport = CurlTransport()
 
-    @Test func `every case is read`() { #expect(Self.cases.count == 33) }
+    @Test func `every case has a test`() {
+        let tested = Self.moved + Self.followed + Self.addressed + Self.headed + Self.secured
+        let named = ["TP-037", "TP-039", "TP-040", "TP-041", "TP-046"]
+        #expect(!Self.cases.isEmpty)
+        #expect((tested.map(\.id) + named).sorted() == Self.cases.map(\.id).sorted())
+    }
 
-    @Test(arguments: cases(with: "status", "location").filter { $0.input["follow"] == nil })
+    static let moved = cases(with: "status", "location").filter { $0.input["follow"] == nil }
+    static let followed = cases(with: "follow")
+    static let addressed = cases(with: "url")
+    static let headed = cases(with: "response_header_lines") + cases(with: "response_header_list")
+    static let secured = cases(with: "tls")
+
+    private func vector(_ id: String) throws -> Case { try #require(Self.cases.first { $0.id == id }) }
+
+    @Test(arguments: moved)
     func `redirects are answers`(one: Case) async throws {
         let status = try #require(one.input["status"]?.number?.int64)
         let location = try #require(one.input["location"]?.string)
@@ -44,7 +57,7 @@ import Testing
         #expect(server.requests.count == 1)
     }
 
-    @Test(arguments: cases(with: "follow"))
+    @Test(arguments: followed)
     func `a followed redirect leaves credentials behind`(one: Case) throws {
         var request = HTTPRequest(.get, url("https://rs.example.com/r"))
         let names = try #require(one.expect["forwarded_headers_absent"]?.array).compactMap(\.string)
@@ -60,7 +73,7 @@ import Testing
         }
     }
 
-    @Test(arguments: cases(with: "url"))
+    @Test(arguments: addressed)
     func `what may be sent where`(one: Case) throws {
         let address = url(try #require(one.input["url"]?.string))
         let outcome = try #require(one.expect["outcome"]?.string)
@@ -72,7 +85,7 @@ import Testing
         }
     }
 
-    @Test(arguments: cases(with: "response_header_lines") + cases(with: "response_header_list"))
+    @Test(arguments: headed)
     func `odd headers are read`(one: Case) async throws {
         var lines = ""
         for number in 0..<Int(one.input["response_header_lines"]?.number?.int64 ?? 0) { lines += "X-\(number): v\r\n" }
@@ -91,5 +104,81 @@ import Testing
             let value = parts[1].trimmingCharacters(in: .whitespaces)
             #expect(response.fields.values(for: String(parts[0])).contains(value))
         }
+    }
+
+    /// The certificate, the options of the server and whether the client trusts its authority, by the words of the cases.
+    private static let servers: [String: (name: String, options: [String], isTrusted: Bool)] = [
+        "self-signed certificate": ("self", [], true), "expired certificate": ("expired", [], true),
+        "revoked intermediate / unknown CA": ("good", [], false),
+        "TLS 1.0 only": ("good", ["-tls1", "-cipher", "ALL:@SECLEVEL=0"], true),
+    ]
+
+    @Test(arguments: secured)
+    func `an insecure connection carries no request`(one: Case) async throws {
+        #expect(one.expect["outcome"] == "transport_error" && one.expect["request_body_sent"] == false)
+        let certificates = try CertificateFolder.shared.get()
+        let server = try #require(Self.servers[one.input["tls"]?.string ?? ""])
+        let secure = try SecureServer(certificates, server.name, options: server.options)
+        let transport = server.isTrusted ? CurlTransport(caFile: certificates.path("ca.pem")) : CurlTransport()
+        // An error of the handshake: libcurl sends a request only after it.
+        let request = HTTPRequest(.post, secure.url(), body: Data("code=secret".utf8))
+        #expect(await failure(transport, request)?.kind == .tls)
+    }
+
+    @Test func `TP-037: a cookie is neither kept nor sent`() async throws {
+        let one = try vector("TP-037")
+        let cookie = try #require(one.input["response_headers"]?.object?["Set-Cookie"]?.string)
+        let server = try ScriptedServer { _ in answer("200 OK", "Set-Cookie: \(cookie)\r\n") }
+        for _ in 0..<2 { _ = try await transport.send(HTTPRequest(.post, server.url("/token"))) }
+        let absent = try #require(one.expect["second_request_headers_absent"]?.array).compactMap(\.string)
+        #expect(absent == ["Cookie"])
+        #expect(server.requests.count == 2)
+        for name in absent { #expect(server.requests.allSatisfy { $0.values(name).isEmpty }) }
+    }
+
+    @Test func `TP-039: a challenge for a password is answered with nothing`() async throws {
+        let one = try vector("TP-039")
+        let status = try #require(one.input["status"]?.number?.int64)
+        let challenge = try #require(one.input["headers"]?.object?["WWW-Authenticate"]?.string)
+        let server = try ScriptedServer { _ in answer("\(status) No", "WWW-Authenticate: \(challenge)\r\n") }
+        let response = try await transport.send(HTTPRequest(.post, server.url("/token")))
+        #expect(response.status == Int(status))
+        #expect(Int64(server.requests.count) == one.expect["requests"]?.number?.int64)
+        #expect(server.requests.allSatisfy { $0.values("Authorization").isEmpty })
+    }
+
+    @Test func `TP-040, TP-041: a request has no Referer, and a User-Agent with name and version`() async throws {
+        let server = try ScriptedServer { _ in answer() }
+        let pattern = try Regex(try #require(try vector("TP-041").expect["user_agent_matches"]?.string))
+        let absent = try #require(try vector("TP-040").expect["request_headers_absent"]?.array).compactMap(\.string)
+        #expect(absent == ["Referer"])
+        for method in [HTTPMethod.get, .post] {
+            _ = try await transport.send(HTTPRequest(method, server.url("/there")))
+        }
+        #expect(server.requests.count == 2)
+        for request in server.requests {
+            for name in absent { #expect(request.values(name).isEmpty) }
+            #expect(request.values("User-Agent").count == 1)
+            #expect(request.values("User-Agent").first?.wholeMatch(of: pattern) != nil)
+        }
+    }
+
+    @Test func `TP-046: a request whose connection breaks is not sent again`() async throws {
+        let one = try vector("TP-046")
+        #expect(one.expect["outcome"] == "transport_error")
+        let server = try ScriptedServer { connection, number in
+            _ = connection.readRequest()
+            // The first answer leaves a connection behind for the next request.
+            if number == 1 {
+                connection.send(answer())
+                _ = connection.readRequest()
+            }
+            connection.reset()
+        }
+        _ = try await transport.send(HTTPRequest(.get, server.url("/warm")))
+        let request = HTTPRequest(.post, server.url("/token"), body: Data("code=x".utf8))
+        #expect(await failure(transport, request)?.kind == .connectionLost)
+        let sent = server.requests.count { $0.line.contains("/token") }
+        #expect(Int64(sent) == one.expect["requests"]?.number?.int64)
     }
 }

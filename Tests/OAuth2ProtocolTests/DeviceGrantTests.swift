@@ -41,6 +41,40 @@ struct DeviceGrantTests {
         }
     }
 
+    private static let authorization: JSONObject = [
+        "device_code": "secret", "user_code": "WDJB-MJHT", "verification_uri": "https://op.example.com/device",
+        "expires_in": 900,
+    ]
+
+    @Test func `numbers in strings are read, and the interval in every case`() throws {
+        var members = Self.authorization
+        members["interval"] = "7"
+        members["expires_in"] = "900"
+        let device = try DeviceAuthorization.read(.json(.object(members)))
+        #expect(device.interval == 7 && device.expiresIn == 900)
+        #expect(throws: OAuth2Error.self) {
+            try DeviceAuthorization.read(.json(.object(members)), tolerance: .strict)
+        }
+        members["expires_in"] = 900
+        // The default of five seconds would be faster than the provider allows.
+        #expect(try DeviceAuthorization.read(.json(.object(members)), tolerance: .strict).interval == 7)
+        var polling = DevicePolling(device, now: 0)
+        #expect(polling.start(now: 0) == .poll(at: 7))
+        let slower = HTTPResponse.json(["error": "slow_down", "interval": "30"], status: 400)
+        #expect(polling.next(.response(slower), now: 7) == .poll(at: 37))
+    }
+
+    @Test func `a user code of 128 bytes is accepted, and a longer one rejected`() throws {
+        var members = Self.authorization
+        members["user_code"] = .string(String(repeating: "A", count: 128))
+        #expect(try DeviceAuthorization.read(.json(.object(members))).userCode.utf8.count == 128)
+        members["user_code"] = .string(String(repeating: "A", count: 129))
+        #expect(throws: OAuth2Error.invalidResponse(member: "user_code", reason: "user_code is longer than 128 bytes"))
+        {
+            try DeviceAuthorization.read(.json(.object(members)))
+        }
+    }
+
     @Test(arguments: file.cases { $0.kind == "polling" })
     func `polling keeps the times of its case`(vector: VectorCase) throws {
         let body = JSONValue.object(try #require(vector.input["device_authorization"]?.object)).serialized()

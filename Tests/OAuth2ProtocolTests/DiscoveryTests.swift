@@ -130,6 +130,24 @@ struct DiscoveryTests {
         #expect(throws: OAuth2Error.self) { try read("http://login.microsoftonline.com/{tenantid}/v2.0") }
     }
 
+    @Test(arguments: [
+        ("common", "{tenantid}", true), ("organizations", "{tenantid}", true),
+        ("consumers", "9188040d-6c67-4c5b-b112-36a304b66dad", true),
+        ("consumers", "72f988bf-86f1-41af-91ab-2d7cd011db47", false),
+        ("72F988BF-86f1-41af-91ab-2d7cd011db47", "72f988bf-86f1-41af-91ab-2d7cd011db47", true),
+        ("72f988bf-86f1-41af-91ab-2d7cd011db47", "72f988bf-86f1-41af-91ab-2d7cd011db48", false),
+        ("72f988bf-86f1-41af-91ab-2d7cd011db47", "{tenantid}", false), ("contoso.com", "{tenantid}", false),
+        ("contoso.com", "72f988bf-86f1-41af-91ab-2d7cd011db47", true),
+    ])
+    func `an Entra authority refuses the metadata of another tenant`(path: String, tenant: String, isAccepted: Bool)
+        throws
+    {
+        let discovery = try Discovery(authority: "https://login.microsoftonline.com/\(path)")
+        let body = #"{"issuer":"https://login.microsoftonline.com/\#(tenant)/v2.0"}"#
+        let server = try? discovery.read(HTTPResponse(status: 200, body: Data(body.utf8)))
+        #expect((server != nil) == isAccepted)
+    }
+
     @Test func `a resource's metadata is about that resource or about nothing`() throws {
         let body = #"{"resource":"https://rs.example.com/a","authorization_servers":["https://as.example.com"]}"#
         let response = HTTPResponse(status: 200, body: Data(body.utf8))

@@ -1,3 +1,4 @@
+import JOSE
 import Platform
 import StrictJSON
 import TestSupport
@@ -51,20 +52,71 @@ struct IDTokenClaimTests {
     @Test func `Entra's template is filled by the token's own tenant`() throws {
         let issuer = "https://login.microsoftonline.com/{tenantid}/v2.0"
         let validation = IDTokenValidation(issuer: issuer, clientID: "c")
-        func claims(_ tenant: String?) -> JSONObject {
+        let tenant = "72f988bf-86f1-41af-91ab-2d7cd011db47"
+        func claims(_ tenant: String?, issuer: String = "72f988bf-86f1-41af-91ab-2d7cd011db47") -> JSONObject {
             var claims: JSONObject = [
-                "iss": "https://login.microsoftonline.com/t1/v2.0", "sub": "s", "aud": "c", "exp": 100, "iat": 0,
+                "iss": .string("https://login.microsoftonline.com/\(issuer)/v2.0"), "sub": "s", "aud": "c", "exp": 100,
+                "iat": 0,
             ]
             if let tenant { claims["tid"] = .string(tenant) }
             return claims
         }
-        let token = try validation.check(header: ["alg": "RS256"], claims: claims("t1"), now: 0)
-        #expect(token.issuer == "https://login.microsoftonline.com/t1/v2.0")
-        for tenant in ["t2", "", nil] {
+        let token = try validation.check(header: ["alg": "RS256"], claims: claims(tenant), now: 0)
+        #expect(token.issuer == "https://login.microsoftonline.com/\(tenant)/v2.0")
+        for tenant in ["72f988bf-86f1-41af-91ab-2d7cd011db48", "", nil] {
             #expect(
                 rejectedKind { () throws(IDTokenError) in
                     try validation.check(header: ["alg": "RS256"], claims: claims(tenant), now: 0)
                 } == .issuerMismatch)
+        }
+        // A path is no tenant, although it would fill the template.
+        #expect(
+            rejectedKind { () throws(IDTokenError) in
+                try validation.check(header: ["alg": "RS256"], claims: claims("t1", issuer: "t1"), now: 0)
+            } == .issuerMismatch)
+    }
+
+    @Test(arguments: [
+        ("common", true, true), ("organizations", true, false), ("consumers", false, true),
+        ("72f988bf-86f1-41af-91ab-2d7cd011db47", true, false), ("contoso.com", true, true),
+    ])
+    func `an authority accepts the users of its tenants`(path: String, organization: Bool, personal: Bool) {
+        var validation = IDTokenValidation(
+            issuer: "https://login.microsoftonline.com/{tenantid}/v2.0", clientID: "c")
+        validation.tenants = EntraTenants(authority: "https://login.microsoftonline.com/\(path)")
+        func isAccepted(_ tenant: String) -> Bool {
+            let claims: JSONObject = [
+                "iss": .string("https://login.microsoftonline.com/\(tenant)/v2.0"), "tid": .string(tenant), "sub": "s",
+                "aud": "c", "exp": 100, "iat": 0,
+            ]
+            return (try? validation.check(header: ["alg": "RS256"], claims: claims, now: 0)) != nil
+        }
+        #expect(isAccepted("72f988bf-86f1-41af-91ab-2d7cd011db47") == organization)
+        #expect(isAccepted("9188040d-6c67-4c5b-b112-36a304b66dad") == personal)
+    }
+
+    @Test func `a key of Entra verifies only tokens of its issuer`() throws {
+        let tenant = "72f988bf-86f1-41af-91ab-2d7cd011db47"
+        let issuer = "https://login.microsoftonline.com/\(tenant)/v2.0"
+        var key = try JWK.generate(for: .es256, keyID: "k")
+        let token = try JWT.sign(
+            [
+                "iss": .string(issuer), "tid": .string(tenant), "sub": "s", "aud": "c", "exp": 100, "iat": 0,
+            ], with: key, algorithm: .es256)
+        var validation = IDTokenValidation(
+            issuer: "https://login.microsoftonline.com/{tenantid}/v2.0", clientID: "c")
+        validation.algorithms = ["ES256"]
+        validation.tenants = .all
+        for (owner, isAccepted) in [
+            (nil, true), ("https://login.microsoftonline.com/{tenantid}/v2.0", true), (issuer, true),
+            ("https://login.microsoftonline.com/9188040d-6c67-4c5b-b112-36a304b66dad/v2.0", false),
+        ] {
+            key.issuer = owner
+            let keys = try JWKSet(parsing: JSONValue.object(JWKSet([key]).json).serialized())
+            let result = Result { () throws(IDTokenError) in
+                try validation.validate(Secret(token), keys: keys, now: 0)
+            }
+            #expect(((try? result.get()) != nil) == isAccepted, "\(String(describing: owner))")
         }
     }
 

@@ -128,6 +128,64 @@ struct ProviderQuirkTests {
         }
     }
 
+    @Test(arguments: [
+        (
+            #"{"error":{"message":"The session was invalidated","type":"OAuthException","code":190,"error_subcode":460,"fbtrace_id":"A1"}}"#,
+            ErrorCode.invalidGrant, "The session was invalidated"
+        ),
+        (
+            #"{"error":{"message":"This authorization code has been used.","type":"OAuthException","code":100,"error_subcode":36009}}"#,
+            .invalidGrant, "This authorization code has been used."
+        ),
+        (
+            #"{"error":{"message":"Service temporarily unavailable","type":"OAuthException","code":2}}"#,
+            .temporarilyUnavailable, "Service temporarily unavailable"
+        ),
+        (
+            #"{"error":{"message":"Invalid Client ID","type":"OAuthException","code":101}}"#,
+            ErrorCode(rawValue: "OAuthException"), "Invalid Client ID"
+        ),
+        (
+            #"{"error":{"code":400,"message":"Bad subject token","status":"INVALID_ARGUMENT"}}"#,
+            ErrorCode(rawValue: "INVALID_ARGUMENT"), "Bad subject token"
+        ),
+        (
+            #"{"errors":[{"errorType":"invalid_grant","message":"Refresh token invalid: abc"}],"success":false}"#,
+            .invalidGrant, "Refresh token invalid: abc"
+        ),
+        (
+            #"{"data":{"captcha":"","description":"Authorization code expired","error_code":10007},"message":"error"}"#,
+            ErrorCode(rawValue: "10007"), "Authorization code expired"
+        ),
+    ])
+    func `an error in the form of another provider keeps its code and message`(
+        body: String, code: ErrorCode, message: String
+    ) throws {
+        for status in [200, 400] {
+            let response = HTTPResponse(
+                status: status, fields: ["Content-Type": "application/json"], body: Data(body.utf8))
+            let error = #expect(throws: OAuth2Error.self) { try TokenResponse.read(response) }
+            guard case .provider(let provider)? = error else {
+                Issue.record("got \(String(describing: error))")
+                return
+            }
+            #expect(provider.code == code && provider.explanation == message && provider.status == status)
+        }
+    }
+
+    @Test func `TikTok's older endpoint has the tokens in data`() throws {
+        let response = HTTPResponse.json([
+            "data": [
+                "access_token": "act", "refresh_token": "rft", "expires_in": 86400, "scope": "user.info.basic",
+                "error_code": 0,
+            ], "message": "success",
+        ])
+        let tokens = try TokenResponse.read(response)
+        #expect(tokens.accessToken == Secret("act") && tokens.refreshToken == Secret("rft"))
+        #expect(tokens.expiresIn == 86400)
+        #expect(throws: OAuth2Error.self) { try TokenResponse.read(response, tolerance: .strict) }
+    }
+
     @Test func `a profile's quirk is not read without the profile`() {
         for (id, tolerance) in Self.profiles where id != "PQ-020" && id != "PQ-021" {
             guard let vector = Self.cases.first(where: { $0.id == id }) else {

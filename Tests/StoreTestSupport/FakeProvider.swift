@@ -30,6 +30,10 @@ package final class FakeProvider: HTTPTransport {
         package var rotates = true
         package var sendsIDToken = true
         package var offersRevocation = true
+        /// Laid over the metadata.
+        package var metadata = JSONObject()
+        /// The metadata of RFC 8414, if the provider has it too.
+        package var oauthMetadata: JSONObject?
     }
 
     package let issuer: String
@@ -87,6 +91,8 @@ package final class FakeProvider: HTTPTransport {
         if let scripted { return try await scripted(request) }
         switch request.url.path() {
         case "/.well-known/openid-configuration": return .json(.object(metadata()))
+        case "/.well-known/oauth-authorization-server":
+            return state.withLock { $0.oauthMetadata }.map { .json(.object($0)) } ?? HTTPResponse(status: 404)
         case "/jwks": return .json(.object(JWKSet(state.withLock { $0.keys }).json))
         case "/token": return try token(Self.form(request))
         case "/userinfo": return .json(["sub": "ada", "name": "Ada Lovelace", "email": "ada@example.com"])
@@ -110,6 +116,7 @@ package final class FakeProvider: HTTPTransport {
             "id_token_signing_alg_values_supported": ["ES256"],
         ]
         if state.withLock({ $0.offersRevocation }) { metadata["revocation_endpoint"] = .string(issuer + "/revoke") }
+        for member in state.withLock({ $0.metadata }).members { metadata[member.name] = member.value }
         return metadata
     }
 

@@ -86,13 +86,34 @@ extension AccountStoreError {
         case .unsupportedTokenType:
             return AccountStoreError(
                 .invalidAnswer, what: what, reason: error.description, remedy: .retryLater(after: nil))
-        case .redirect:
+        case .redirect(let redirect):
+            if let provider = redirect.provider {
+                var failure = rejection(provider, what)
+                failure.reason += "; \(redirect.explanation)"
+                return failure
+            }
             return AccountStoreError(
                 .redirectRefused, what: what, reason: error.description, remedy: .nothing,
                 hint: "the sign-in goes on waiting for its own redirect")
-        case .idToken: return AccountStoreError(.invalidAnswer, what: what, reason: error.description, remedy: .nothing)
+        case .idToken(let token):
+            let hint = idTokenHint(token)
+            return AccountStoreError(
+                .invalidAnswer, what: what, reason: error.description, remedy: hint == nil ? .nothing : .changeSettings,
+                hint: hint)
         case .configuration:
             return AccountStoreError(.settings, what: what, reason: error.description, remedy: .changeSettings)
+        }
+    }
+
+    /// Returns what to change if the provider and the settings do not agree about the signature of ID tokens.
+    private static func idTokenHint(_ error: IDTokenError) -> Hint? {
+        switch error.kind {
+        case .algorithmNotAllowed:
+            "set idTokenSigningAlgorithm to the algorithm that this client is registered for at the provider"
+        case .weakKey:
+            "HS256 needs a client secret of 32 bytes, HS384 of 48, HS512 of 64: get a longer one, or register for a shorter algorithm "
+                + "and set idTokenSigningAlgorithm"
+        default: nil
         }
     }
 
@@ -134,7 +155,7 @@ extension AccountStoreError {
         switch provider.disposition {
         case .later: return error(.unavailable, .retryLater(after: provider.retryAfter ?? provider.interval))
         case .signIn(let reason): return error(.signInNeeded(reason), .signInAgain)
-        case .settings: return error(.settings, .changeSettings, settingsHint(provider.code))
+        case .settings: return error(.settings, .changeSettings, settingsHint(provider))
         case .clock: return error(.refused, .retryLater(after: nil), clock)
         case .administrator: return error(.denied, .askAdministrator, "ask the administrator of your organisation")
         case .declined: return error(.denied, .nothing)
@@ -145,8 +166,11 @@ extension AccountStoreError {
     private static let clock: Hint =
         "set this machine's clock, and try again: the next try goes by the provider's clock"
 
-    private static func settingsHint(_ code: ErrorCode) -> Hint? {
-        switch code.rawValue {
+    private static func settingsHint(_ provider: ProviderError) -> Hint? {
+        if provider.code == .invalidClient, isAboutAudience(provider.explanation ?? "") {
+            return "set clientAssertionAudience to the audience that the provider expects in the client's assertion"
+        }
+        return switch provider.code.rawValue {
         case "invalid_client", "incorrect_client_credentials", "invalid_client_id", "invalid_client_credentials",
             "bad_client_secret", "deleted_client", "disabled_client":
             "check clientId, clientSecret and clientAuthentication in the settings"
@@ -155,6 +179,11 @@ extension AccountStoreError {
         case "invalid_scope": "correct scopes in the settings: \(check)"
         default: nil
         }
+    }
+
+    /// Returns whether a provider's text is about the audience of a JWT.
+    private static func isAboutAudience(_ text: String) -> Bool {
+        text.lowercased().split { !$0.isLetter }.contains { $0 == "aud" || $0 == "audience" }
     }
 }
 

@@ -46,6 +46,9 @@ public struct Account: Sendable, Identifiable, Equatable {
     public let type: String
     /// The issuer, if known. Issuer and subject identify the user; the name does not.
     public let issuer: String?
+    /// The issuer that the redirect of the sign-in named, if the settings of the type name no issuer (RFC 9207). The store did not check
+    /// it: do not use it to identify the provider.
+    public let redirectIssuer: String?
     /// The user's identifier at the issuer, if known.
     public let subject: String?
     /// The name that the user signs in with, if known.
@@ -83,6 +86,7 @@ public struct Account: Sendable, Identifiable, Equatable {
         id = record.id
         type = record.type
         issuer = record.issuer
+        redirectIssuer = record.redirectIssuer
         subject = record.subject
         userName = record.userName
         displayName = record.displayName

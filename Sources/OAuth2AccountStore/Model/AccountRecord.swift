@@ -37,10 +37,12 @@ struct AccountRecord: Codable, Sendable, Equatable {
     var policy: String?
     /// The time of the last sign-in, or of an import over the tokens of a sign-in.
     var signedIn: Date?
+    /// The issuer that the redirect of the sign-in named, if the settings know none.
+    var redirectIssuer: String?
 
     private enum CodingKeys: String, CodingKey {
         case id, type, issuer, subject, userName, displayName, clientID, tokenOrigin, claimsText, tokens, signInNeeded
-        case created, userData, senderKey, nickname, imported, grant, homeAccountID, policy, signedIn
+        case created, userData, senderKey, nickname, imported, grant, homeAccountID, policy, signedIn, redirectIssuer
         case serviceGrant = "renewal"
         case additionalTokens = "further"
     }

@@ -6,6 +6,7 @@ extension ProviderClient {
     func idTokenValidation() -> IDTokenValidation {
         var validation = IDTokenValidation(issuer: server.issuer ?? "", clientID: type.clientID)
         validation.algorithms = type.idTokenSigningAlgorithm.map { [$0] } ?? Set(server.idTokenSigningAlgorithms)
+        if case .authority(let authority) = type.provider { validation.tenants = EntraTenants(authority: authority) }
         return validation
     }
 }

@@ -15,7 +15,7 @@ actor ProviderCache {
         let certificate: ClientCertificate?
     }
     private let transports = Mutex<[TransportKey: any HTTPTransport]>([:])
-    private var servers: [String: (type: AccountType, server: AuthorizationServer, fetched: Date)] = [:]
+    private var servers: [String: (type: AccountType, metadata: ProviderDiscovery.Metadata, fetched: Date)] = [:]
     private var fetching: [String: Promise<AuthorizationServer>] = [:]
     private var keys: [URL: JWKSCache] = [:]
     private var fetchingKeys: [URL: Promise<JWKSet>] = [:]
@@ -47,7 +47,7 @@ actor ProviderCache {
 
     /// Returns the provider of a type if it is cached.
     func knownServer(for type: AccountType) -> AuthorizationServer? {
-        servers[Self.name(of: type)].flatMap { $0.type == type ? $0.server : nil }
+        servers[Self.name(of: type)].flatMap { $0.type == type ? $0.metadata.server : nil }
     }
 
     /// Each policy has its own authority.
@@ -60,17 +60,18 @@ actor ProviderCache {
         if let known = servers[name], known.type == type,
             (0..<Self.serverLifetime).contains(dependencies.now().timeIntervalSince(known.fetched))
         {
-            return known.server
+            return known.metadata.server
         }
         if let running = fetching[name] { return try await running.value() }
         let result = Promise<AuthorizationServer>()
         fetching[name] = result
+        // Unstructured: cancelling the caller that started it does not end it.
         Task {
             do {
-                let server = try await discover(type)
-                servers[name] = (type, server, dependencies.now())
+                let metadata = try await discovery(type).read()
+                servers[name] = (type, metadata, dependencies.now())
                 fetching[name] = nil
-                result.finish(.success(server))
+                result.finish(.success(metadata.server))
             } catch {
                 fetching[name] = nil
                 result.finish(.failure(error))
@@ -79,49 +80,23 @@ actor ProviderCache {
         return try await result.value()
     }
 
-    private func discover(_ type: AccountType) async throws -> AuthorizationServer {
-        var server = AuthorizationServer()
-        switch type.provider {
-        case .endpoints: break
-        case .authority(let authority):
-            server = try await fetch(
-                Discovery(
-                    authority: authority, knownAuthorities: type.knownAuthorities, allowsLoopbackHTTP: true), type)
-        case .issuer(let issuer):
-            server = try await discover(issuer, type)
-        }
-        if type.clientCertificate != nil {
-            // Servers often request certificates at other URLs (RFC 8705 section 5).
-            for (name, path) in AuthorizationServer.endpointNames {
-                if let url = server.mutualTLSAliases[name] { server[keyPath: path] = url }
-            }
-        }
-        for (name, path) in AuthorizationServer.endpointNames {
-            if let url = type.endpoints[name] { server[keyPath: path] = url }
-        }
-        return server
+    /// Returns the provider of a type after both of its metadata documents were searched for an endpoint.
+    func server(
+        for type: AccountType, offering endpoint: String
+    ) async throws -> AuthorizationServer {
+        let server = try await server(for: type)
+        let name = Self.name(of: type)
+        guard server.endpoint(endpoint) == nil, var known = servers[name], known.type == type else { return server }
+        try await discovery(type).complete(&known.metadata)
+        servers[name] = known
+        return known.metadata.server
     }
 
-    /// OAuth 2 and OpenID Connect have different well-known URLs, and some servers insert the latter between host and path (RFC 8414
-    /// sections 3 and 5).
-    private func discover(_ issuer: String, _ type: AccountType) async throws -> AuthorizationServer {
-        var first: (any Error)?
-        for placement in [Discovery.Placement.openID, .oauth, .openIDInserted] {
-            let discovery = try Discovery(issuer: issuer, placement: placement, allowsLoopbackHTTP: true)
-            do {
-                return try await fetch(discovery, type)
-            } catch OAuth2Error.http(let status, let retryAfter) where status == 404 {
-                first = first ?? OAuth2Error.http(status: status, retryAfter: retryAfter)
-            }
-        }
-        throw first ?? CancellationError()
+    private nonisolated func discovery(_ type: AccountType) -> ProviderDiscovery {
+        ProviderDiscovery(type) { [self] in try await send($0, type) }
     }
 
-    private func fetch(_ discovery: Discovery, _ type: AccountType) async throws -> AuthorizationServer {
-        try discovery.read(try await send(discovery.request, type))
-    }
-
-    private func send(_ request: HTTPRequest, _ type: AccountType) async throws -> HTTPResponse {
+    private nonisolated func send(_ request: HTTPRequest, _ type: AccountType) async throws -> HTTPResponse {
         let response = try await transport(for: type).send(request)
         hints.note(response, from: request.url, now: dependencies.now())
         return response

@@ -137,7 +137,7 @@ extension TokenRequest.Grant {
     fileprivate var secrets: [Secret?] {
         switch self {
         case .authorizationCode(let code, let pending): [code, pending.verifier.secret]
-        case .refreshToken(let secret, _), .deviceCode(let secret), .jwtBearer(let secret, _),
+        case .refreshToken(let secret, _), .deviceCode(let secret), .backchannel(let secret), .jwtBearer(let secret, _),
             .samlBearer(let secret, _),
             .password(_, let secret, _):
             [secret]

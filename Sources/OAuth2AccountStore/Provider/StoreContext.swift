@@ -31,7 +31,9 @@ extension StoreCollaborator {
     func type(of record: AccountRecord) throws -> AccountType { try context.type(record.type, policy: record.policy) }
 
     /// Discovers the provider of a type and creates its client.
-    func client(of type: AccountType) async throws -> ProviderClient { try await context.client(of: type) }
+    func client(
+        of type: AccountType, offering endpoint: String? = nil
+    ) async throws -> ProviderClient { try await context.client(of: type, offering: endpoint) }
 
     /// Returns the time to use for the age of an account's tokens.
     func now(forAgeOf tokens: TokenSet, account id: Account.ID) -> Date {
@@ -66,8 +68,18 @@ extension StoreContext {
     /// Discovers the provider of a type and creates its client.
     ///
     /// - Throws: the errors of discovery; `SettingsError` and `OAuth2Error` if the client cannot authenticate.
-    func client(of type: AccountType) async throws -> ProviderClient {
-        let server = try await providers.server(for: type)
+    /// Returns the client of a type.
+    ///
+    /// - Parameter endpoint: The name in the metadata of an endpoint that the caller needs, and that both metadata documents of the provider are searched for.
+    func client(
+        of type: AccountType, offering endpoint: String? = nil
+    ) async throws -> ProviderClient {
+        let server: AuthorizationServer
+        if let endpoint {
+            server = try await providers.server(for: type, offering: endpoint)
+        } else {
+            server = try await providers.server(for: type)
+        }
         return ProviderClient(
             type: type, server: server,
             client: try ClientCredentials(type: type, environment: dependencies.environment).client(for: server),

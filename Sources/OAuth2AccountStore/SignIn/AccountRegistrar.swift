@@ -15,14 +15,21 @@ struct AccountRegistrar: StoreCollaborator {
     /// - Parameters:
     ///   - consented: the scope of the user's consent; `nil`: the requested one.
     ///   - serviceGrant: how to get tokens again without a user.
+    ///   - redirectIssuer: the issuer that the redirect named, if the settings know none. It is saved, and never checked.
     func save(
         _ response: TokenResponse, received: Date, requested: Scope, consented: Scope? = nil, _ found: Identity,
-        _ connection: ProviderClient, senderKey: SigningKey? = nil, serviceGrant: AccountRecord.ServiceGrant? = nil
+        _ connection: ProviderClient, senderKey: SigningKey? = nil, serviceGrant: AccountRecord.ServiceGrant? = nil,
+        redirectIssuer: String? = nil
     ) async throws -> Account {
         let type = connection.type
         var identity = found
         if serviceGrant == nil, identity.userName == nil || identity.displayName == nil {
-            await verifier.complete(&identity, response, connection, senderKey)
+            let verified = identity
+            identity = try await revokingIfRejected(response, connection) {
+                var identity = verified
+                try await verifier.complete(&identity, response, connection, senderKey)
+                return identity
+            }
         }
         // Without a subject, the account of another user would match.
         if serviceGrant == nil, identity.subject == nil, !(type.userinfoClaims.isEmpty && type.tokenClaims.isEmpty) {
@@ -50,6 +57,7 @@ struct AccountRegistrar: StoreCollaborator {
             record.displayName = identity.displayName ?? record.displayName
             record.homeAccountID = homeAccountID ?? record.homeAccountID
             record.signedIn = received
+            record.redirectIssuer = redirectIssuer
             // A policy that only changes the profile can return no refresh token: then the existing sign-in remains.
             if type.policy != record.policy, tokens.refreshToken == nil, record.tokens.refreshToken != nil { return }
             record.policy = type.policy
@@ -81,6 +89,23 @@ struct AccountRegistrar: StoreCollaborator {
         history.setPendingUpdate(nil, account.id)
         try await activeAccounts.setCurrentLocked(account)
         return account
+    }
+
+    /// Revokes the tokens of a response if the check of its user fails: no account has them, and nobody would use them.
+    func revokingIfRejected<Value>(
+        _ response: TokenResponse, _ connection: ProviderClient, _ verify: () async throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await verify()
+        } catch {
+            if !(error is CancellationError),
+                let connection = try? await client(of: connection.type, offering: "revocation_endpoint")
+            {
+                _ = await revoker.revoke(
+                    TokenSet(response, requested: [], received: dependencies.now()), connection)
+            }
+            throw error
+        }
     }
 
     /// Returns this user's account without a subject, such as an imported one; `nil` if several match.

@@ -34,7 +34,7 @@ struct AccountRemover: StoreCollaborator {
         }
         do {
             let type = try type(of: record)
-            let connection = try await client(of: type)
+            let connection = try await client(of: type, offering: revoking ? "revocation_endpoint" : nil)
             // Another provider that has the type's name now must not get these tokens.
             try RefreshTokenBinding.check(record, type, connection.server)
             let url = EndSessionRequest.url(

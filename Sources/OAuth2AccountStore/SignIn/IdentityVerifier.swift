@@ -53,19 +53,29 @@ struct IdentityVerifier: StoreCollaborator {
     }
 
     /// Requests the claims that the ID token does not have. The sign-in succeeds without them.
+    ///
+    /// - Throws: `OAuth2Error` if the claims are those of another user (OpenID Connect Core 1.0 section 5.3.2).
     func complete(
         _ identity: inout Identity, _ response: TokenResponse, _ connection: ProviderClient,
         _ senderKey: SigningKey?
-    ) async {
+    ) async throws {
         if identity.subject == nil, let claims = IdentityMapping.claims(response, type: connection.type) {
             identity.subject = claims.text("sub")
             identity.claims = claims
         }
         guard let request = UserInfo.request(server: connection.server, accessToken: response.accessToken),
             let userInfo = try? await connection.send(
-                to: request.url, boundTo: senderKey, accessToken: response.accessToken, { request }),
-            let claims = try? await self.userInfo(userInfo, identity.subject, connection)
+                to: request.url, boundTo: senderKey, accessToken: response.accessToken, { request })
         else { return }
+        let claims: JSONObject
+        do {
+            claims = try await self.userInfo(userInfo, identity.subject, connection)
+        } catch let error as OAuth2Error {
+            if case .invalidResponse("sub_mismatch", _) = error { throw error }
+            return
+        } catch {
+            return
+        }
         if identity.subject == nil { identity.subject = claims["sub"]?.string }
         var merged = identity.claims ?? JSONObject()
         for member in claims.members where merged[member.name]?.isNull ?? true { merged[member.name] = member.value }

@@ -8,14 +8,18 @@ final class RedirectReceiver: Sendable {
     private let handle: @Sendable (_ redirect: String) async throws -> Account
     private let path: String
     private let result: Promise<Account>
+    private let reject: @Sendable (AccountStoreError) async -> Void
     private let address = Mutex("")
 
+    /// - Parameter reject: is called with the reason for each redirect after which the sign-in continues to wait.
     init(
-        path: String, result: Promise<Account>, handle: @escaping @Sendable (_ redirect: String) async throws -> Account
+        path: String, result: Promise<Account>, reject: @escaping @Sendable (AccountStoreError) async -> Void,
+        handle: @escaping @Sendable (_ redirect: String) async throws -> Account
     ) {
         self.handle = handle
         self.path = path
         self.result = result
+        self.reject = reject
     }
 
     /// Scheme, host and port of the listener, known when it listens.
@@ -37,6 +41,7 @@ final class RedirectReceiver: Sendable {
             return SignInPage.signedIn(account).response
         } catch let error as AccountStoreError where error.kind == .redirectRefused {
             // Another redirect: this sign-in continues to wait.
+            await reject(error)
             return SignInPage.refused.response
         } catch {
             result.finish(.failure(error))

@@ -6,7 +6,7 @@ import OAuth2Protocol
 extension SignInCoordinator {
     /// Opens the browser and waits for its redirect to a listener on this machine.
     func signInByBrowser(
-        _ type: String, _ show: SignInMethod.Show?, _ options: SignInOptions
+        _ type: String, _ browser: SignInMethod.BrowserSignIn, _ options: SignInOptions
     ) async throws -> Account {
         let redirect = try self.type(type).redirectURI
         guard redirect.isLoopback else {
@@ -16,9 +16,9 @@ extension SignInCoordinator {
                 hint: "set redirectUri to http://127.0.0.1/callback, and register it with the provider")
         }
         let result = Promise<Account>()
-        let receiver = RedirectReceiver(path: redirect.path.isEmpty ? "/" : redirect.path, result: result) {
-            try await self.handleRedirect($0)
-        }
+        let receiver = RedirectReceiver(
+            path: redirect.path.isEmpty ? "/" : redirect.path, result: result, reject: browser.reject
+        ) { try await self.handleRedirect($0) }
         let listener: LoopbackListener
         do throws(LoopbackError) {
             let host = redirect.host.filter { $0 != "[" && $0 != "]" }
@@ -35,7 +35,8 @@ extension SignInCoordinator {
             let prepared = try await prepareSignIn(to: type, options: options, redirectURI: address)
             defer { cancel(prepared) }
             outcome = .success(
-                try await wait(for: result, showing: prepared, by: show, options.timeout ?? Self.defaultTimeout))
+                try await wait(for: result, showing: prepared, by: browser.show, options.timeout ?? Self.defaultTimeout)
+            )
         } catch {
             outcome = .failure(AccountStoreError.wrapping(error, what: "cannot begin the sign-in"))
         }
@@ -45,8 +46,8 @@ extension SignInCoordinator {
 
     /// Shows the URL and waits for the account, the time limit or the cancellation.
     private func wait(
-        for result: Promise<Account>, showing prepared: PreparedSignIn, by show: SignInMethod.Show?,
-        _ timeout: Duration
+        for result: Promise<Account>, showing prepared: PreparedSignIn,
+        by show: (@Sendable (PreparedSignIn) async throws -> Void)?, _ timeout: Duration
     ) async throws -> Account {
         let open = dependencies.openBrowser
         let show = show ?? { try await open($0.url) }

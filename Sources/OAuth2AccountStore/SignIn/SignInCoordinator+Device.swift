@@ -24,8 +24,9 @@ extension SignInCoordinator {
             try await connection.send(request.request), tolerance: type.tolerance, allowsLoopbackHTTP: true)
         let deviceSignIn = DeviceSignIn(
             connection: connection, authorization: authorization, key: key,
+            // RFC 8628 promises no ID token. Without one, userinfo names the user.
             expectation: connection.expectation(
-                .deviceCode(authorization.deviceCode), idToken: requested.consent.contains("openid"), boundTo: key),
+                .deviceCode(authorization.deviceCode), idToken: false, boundTo: key),
             deadline: options.timeout.map { begun + $0 / .seconds(1) })
         do {
             try await show(DeviceCodePrompt(authorization))

@@ -6,10 +6,10 @@ extension SignInCoordinator {
         to type: String, by method: SignInMethod = .browser, options: SignInOptions = .init()
     ) async throws -> Account {
         switch method.kind {
-        case .browser(let show): return try await signInByBrowser(type, show, options)
+        case .browser(let browser): return try await signInByBrowser(type, browser, options)
         case .paste(let read): return try await signInByPaste(type, read, options)
         case .device(let show):
-            return try await signingIn(type, options) {
+            return try await signingIn(type, options, offering: "device_authorization_endpoint") {
                 try await signInByDevice($0, show, AuthorizationParameters(options, $0.type), options)
             }
         case .clientCredentials: return try await signingIn(type, options) { try await signInClient($0, options) }
@@ -23,8 +23,17 @@ extension SignInCoordinator {
                             + "allowsPasswordGrant to true")
                 }
                 let requested = try AuthorizationParameters(options, connection.type)
-                return try await signIn(
-                    connection, .password(username: name, password, scope: requested.scope), requested)
+                do {
+                    return try await signIn(
+                        connection, .password(username: name, password, scope: requested.scope), requested)
+                } catch OAuth2Error.provider(let error) where error.code == .invalidGrant {
+                    // RFC 6749 section 4.3.2: the only thing that can be wrong with this grant.
+                    var failure = AccountStoreError.signInNeeded(.grantGone, error)
+                    failure.what = "cannot sign in"
+                    failure.reason = "the provider rejected the user name or the password"
+                    failure.hint = "check the user name and the password, and sign in again"
+                    throw failure
+                }
             }
         case .assertion(let grant):
             return try await signingIn(type, options) { connection in
@@ -36,10 +45,11 @@ extension SignInCoordinator {
 
     /// Runs a sign-in without a redirect, and publishes its failure.
     private func signingIn(
-        _ type: String, _ options: SignInOptions, _ body: (ProviderClient) async throws -> Account
+        _ type: String, _ options: SignInOptions, offering endpoint: String? = nil,
+        _ body: (ProviderClient) async throws -> Account
     ) async throws -> Account {
         do {
-            let connection = try await client(of: context.type(type, policy: options.policy))
+            let connection = try await client(of: context.type(type, policy: options.policy), offering: endpoint)
             // The user should not sign in if the account cannot be saved.
             try await storage.checkWritable()
             return try await body(connection)
@@ -70,10 +80,12 @@ extension SignInCoordinator {
         _ connection: ProviderClient, _ key: SigningKey?
     ) async throws -> Account {
         let received = dependencies.now()
-        let identity = try await registrar.verifier.identity(response, connection) { validation in
-            validation.allowsUnaskedNonce = true
-            validation.maximumAge = requested.request.maximumAge
-            validation.requiredContextClasses = requested.requiredContextClasses
+        let identity = try await registrar.revokingIfRejected(response, connection) {
+            try await registrar.verifier.identity(response, connection) { validation in
+                validation.allowsUnaskedNonce = true
+                validation.maximumAge = requested.request.maximumAge
+                validation.requiredContextClasses = requested.requiredContextClasses
+            }
         }
         return try await registrar.save(
             response, received: received, requested: requested.scope, consented: consented, identity, connection,

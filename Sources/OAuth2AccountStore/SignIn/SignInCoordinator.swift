@@ -77,9 +77,9 @@ final class SignInCoordinator: StoreCollaborator {
     func handleRedirect(_ address: String) async throws -> Account {
         var typeName: String?
         do {
-            let (sign, code) = try take(address)
+            let (sign, code, issuer) = try take(address)
             typeName = sign.connection.type.name
-            return try await finish(sign, try code.get())
+            return try await finish(sign, try code.get(), redirectIssuer: issuer)
         } catch {
             let failure = AccountStoreError.wrapping(error, what: "cannot sign in")
             if let typeName { publisher.publish(.signInFailed(type: typeName, failure)) }
@@ -87,15 +87,26 @@ final class SignInCoordinator: StoreCollaborator {
         }
     }
 
-    /// Removes the sign-in that a redirect belongs to, and returns it with the code or the provider's error. Other redirects leave
-    /// all sign-ins waiting.
-    private func take(_ address: String) throws -> (PendingSignIn, Result<Secret, OAuth2Error>) {
+    /// Removes the sign-in that a redirect belongs to, and returns it with the code or the provider's error, and with the issuer that
+    /// the redirect names. Other redirects leave all sign-ins waiting.
+    ///
+    /// An error without a state ends the only sign-in that waits at its address: some providers omit the state. At an https address
+    /// it does not, because there any visitor of a web server could end the sign-in of another.
+    private func take(_ address: String) throws -> (PendingSignIn, Result<Secret, OAuth2Error>, issuer: String?) {
         let response = try AuthorizationResponse(redirect: address)
         let now = dependencies.now()
         return try pending.withLock { pending in
             guard let state = response.state, let sign = pending[state] else {
-                let candidates = pending.values.filter { $0.authorization.redirectURI.matches(address) }
+                let candidates = pending.values.filter {
+                    $0.expires > now && $0.authorization.redirectURI.matches(address)
+                }
                 guard let candidate = candidates.first else { throw OAuth2Error.redirect(.noPendingRequest) }
+                if !response.hasState, let error = response.providerError, candidates.count == 1,
+                    !candidate.authorization.redirectURI.isHTTPS
+                {
+                    pending[candidate.authorization.state] = nil
+                    return (candidate, .failure(.provider(error)), nil)
+                }
                 // Throws the exact error: the state is missing, repeated or another one.
                 _ = try response.code(for: candidate.authorization)
                 throw OAuth2Error.redirect(.stateMismatch)
@@ -107,16 +118,17 @@ final class SignInCoordinator: StoreCollaborator {
             do throws(OAuth2Error) {
                 let code = try response.code(for: sign.authorization)
                 pending[state] = nil
-                return (sign, .success(code))
+                return (sign, .success(code), response.issuer)
             } catch {
-                if case .redirect = error { throw error }
+                if case .redirect(let redirect) = error, redirect.provider == nil { throw error }
                 pending[state] = nil
-                return (sign, .failure(error))
+                return (sign, .failure(error), nil)
             }
         }
     }
 
-    func finish(_ sign: PendingSignIn, _ code: Secret) async throws -> Account {
+    /// - Parameter redirectIssuer: The issuer that the redirect named.
+    func finish(_ sign: PendingSignIn, _ code: Secret, redirectIssuer: String? = nil) async throws -> Account {
         let connection = sign.connection, type = connection.type
         let consented = sign.authorization.scope
         var response = try await connection.tokens(
@@ -124,15 +136,17 @@ final class SignInCoordinator: StoreCollaborator {
             resources: type.resources, idToken: consented.contains("openid"), boundTo: sign.senderKey)
         let received = dependencies.now()
         response = try await connection.longLived(response)
-        let identity = try await registrar.verifier.identity(response, connection) { validation in
-            validation.nonce = sign.authorization.nonce
-            validation.code = code
-            validation.maximumAge = sign.authorization.maximumAge
-            validation.requiredContextClasses = sign.contextClasses
+        let identity = try await registrar.revokingIfRejected(response, connection) {
+            try await registrar.verifier.identity(response, connection) { validation in
+                validation.nonce = sign.authorization.nonce
+                validation.code = code
+                validation.maximumAge = sign.authorization.maximumAge
+                validation.requiredContextClasses = sign.contextClasses
+            }
         }
         return try await registrar.save(
             response, received: received, requested: sign.scope, consented: consented, identity, connection,
-            senderKey: sign.senderKey)
+            senderKey: sign.senderKey, redirectIssuer: sign.authorization.issuer == nil ? redirectIssuer : nil)
     }
 
     /// Adds an account from a token response.

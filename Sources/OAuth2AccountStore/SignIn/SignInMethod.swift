@@ -4,10 +4,14 @@ import OAuth2Protocol
 
 /// How an account is signed in.
 public struct SignInMethod: Sendable {
-    typealias Show = @Sendable (PreparedSignIn) async throws -> Void
+    /// What a program does during a sign-in with the browser.
+    struct BrowserSignIn: Sendable {
+        var show: (@Sendable (PreparedSignIn) async throws -> Void)?
+        var reject: @Sendable (AccountStoreError) async -> Void = { _ in }
+    }
 
     enum Kind: Sendable {
-        case browser(Show?)
+        case browser(BrowserSignIn)
         case device(@Sendable (DeviceCodePrompt) async throws -> Void)
         case paste(@Sendable (URL) async throws -> String)
         case clientCredentials
@@ -17,17 +21,24 @@ public struct SignInMethod: Sendable {
     let kind: Kind
 
     /// The user's browser, which comes back to this machine on a loopback address (RFC 8252).
-    public static let browser = SignInMethod(kind: .browser(nil))
+    public static let browser = SignInMethod(kind: .browser(BrowserSignIn()))
 
     /// The same, but the address is given to `open`, which shows it in its own way. It may take as long as it likes.
     public static func browser(opening open: @escaping @Sendable (URL) async throws -> Void) -> SignInMethod {
-        SignInMethod(kind: .browser { try await open($0.url) })
+        .browser(showing: { try await open($0.url) })
     }
 
-    /// The same, but `show` is given the sign-in: its address, and where on this machine the browser will come back.
-    public static func browser(showing show: @escaping @Sendable (PreparedSignIn) async throws -> Void) -> SignInMethod
-    {
-        SignInMethod(kind: .browser(show))
+    /// Opens the browser with a function that receives the prepared sign-in: its URL, and its redirect URI on this machine.
+    ///
+    /// - Parameters:
+    ///   - show: opens or shows the URL. It can take as long as it likes.
+    ///   - reject: is called with the reason for each redirect that the store rejects while the sign-in continues to wait, such as one
+    ///     with another state.
+    public static func browser(
+        showing show: @escaping @Sendable (PreparedSignIn) async throws -> Void,
+        rejecting reject: @escaping @Sendable (AccountStoreError) async -> Void = { _ in }
+    ) -> SignInMethod {
+        SignInMethod(kind: .browser(BrowserSignIn(show: show, reject: reject)))
     }
 }
 

@@ -38,7 +38,7 @@ struct TokenExchanger: StoreCollaborator {
 
     func introspect(_ token: AccessToken, of id: Account.ID) async throws -> Introspection {
         guard let record = try await repository.read(id)?.record else { throw AccountStoreError.unknownAccount(id) }
-        let client = try await client(of: try type(of: record))
+        let client = try await client(of: try type(of: record), offering: "introspection_endpoint")
         let request = try IntrospectionRequest(
             token.secret, hint: .accessToken, server: client.server, client: try client.preparedClient())
         let response = try await client.send(request.request)

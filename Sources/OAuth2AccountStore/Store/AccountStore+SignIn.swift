@@ -58,7 +58,8 @@ extension AccountStore {
     /// - Throws: ``AccountStoreError``
     public func offersDeviceSignIn(type: String) async throws -> Bool {
         try await AccountStoreError.wrappingErrors("cannot find the provider's endpoints") {
-            try await context.providers.server(for: context.type(type)).deviceAuthorizationEndpoint != nil
+            try await context.providers.server(for: context.type(type), offering: "device_authorization_endpoint")
+                .deviceAuthorizationEndpoint != nil
         }
     }
 }

@@ -36,6 +36,19 @@ extension AccountStore {
             FreshnessRequirement(validity: minimumValidity.map { $0 / .seconds(1) }, rejected: rejected))
     }
 
+    /// Returns the scope tokens that the provider did not grant to an account.
+    ///
+    /// `openid`, `profile` and `offline_access` do not count, because many providers omit them from their responses. Google's and
+    /// Microsoft's other spellings of a scope token count as the same one.
+    ///
+    /// - Parameters:
+    ///   - account: The account.
+    ///   - requested: The requested scope. The default is that of the settings.
+    public nonisolated func scopeNotGranted(to account: Account, of requested: Scope? = nil) -> Scope {
+        guard let type = settings[account.type] else { return [] }
+        return Scope(ScopeCoverage(type).missing(requested ?? type.scope, in: account.scope))
+    }
+
     /// Waits until no refresh is in progress. If the process ends during a refresh, a refresh token that the provider has rotated but
     /// that is not saved yet is lost.
     public func finishPendingRefreshes() async {

@@ -19,6 +19,7 @@ struct RefreshRequest: Sendable {
     private let keys: JWKSet?
     /// The secret that it can be signed with.
     private let secret: Secret?
+    private let providers: ProviderCache
 
     init(
         _ record: AccountRecord, _ key: TokenKey, _ client: ProviderClient, _ providers: ProviderCache
@@ -26,6 +27,7 @@ struct RefreshRequest: Sendable {
         self.record = record
         self.key = key
         self.client = client
+        self.providers = providers
         dpopKey = record.senderKey.flatMap(DPoPKey.key)
         if dpopKey == nil, record.senderKey != nil || record.tokens.type == "dpop" {
             throw AccountStoreError.dpopKeyMissing(record.id)
@@ -60,7 +62,7 @@ struct RefreshRequest: Sendable {
         }
         var tokens = TokenSet(response, requested: requested, received: received)
         tokens.key = isForMain ? .main : coverage.key(key)
-        if try !hasValidIDToken(response) { tokens.idToken = nil }
+        if try await !hasValidIDToken(response) { tokens.idToken = nil }
         return tokens
     }
 
@@ -84,20 +86,20 @@ struct RefreshRequest: Sendable {
             parameters: type.refreshParameters.merging(claims) { $1 }, resources: resources, boundTo: dpopKey)
     }
 
-    /// Returns whether the response has an ID token that can replace the previous one (OpenID Connect Core 1.0 section 12.2). One that
-    /// is only unusual, such as expired or signed with an unknown key, is ignored and does not require a sign-in.
+    /// Returns whether the response has an ID token that can replace the previous one (OpenID Connect Core 1.0 section 12.2).
     ///
-    /// - Throws: `OAuth2Error` if it names another user: then the other tokens are not this account's either.
-    private func hasValidIDToken(_ response: TokenResponse) throws -> Bool {
-        guard record.serviceGrant == nil, let idToken = response.idToken, let token = try? JWT(parsing: idToken.value)
-        else { return false }
-        if let subject = record.subject, let found = token.unverifiedClaims["sub"]?.string,
-            !found.utf8.elementsEqual(subject.utf8)
-        {
+    /// The store ignores an ID token that it cannot check because the provider's keys are not available or not known. A settings type
+    /// can also ignore one that fails a check other than issuer and subject, by the quirk `invalidRefreshedIDToken`.
+    ///
+    /// - Throws: `OAuth2Error` for every other invalid ID token: then the other tokens are not accepted either.
+    private func hasValidIDToken(_ response: TokenResponse) async throws -> Bool {
+        guard record.serviceGrant == nil, let idToken = response.idToken else { return false }
+        let claims = (try? JWT(parsing: idToken.value))?.unverifiedClaims
+        if let subject = record.subject, let found = claims?["sub"]?.string, !found.utf8.elementsEqual(subject.utf8) {
             throw OAuth2Error.idToken(
                 IDTokenError(.subjectMismatch, claim: "sub", expected: subject, received: found))
         }
-        if let issuer = record.issuer, let found = token.unverifiedClaims["iss"]?.string,
+        if let issuer = record.issuer, let found = claims?["iss"]?.string,
             !AuthorizationResponse.isIssuer(found, of: issuer)
         {
             throw OAuth2Error.idToken(IDTokenError(.issuerMismatch, claim: "iss", expected: issuer, received: found))
@@ -112,8 +114,33 @@ struct RefreshRequest: Sendable {
             validation.original = IDToken(
                 issuer: issuer, subject: subject, claims: previous.unverifiedClaims.members)
         }
-        let validated = try? validation.validateByEitherClock(
-            idToken, keys: keys ?? JWKSet(), clientSecret: secret, client)
-        return validated != nil
+        // The previous one can be from a refresh, and without the nonce of the sign-in.
+        validation.allowsUnaskedNonce = validation.original?.claims.text("nonce") == nil
+        func check(_ keys: JWKSet?) throws(IDTokenError) {
+            _ = try validation.validateByEitherClock(idToken, keys: keys ?? JWKSet(), clientSecret: secret, client)
+        }
+        do throws(IDTokenError) {
+            try check(keys)
+            return true
+        } catch {
+            var failure = error
+            // The provider may have a new key under the name of an old one.
+            if failure.kind == .signature {
+                guard
+                    let keys = try? await providers.keys(
+                        of: client.server, type: client.type, afterUnknownKey: true)
+                else { return false }
+                do throws(IDTokenError) {
+                    try check(keys)
+                    return true
+                } catch {
+                    failure = error
+                }
+            }
+            guard failure.kind != .keyNotFound, !client.type.tolerance.contains(.invalidRefreshedIDToken) else {
+                return false
+            }
+            throw OAuth2Error.idToken(failure)
+        }
     }
 }

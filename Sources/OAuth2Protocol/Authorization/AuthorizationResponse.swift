@@ -28,6 +28,39 @@ public struct AuthorizationResponse: Sendable {
         self.parameters = parameters
     }
 
+    /// Creates a response from a redirect whose parameters are in a signed JWT: `response_mode=jwt` (JARM).
+    ///
+    /// The JWT must be signed, name the issuer and this client, and not have expired. A provider that was asked for it answers with
+    /// nothing else: do not fall back to ``init(redirect:)``.
+    ///
+    /// JWT Secured Authorization Response Mode for OAuth 2.0 (JARM) section 2.4
+    ///
+    /// - Parameters:
+    ///   - address: The received redirect.
+    ///   - validation: The issuer, the client and the signature algorithms. Its other checks are not made.
+    ///   - keys: The provider's keys.
+    ///   - now: The seconds since 1970.
+    /// - Throws: ``OAuth2Error/redirect(_:)`` if there is no JWT; ``OAuth2Error/idToken(_:)`` if the JWT is rejected.
+    public init(
+        jwtSecured address: String, validation: IDTokenValidation, keys: JWKSet, clientSecret: Secret? = nil,
+        now: Double
+    ) throws(OAuth2Error) {
+        let redirect = try AuthorizationResponse(redirect: address)
+        let tokens = redirect.parameters.filter { $0.name == "response" }
+        guard tokens.count == 1 else {
+            throw Self.rejected(tokens.isEmpty ? .codeMissing : .duplicateParameter, "response")
+        }
+        let claims: JSONObject
+        do throws(IDTokenError) {
+            claims = try validation.checkSigned(Secret(tokens[0].value), keys: keys, clientSecret: clientSecret)
+            try validation.checkExpiry(claims, now: now)
+        } catch {
+            throw .idToken(error)
+        }
+        self.address = redirect.address
+        parameters = claims.members.compactMap { member in member.value.string.map { (member.name, $0) } }
+    }
+
     /// The state, which finds the sign-in; `nil` if it is missing, empty or there twice.
     public var state: String? {
         let values = parameters.filter { $0.name == "state" }
@@ -38,10 +71,30 @@ public struct AuthorizationResponse: Sendable {
 
     private func value(_ name: String) -> String? { nonEmpty(parameters.first { $0.name == name }?.value) }
 
+    /// The provider's error, if the redirect reports one.
+    public var providerError: ProviderError? {
+        value("error").map {
+            ProviderError(
+                code: ErrorCode(rawValue: $0), explanation: value("error_description"), uri: value("error_uri"))
+        }
+    }
+
+    /// The issuer that the redirect names; `nil` if it is missing, empty or there twice.
+    public var issuer: String? {
+        let values = parameters.filter { $0.name == "iss" }
+        return values.count == 1 ? nonEmpty(values[0].value) : nil
+    }
+
+    /// Whether the redirect has a state, even an empty or a repeated one.
+    package var hasState: Bool { parameters.contains { $0.name == "state" } }
+
     /// Returns the code, if this is the response to the sign-in.
     ///
-    /// - Throws: ``OAuth2Error/redirect(_:)`` if it is not, in which case the sign-in keeps waiting;
-    ///   ``OAuth2Error/provider(_:)`` if the provider denied the request, which ends the sign-in.
+    /// An error response needs no issuer, although RFC 9207 section 2.4 requires it: an error gives nothing to an attacker, and
+    /// django-oauth-toolkit promises the issuer and omits it there.
+    ///
+    /// - Throws: ``OAuth2Error/redirect(_:)`` if it is not, in which case the sign-in keeps waiting, unless the error has a
+    ///   ``RedirectError/provider``; ``OAuth2Error/provider(_:)`` if the provider denied the request, which ends the sign-in.
     public func code(for pending: PendingAuthorization) throws(OAuth2Error) -> Secret {
         guard pending.redirectURI.matches(address) else {
             throw Self.rejected(
@@ -53,20 +106,18 @@ public struct AuthorizationResponse: Sendable {
         guard let state = value("state") else { throw Self.rejected(.stateMissing, "state") }
         guard equalInConstantTime(Array(state.utf8), Array(pending.state.utf8)) else { throw .redirect(.stateMismatch) }
         if let issuer = value("iss") {
-            // Compared as strings, byte by byte: no normalisation of host, port or slash (RFC 9207 section 2.4).
-            guard let expected = pending.issuer, Self.isIssuer(issuer, of: expected) else {
+            // Compared as strings, byte by byte: no normalization of host, port or slash (RFC 9207 section 2.4). Without a known
+            // issuer, as for a provider whose settings name only endpoints, nothing can be compared.
+            if let expected = pending.issuer, !Self.isIssuer(issuer, of: expected) {
                 throw Self.rejected(
-                    .issuerMismatch, "iss", Evidence.visible(pending.issuer.map(JSONValue.string)), quoted(issuer))
+                    .issuerMismatch, "iss", Evidence.visible(.string(expected)), quoted(issuer),
+                    provider: providerError)
             }
-        } else if pending.expectsIssuer {
+        } else if pending.expectsIssuer, providerError == nil {
             throw Self.rejected(
                 .issuerMissing, "iss", Evidence.visible(pending.issuer.map(JSONValue.string)), "nothing")
         }
-        if let error = value("error") {
-            throw .provider(
-                ProviderError(
-                    code: ErrorCode(rawValue: error), explanation: value("error_description"), uri: value("error_uri")))
-        }
+        if let providerError { throw .provider(providerError) }
         guard value("id_token") == nil else { throw Self.rejected(.unexpectedParameter, "id_token") }
         guard let code = value("code") else { throw Self.rejected(.codeMissing, "code") }
         guard code.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else { throw Self.rejected(.malformed, "code") }
@@ -74,9 +125,10 @@ public struct AuthorizationResponse: Sendable {
     }
 
     private static func rejected(
-        _ kind: RedirectError.Kind, _ name: String, _ expected: String? = nil, _ received: String? = nil
+        _ kind: RedirectError.Kind, _ name: String, _ expected: String? = nil, _ received: String? = nil,
+        provider: ProviderError? = nil
     ) -> OAuth2Error {
-        .redirect(RedirectError(kind, Evidence(name, expected: expected, received: received)))
+        .redirect(RedirectError(kind, Evidence(name, expected: expected, received: received), provider: provider))
     }
 
     /// Returns whether an issuer is the expected one, byte by byte.

@@ -82,6 +82,9 @@ public struct RedirectURI: Sendable, Equatable {
         components.scheme == "http" && ["127.0.0.1", "[::1]", "localhost"].contains(host)
     }
 
+    /// Whether the redirect goes to a web server.
+    package var isHTTPS: Bool { components.scheme == "https" }
+
     /// The host as written, in lower case; IPv6 in brackets.
     public var host: String {
         let authority = components.authority ?? ""

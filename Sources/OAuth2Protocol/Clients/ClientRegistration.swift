@@ -42,7 +42,7 @@ public struct ClientRegistration: Sendable, Equatable {
     public let clientID: String
     /// The client secret, when the provider gave one.
     public let clientSecret: Secret?
-    /// When the secret expires, in seconds since 1970; 0 is never.
+    /// When the secret expires, in seconds since 1970; 0 is never, and `nil` unknown.
     public let clientSecretExpiresAt: Double?
     /// The redirect URIs that were registered; `nil` if the response does not say.
     public let redirectURIs: [String]?
@@ -59,7 +59,8 @@ public struct ClientRegistration: Sendable, Equatable {
 
     /// Returns whether there is a secret that is valid at this time.
     public func isSecretUsable(now: Double) -> Bool {
-        guard clientSecret != nil, let expiry = clientSecretExpiresAt else { return false }
+        guard clientSecret != nil else { return false }
+        guard let expiry = clientSecretExpiresAt else { return true }
         return expiry == 0 || now < expiry
     }
 
@@ -87,10 +88,8 @@ public struct ClientRegistration: Sendable, Equatable {
             ]))
         let id = try object.requiredText("client_id")
         let secret = object.text("client_secret").map(Secret.init)
+        // Required, but the client exists now: rejecting the response would only leave it behind.
         let expiry = object["client_secret_expires_at"]?.number?.double
-        guard secret == nil || expiry != nil else {
-            throw ResponseObject.error("client_secret_expires_at", "is missing, but client_secret is present")
-        }
         let token = try object.token("registration_access_token")
         let url = object.url("registration_client_uri", allowsLoopbackHTTP: allowsLoopbackHTTP)
         guard (token == nil) == (url == nil) else {

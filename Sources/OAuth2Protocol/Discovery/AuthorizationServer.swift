@@ -22,6 +22,8 @@ public struct AuthorizationServer: Sendable, Equatable {
     public var endSessionEndpoint: URL?
     /// The endpoint that starts the device grant (RFC 8628).
     public var deviceAuthorizationEndpoint: URL?
+    /// The endpoint that starts a sign-in on the user's own device (CIBA 1.0).
+    public var backchannelAuthenticationEndpoint: URL?
     /// The endpoint that inspects tokens (RFC 7662).
     public var introspectionEndpoint: URL?
     /// The endpoint that registers clients (RFC 7591).
@@ -60,6 +62,7 @@ public struct AuthorizationServer: Sendable, Equatable {
         ("userinfo_endpoint", \.userinfoEndpoint), ("revocation_endpoint", \.revocationEndpoint),
         ("end_session_endpoint", \.endSessionEndpoint),
         ("device_authorization_endpoint", \.deviceAuthorizationEndpoint),
+        ("backchannel_authentication_endpoint", \.backchannelAuthenticationEndpoint),
         ("introspection_endpoint", \.introspectionEndpoint), ("registration_endpoint", \.registrationEndpoint),
         ("pushed_authorization_request_endpoint", \.pushedAuthorizationRequestEndpoint),
     ]
@@ -68,11 +71,13 @@ public struct AuthorizationServer: Sendable, Equatable {
     ///
     /// - Throws: ``OAuth2Error/configuration(_:)`` if it is missing or cannot be used.
     func endpoint(_ name: String, missing: String) throws(OAuth2Error) -> URL {
-        guard let path = Self.endpointNames.first(where: { $0.name == name })?.path, let url = self[keyPath: path]
-        else {
-            throw .configuration(unusable[name] ?? missing)
-        }
+        guard let url = endpoint(name) else { throw .configuration(unusable[name] ?? missing) }
         return url
+    }
+
+    /// Returns the endpoint with this name in the metadata document, or `nil` if it is missing or cannot be used.
+    package func endpoint(_ name: String) -> URL? {
+        Self.endpointNames.first { $0.name == name }.flatMap { self[keyPath: $0.path] }
     }
 
     /// Creates a provider from a metadata document whose issuer is checked. A bad optional member does not spoil the rest: it is

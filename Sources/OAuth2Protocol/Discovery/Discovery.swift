@@ -20,7 +20,7 @@ public struct Discovery: Sendable, Equatable {
         /// Exactly this string, compared byte by byte.
         case exactly(String)
         /// A Microsoft authority: an issuer on one of these hosts or below them; `{tenantid}` may stand for the tenant.
-        case authority(hosts: [String])
+        case authority(hosts: [String], EntraTenants)
     }
 
     /// The address of the metadata document.
@@ -49,7 +49,8 @@ public struct Discovery: Sendable, Equatable {
     /// Creates the discovery of a Microsoft Entra authority, such as `https://login.microsoftonline.com/common`.
     ///
     /// Entra's shared tenants name an issuer with a `{tenantid}` in it, B2C and External ID one with the tenant's identifier
-    /// in place of its name: the issuer is held to the authority's host and `knownAuthorities` instead of to one string.
+    /// in place of its name: the issuer must be on the authority's host or in `knownAuthorities`, and must not be that of another
+    /// tenant. Only `/common`, `/organizations` and `/consumers` can have the template.
     public init(
         authority: String, knownAuthorities: [String] = [], allowsLoopbackHTTP: Bool = false
     ) throws(OAuth2Error) {
@@ -61,7 +62,8 @@ public struct Discovery: Sendable, Equatable {
         let host = url.host(percentEncoded: false)?.lowercased() ?? ""
         // External ID: contoso.ciamlogin.com names the issuer <tenant identifier>.ciamlogin.com.
         let shared = host.hasSuffix(".ciamlogin.com") ? ["ciamlogin.com"] : []
-        expectation = .authority(hosts: [host] + shared + knownAuthorities.map { $0.lowercased() })
+        expectation = .authority(
+            hosts: [host] + shared + knownAuthorities.map { $0.lowercased() }, EntraTenants(authority: authority))
         self.allowsLoopbackHTTP = allowsLoopbackHTTP
     }
 
@@ -103,20 +105,22 @@ public struct Discovery: Sendable, Equatable {
     private var expected: String {
         switch expectation {
         case .exactly(let issuer): quoted(issuer)
-        case .authority(let hosts): "a host of " + hosts.joined(separator: ", ")
+        case .authority(let hosts, .one(let tenant)):
+            "the tenant \(tenant) on a host of " + hosts.joined(separator: ", ")
+        case .authority(let hosts, _): "a tenant of the authority on a host of " + hosts.joined(separator: ", ")
         }
     }
 
     private func accepts(_ issuer: String) -> Bool {
         switch expectation {
         case .exactly(let expected): return bytesEqual(issuer, expected)
-        case .authority(let hosts):
+        case .authority(let hosts, let tenants):
             let filled = issuer.replacing("{tenantid}", with: "tenantid")
             guard
                 let url = try? EndpointURL.check(filled, name: "issuer", allowsLoopbackHTTP: allowsLoopbackHTTP),
                 let host = url.host(percentEncoded: false)?.lowercased()
             else { return false }
-            return hosts.contains { host == $0 || host.hasSuffix("." + $0) }
+            return hosts.contains { host == $0 || host.hasSuffix("." + $0) } && tenants.allows(issuer: issuer)
         }
     }
 }

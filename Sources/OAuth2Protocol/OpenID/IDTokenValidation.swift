@@ -35,6 +35,8 @@ public struct IDTokenValidation: Sendable {
     public var allowsChangedAuthenticationTime = false
     /// The authentication context classes of which the token must have one; empty when any will do.
     public var requiredContextClasses: [String] = []
+    /// The tenants whose users can sign in, for a Microsoft Entra authority.
+    public var tenants: EntraTenants?
     /// How far clocks may be apart, in seconds.
     public var clockSkew: Double = 300
 
@@ -71,12 +73,25 @@ public struct IDTokenValidation: Sendable {
     ) throws(IDTokenError) -> JWT.Verified {
         do throws(JOSEError) {
             let allowed = Set(algorithms.compactMap(JWSAlgorithm.init(name:)))
-            return try JWT(parsing: token.value).verified(
-                with: keys, secret: clientSecret.map { Array($0.value.utf8) }, algorithms: allowed)
+            let token = try JWT(parsing: token.value)
+            return try token.verified(
+                with: usable(keys, for: token.unverifiedClaims.members),
+                secret: clientSecret.map { Array($0.value.utf8) }, algorithms: allowed)
         } catch {
             guard case .algorithmNotAllowed = error else { throw IDTokenError(error) }
             throw algorithmError((try? JWT(parsing: token.value))?.header["alg"])
         }
+    }
+
+    /// Returns the keys that sign tokens of this issuer. Microsoft Entra's keys name theirs: a key of the personal accounts signs no
+    /// token of an organization.
+    private func usable(_ keys: JWKSet, for claims: JSONObject) -> JWKSet {
+        guard tenants != nil else { return keys }
+        let tenant = claims.text("tid") ?? ""
+        return JWKSet(
+            keys.keys.filter { key in
+                key.issuer.map { $0.replacing("{tenantid}", with: tenant) == claims.text("iss") } ?? true
+            })
     }
 
     /// Checks header and claims; the signature is another step.
@@ -136,7 +151,8 @@ public struct IDTokenValidation: Sendable {
         if let critical = header["crit"] {
             throw IDTokenError(.criticalUnsupported, "crit", expected: "nothing", received: critical)
         }
-        if let type = header["typ"]?.string, type.lowercased() != "jwt" {
+        // The prefix `application/` is optional (RFC 7515 section 4.1.9).
+        if let type = header["typ"]?.string, !["jwt", "application/jwt"].contains(type.lowercased()) {
             throw IDTokenError(.typeMismatch, claim: "typ", expected: "JWT", received: type)
         }
         if let content = header["cty"] {
@@ -156,14 +172,17 @@ public struct IDTokenValidation: Sendable {
         var expected = issuer
         if issuer.contains("{tenantid}") {
             // Entra's shared tenants: the tenant is named by the token's own `tid`.
-            guard let tenant = claims["tid"]?.string, !tenant.isEmpty else {
+            guard let tenant = claims["tid"]?.string, EntraTenants.isIdentifier(tenant) else {
                 throw IDTokenError(
-                    .issuerMismatch, "tid", expected: "the tenant of the issuer", received: claims["tid"])
+                    .issuerMismatch, "tid", expected: "the identifier of a tenant", received: claims["tid"])
             }
             expected = issuer.replacing("{tenantid}", with: tenant)
         }
         guard bytesEqual(found, expected) else {
             throw IDTokenError(.issuerMismatch, claim: "iss", expected: expected, received: found)
+        }
+        if let tenants, let tenant = claims["tid"]?.string, !tenants.contains(tenant) {
+            throw IDTokenError(.issuerMismatch, "tid", expected: "a tenant of the authority", received: claims["tid"])
         }
         return found
     }
@@ -230,6 +249,17 @@ public struct IDTokenValidation: Sendable {
         if let value = claims["nbf"] {
             guard let earliest = value.number?.double else { throw rejected(.notBeforeType, "nbf", number) }
             guard earliest <= latest else { throw rejected(.notYetValid, "nbf", "a time before \(time)") }
+        }
+    }
+
+    /// Checks that the claims of a signed response have not expired.
+    func checkExpiry(_ claims: JSONObject, now: Double) throws(IDTokenError) {
+        guard let expiry = claims["exp"]?.number?.double else {
+            throw IDTokenError(.expiryMissing, "exp", expected: "a number of seconds", received: claims["exp"])
+        }
+        guard now < expiry + clockSkew else {
+            let time = Int64(exactly: now.rounded()) ?? 0
+            throw IDTokenError(.expired, "exp", expected: "a time after \(time)", received: claims["exp"])
         }
     }
 

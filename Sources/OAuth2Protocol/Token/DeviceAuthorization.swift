@@ -45,6 +45,9 @@ public struct DeviceAuthorization: Sendable, Equatable {
     /// How many seconds to wait between polls, at least one.
     public let interval: Int
 
+    /// The maximum length of a code that a user types, in bytes.
+    static let maximumUserCodeSize = 128
+
     private static let knownMembers: Set<String> = [
         "device_code", "user_code", "verification_uri", "verification_url", "verification_uri_complete", "expires_in",
         "interval",
@@ -62,18 +65,18 @@ public struct DeviceAuthorization: Sendable, Equatable {
         let object = try ResponseObject(members, unique: knownMembers)
         let code = try object.requiredToken("device_code")
         let userCode = try object.requiredText("user_code")
+        guard userCode.utf8.count <= maximumUserCodeSize else {
+            throw ResponseObject.error("user_code", "is longer than \(maximumUserCodeSize) bytes")
+        }
         // Google's name is older than the specification.
         let isOlder = tolerance != .strict && object.text("verification_uri") == nil
         let uri = object.url(isOlder ? "verification_url" : "verification_uri", allowsLoopbackHTTP: allowsLoopbackHTTP)
         guard let uri else { throw ResponseObject.error("verification_uri", "is missing or not https") }
-        let lifetime = try object.lifetime()
-        let interval = object["interval"]?.number?.double ?? 0
+        let lifetime = try object.lifetime(acceptsText: tolerance.contains(.textualLifetime))
         return DeviceAuthorization(
             deviceCode: code, userCode: userCode, verificationURI: uri,
             verificationURIComplete: object.url("verification_uri_complete", allowsLoopbackHTTP: allowsLoopbackHTTP),
-            expiresIn: lifetime,
-            // Missing, null, zero and negative mean the default: never a busy loop.
-            interval: interval > 0 ? Int(min(interval, 86_400).rounded(.up)) : 5)
+            expiresIn: lifetime, interval: members.pollingInterval)
     }
 }
 

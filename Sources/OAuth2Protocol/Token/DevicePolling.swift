@@ -1,6 +1,6 @@
 import HTTPExchange
 
-/// When to ask for the outcome of a device grant, and what a response means. Times are seconds of a clock that only goes
+/// When to ask for the outcome of a device grant or a backchannel sign-in, and what a response means. Times are seconds of a clock that only goes
 /// forward and also counts while the machine sleeps; the caller waits, this decides.
 ///
 /// [RFC 8628 sections 3.4 and 3.5](https://www.rfc-editor.org/rfc/rfc8628#section-3.5)
@@ -48,9 +48,27 @@ public struct DevicePolling: Sendable, Equatable {
         _ authorization: DeviceAuthorization, now: Double, expecting expectation: TokenResponse.Expectation = .init(),
         tolerance: TokenResponse.ResponseQuirks = .providers
     ) {
-        deadline = now + Double(authorization.expiresIn)
-        interval = Double(authorization.interval)
-        backOff = interval
+        self.init(
+            lifetime: authorization.expiresIn, interval: authorization.interval, now: now, expectation, tolerance)
+    }
+
+    /// Creates the polling for a backchannel sign-in that began at this time.
+    public init(
+        _ authentication: BackchannelAuthentication, now: Double,
+        expecting expectation: TokenResponse.Expectation = .init(),
+        tolerance: TokenResponse.ResponseQuirks = .providers
+    ) {
+        self.init(
+            lifetime: authentication.expiresIn, interval: authentication.interval, now: now, expectation, tolerance)
+    }
+
+    private init(
+        lifetime: Int, interval: Int, now: Double, _ expectation: TokenResponse.Expectation,
+        _ tolerance: TokenResponse.ResponseQuirks
+    ) {
+        deadline = now + Double(lifetime)
+        self.interval = Double(interval)
+        backOff = Double(interval)
         self.expectation = expectation
         self.tolerance = tolerance
     }

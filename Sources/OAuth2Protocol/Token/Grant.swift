@@ -13,6 +13,8 @@ extension TokenRequest {
         case clientCredentials(scope: Scope?)
         /// The code of a device, for one poll (RFC 8628 section 3.4).
         case deviceCode(Secret)
+        /// The identifier of a backchannel sign-in, for one poll (CIBA 1.0 section 10.1).
+        case backchannel(Secret)
         /// A JWT that another party signed about a user or a client (RFC 7523 section 2.1).
         case jwtBearer(Secret, scope: Scope?)
         /// A SAML 2.0 assertion as XML; it is sent in base64url (RFC 7522 section 2.1).
@@ -30,6 +32,7 @@ extension TokenRequest {
             case .refreshToken: "refresh_token"
             case .clientCredentials: "client_credentials"
             case .deviceCode: "urn:ietf:params:oauth:grant-type:device_code"
+            case .backchannel: "urn:openid:params:grant-type:ciba"
             case .jwtBearer: "urn:ietf:params:oauth:grant-type:jwt-bearer"
             case .samlBearer: "urn:ietf:params:oauth:grant-type:saml2-bearer"
             case .tokenExchange: "urn:ietf:params:oauth:grant-type:token-exchange"
@@ -48,6 +51,7 @@ extension TokenRequest {
             case .refreshToken(let token, let scope): [("refresh_token", token.value)] + (try Self.pairs(scope))
             case .clientCredentials(let scope): try Self.pairs(scope)
             case .deviceCode(let code): [("device_code", code.value)]
+            case .backchannel(let requestID): [("auth_req_id", requestID.value)]
             case .jwtBearer(let assertion, let scope): [("assertion", assertion.value)] + (try Self.pairs(scope))
             case .samlBearer(let assertion, let scope):
                 [("assertion", Base64URL.encode(Array(assertion.value.utf8)))] + (try Self.pairs(scope))

@@ -29,6 +29,12 @@ extension TokenResponse {
         /// Members in camel case, such as `accessToken`. PlentyMarkets.
         public static let camelCaseMembers = ResponseQuirks(rawValue: 1 << 8)
 
+        /// The members are in the member `data`. TikTok's older endpoint.
+        public static let nestedData = ResponseQuirks(rawValue: 1 << 9)
+        /// A refresh can return an ID token that fails a check other than issuer and subject: the store keeps the previous one and
+        /// accepts the other tokens (OpenID Connect Core 1.0 section 12.2 requires to reject them).
+        public static let invalidRefreshedIDToken = ResponseQuirks(rawValue: 1 << 10)
+
         /// Creates the departure of this name, as in the settings; `nil` for other names.
         public init?(name: String) {
             guard let found = Self.names[name] else { return nil }
@@ -40,7 +46,8 @@ extension TokenResponse {
             "otherBearerNames": .otherBearerNames, "otherFormats": .otherFormats, "scopeLists": .scopeLists,
             "textualLifetime": .textualLifetime, "commaSeparatedScope": .commaSeparatedScope,
             "zeroLifetimeIsUnknown": .zeroLifetimeIsUnknown, "nestedUserToken": .nestedUserToken,
-            "camelCaseMembers": .camelCaseMembers,
+            "camelCaseMembers": .camelCaseMembers, "nestedData": .nestedData,
+            "invalidRefreshedIDToken": .invalidRefreshedIDToken,
         ]
 
         /// The names that settings can spell, in alphabetical order.
@@ -50,7 +57,7 @@ extension TokenResponse {
         public static let strict: ResponseQuirks = []
         /// Departures of real providers that can mean only one thing.
         public static let providers: ResponseQuirks = [
-            .missingTokenType, .otherBearerNames, .otherFormats, .scopeLists, .textualLifetime,
+            .missingTokenType, .otherBearerNames, .otherFormats, .scopeLists, .textualLifetime, .nestedData,
         ]
     }
 

@@ -45,6 +45,11 @@ extension TokenResponse {
         {
             object = user
         }
+        if tolerance.contains(.nestedData), object["access_token"] == nil, let data = object["data"]?.object,
+            data["access_token"] != nil
+        {
+            object = data
+        }
         if tolerance.contains(.camelCaseMembers) {
             rename("accessToken", "access_token")
             rename("tokenType", "token_type")

@@ -40,15 +40,55 @@ enum EndpointResponse {
 
     /// Returns the OAuth error in a response, or `nil` without one.
     static func providerError(_ object: JSONObject, _ response: HTTPResponse) -> ProviderError? {
-        guard let code = object.text("error") else { return nil }
+        guard let code = object.text("error") else { return otherError(object, response) }
         var error = ProviderError(
             code: ErrorCode(rawValue: code), explanation: object["error_description"]?.string,
             uri: object["error_uri"]?.string, status: response.status,
             correlationID: object["correlation_id"]?.string ?? object["trace_id"]?.string)
         error.subcode = object["suberror"]?.string
         error.claims = object["claims"]?.string
-        error.interval = object["interval"]?.number?.double.flatMap { Int(exactly: $0.rounded(.up)) }
+        error.interval = object.seconds("interval").flatMap { Int(exactly: $0.rounded(.up)) }
         error.retryAfter = response.retryAfterSeconds
         return error
+    }
+
+    /// Returns the error in a form that RFC 6749 section 5.2 does not have, or `nil` without one.
+    private static func otherError(_ object: JSONObject, _ response: HTTPResponse) -> ProviderError? {
+        var found: ProviderError?
+        if let error = object["error"]?.object {
+            found = objectError(error)
+        } else if let error = object["errors"]?.array?.first?.object, let code = error.text("errorType") {
+            // Fitbit.
+            found = ProviderError(code: ErrorCode(rawValue: code), explanation: error.text("message"))
+        } else if let data = object["data"]?.object, let code = data["error_code"]?.number?.literal, code != "0" {
+            // TikTok's older endpoint, with status 200.
+            found = ProviderError(code: ErrorCode(rawValue: code), explanation: data.text("description"))
+        }
+        found?.status = response.status
+        found?.retryAfter = response.retryAfterSeconds
+        return found
+    }
+
+    /// Returns an error that is an object, as Facebook and Google's services send it.
+    private static func objectError(_ error: JSONObject) -> ProviderError? {
+        let number = error["code"]?.number?.literal
+        let subcode = error["error_subcode"]?.number?.literal
+        guard let word = error.text("type") ?? error.text("status") else { return nil }
+        let code: ErrorCode =
+            switch (word, number, subcode) {
+            // The user revoked the grant, changed the password or logged out.
+            case ("OAuthException", "190", _): .invalidGrant
+            // The code has expired or was used before.
+            case ("OAuthException", "100", "36007"), ("OAuthException", "100", "36009"): .invalidGrant
+            // An unknown error, a service that is down, and the limits of the application, the user and the page.
+            case ("OAuthException", "1", _), ("OAuthException", "2", _), ("OAuthException", "4", _),
+                ("OAuthException", "17", _), ("OAuthException", "32", _):
+                .temporarilyUnavailable
+            default: ErrorCode(rawValue: word)
+            }
+        var found = ProviderError(
+            code: code, explanation: error.text("message"), correlationID: error.text("fbtrace_id"))
+        found.subcode = [number, subcode].compactMap(\.self).joined(separator: "/")
+        return found
     }
 }

@@ -4,11 +4,14 @@ public struct RedirectError: Error, Sendable, Equatable {
     public let kind: Kind
     /// The rejected value, if the check compares one. A state or a code is never part of it.
     public let evidence: Evidence?
+    /// The error that the rejected redirect reports, if it has the state of the sign-in: then the sign-in is over.
+    public let provider: ProviderError?
 
     /// Creates an error for a failed check.
-    package init(_ kind: Kind, _ evidence: Evidence? = nil) {
+    package init(_ kind: Kind, _ evidence: Evidence? = nil, provider: ProviderError? = nil) {
         self.kind = kind
         self.evidence = evidence
+        self.provider = provider
     }
 
     /// The state belongs to no pending sign-in.

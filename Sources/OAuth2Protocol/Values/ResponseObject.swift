@@ -77,10 +77,31 @@ struct ResponseObject {
     }
 
     /// Returns `expires_in`, which must be positive.
-    func lifetime() throws(OAuth2Error) -> Int {
-        guard let seconds = members["expires_in"]?.number?.double, seconds > 0 else {
+    ///
+    /// - Parameter acceptsText: Whether it can be a string of digits.
+    func lifetime(acceptsText: Bool = false) throws(OAuth2Error) -> Int {
+        let seconds = acceptsText ? members.seconds("expires_in") : members["expires_in"]?.number?.double
+        guard let seconds, seconds > 0 else {
             throw Self.error("expires_in", "is not a positive number of seconds")
         }
         return Int(min(seconds, Double(EndpointResponse.maximumLifetime)))
+    }
+}
+
+extension JSONObject {
+    /// Returns a number of seconds, which can also be a string of digits; `nil` for everything else.
+    func seconds(_ name: String) -> Double? {
+        if let number = self[name]?.number { return number.double }
+        guard let text = self[name]?.string, text.utf8.count < 20, !text.isEmpty,
+            text.utf8.allSatisfy({ (0x30...0x39).contains($0) })
+        else { return nil }
+        return Double(text)
+    }
+
+    /// The seconds between polls (RFC 8628 section 3.2). A string of digits is accepted too: the default could be faster than the
+    /// provider allows. Missing, null, zero and negative mean the default: never a busy loop.
+    var pollingInterval: Int {
+        let seconds = seconds("interval") ?? 0
+        return seconds > 0 ? Int(min(seconds, 86_400).rounded(.up)) : 5
     }
 }

@@ -28,7 +28,9 @@ struct ProviderRegistration: Sendable {
                 hint: "name it with --issuer")
         }
         var members: JSONObject = [:]
-        if !type.scope.isEmpty { members.append("scope", .string(type.scope.text)) }
+        // A provider can reject the registration because of a scope token that it does not have.
+        let scope = Scope(type.scope.tokens.filter { server.scopes?.contains($0) ?? true })
+        if !scope.isEmpty { members.append("scope", .string(scope.text)) }
         for member in metadata.members { members[member.name] = member.value }
         let request: ClientRegistrationRequest
         do throws(OAuth2Error) {
@@ -45,13 +47,21 @@ struct ProviderRegistration: Sendable {
         do throws(OAuth2Error) {
             registration = try ClientRegistration.read(response, allowsLoopbackHTTP: true)
         } catch {
-            throw rejection(error, response.status, hadToken: initialAccessToken != nil)
+            var rejection = rejection(error, response.status, hadToken: initialAccessToken != nil)
+            if [200, 201].contains(response.status),
+                let id = (try? JSONValue(parsing: response.body))?.object?.text("client_id")
+            {
+                rejection.message = "the registered client cannot be used"
+                rejection.hint = "the provider has the client \(id) now; delete it there"
+            }
+            throw rejection
         }
         let client = RegisteredClient(issuer: issuer, clientID: registration.clientID, access: registration.access)
         do {
             return Made(client: client, keys: try keys(registration), notes: notes(registration))
         } catch {
-            _ = await undo(client)
+            guard await !undo(client), var error = error as? CommandError else { throw error }
+            error.hint = error.hint.map { "\($0); the provider keeps the client \(client.clientID), delete it there" }
             throw error
         }
     }

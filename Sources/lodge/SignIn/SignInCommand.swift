@@ -55,12 +55,31 @@ import StrictJSON
         let account = try await signIn(to: type, try await flow(type, store), options, store)
         let name = account.displayName.map { name in account.userName.map { "\(name) (\($0))" } ?? name }
         console.note("Signed in to \(type) as \(name ?? account.label).")
+        noteGrant(of: account, options, store)
         try await noteTwins(of: account, store)
         if console.options.reportsJSON {
             let record = AccountRecord(account: account, isCurrent: true, now: store.dependencies.now())
             try show(record)
         }
         return .done
+    }
+
+    /// Notes what the provider did not give, although the sign-in requested it.
+    private func noteGrant(of account: Account, _ options: SignInOptions, _ store: AccountStore) {
+        guard let type = store.settings[account.type], !account.isClient else { return }
+        if account.subject == nil, type.scope.contains("openid") {
+            console.note(
+                "The provider did not say who signed in: the account is saved as unverified, and the next sign-in of anybody "
+                    + "replaces it.")
+        }
+        let missing = store.scopeNotGranted(to: account, of: options.scope)
+        if !missing.isEmpty { console.note("The provider did not grant: \(missing.text.visible).") }
+        guard !account.canRefresh, (options.scope ?? type.scope).contains("offline_access") else { return }
+        let remedy =
+            options.prompt.contains(.consent)
+            ? "Ask the provider's administrator to allow refresh tokens for this client."
+            : context.text("To get one: \(RefreshTokenAdvice.signIn(to: account.type))")
+        console.note("The provider issued no refresh token, although offline_access was requested. \(remedy)")
     }
 
     /// One imported account of the same name became this one. Of several, the user decides.

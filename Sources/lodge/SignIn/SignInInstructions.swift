@@ -2,6 +2,7 @@ import CommandLineKit
 import Platform
 import OAuth2Protocol
 import OAuth2AccountStore
+import Synchronization
 
 /// The instructions of `sign-in`: URL, code, redirect. `--quiet` does not silence them.
 struct SignInInstructions: Sendable {
@@ -13,33 +14,44 @@ struct SignInInstructions: Sendable {
     func browser(
         opens: Bool, because reason: String?, _ open: @escaping @Sendable (URL) async throws -> Void
     ) -> SignInMethod {
-        .browser(showing: { prepared in
-            if let reason {
+        let rejected = Atomic(0)
+        return .browser(
+            showing: { prepared in
+                if let reason {
+                    await console.instruct(
+                        "No browser is opened: \(reason), and the provider offers no sign-in on another device.")
+                }
                 await console.instruct(
-                    "No browser is opened: \(reason), and the provider offers no sign-in on another device.")
-            }
-            await console.instruct(
-                opens
-                    ? "Opening the browser. If it does not open, go to:"
-                    : "To sign in, open this address in a browser on this machine:")
-            await console.instruct(prepared.url.absoluteString)
-            await console.instruct(
-                "The browser comes back to \(prepared.redirectURI.text) on this machine. Ctrl-C ends the sign-in.")
-            await draw(
-                prepared.url,
-                caution: "A phone that reads the code does not find the way back to this machine: "
-                    + "for that use --device or --paste.")
-            guard opens else { return }
-            do {
-                try await open(prepared.url)
-            } catch is CancellationError {
-                // The redirect arrived before the browser's command ended.
-            } catch {
+                    opens
+                        ? "Opening the browser. If it does not open, go to:"
+                        : "To sign in, open this address in a browser on this machine:")
+                await console.instruct(prepared.url.absoluteString)
                 await console.instruct(
-                    "The browser did not open: \(error). Open the address yourself; this goes on waiting.")
-            }
-        })
+                    "The browser comes back to \(prepared.redirectURI.text) on this machine. Ctrl-C ends the sign-in.")
+                await draw(
+                    prepared.url,
+                    caution: "A phone that reads the code does not find the way back to this machine: "
+                        + "for that use --device or --paste.")
+                guard opens else { return }
+                do {
+                    try await open(prepared.url)
+                } catch is CancellationError {
+                    // The redirect arrived before the browser's command ended.
+                } catch {
+                    await console.instruct(
+                        "The browser did not open: \(error). Open the address yourself; this goes on waiting.")
+                }
+            },
+            rejecting: { error in
+                // Any page in the browser can send redirects without end.
+                guard rejected.add(1, ordering: .relaxed).oldValue < Self.maximumRejections else { return }
+                await console.instruct(
+                    "Ignored a redirect of the browser: \(error.reason.visible). The sign-in continues to wait.")
+            })
     }
+
+    /// The maximum number of lines about ignored redirects.
+    private static let maximumRejections = 5
 
     /// On another device. `reason` says why, unless the user asked for that.
     func device(because reason: String?) -> SignInMethod {

@@ -9,18 +9,44 @@ import OAuth2Protocol
         static let expires = Option.flag("expires", "print when it expires instead (RFC 3339)")
         static let introspect = Option.flag("introspect", "print what the provider says about it instead (JSON)")
         static let scope = Option.texts("scope", "SCOPE", "what it must be good for")
+        static let exchange = Option.flag("exchange", "exchange it for a token of another service, and print that")
+        static let audience = Option.texts("audience", "NAME", "the other service, by the name that the provider uses")
+        static let resource = Option.texts("resource", "URL", "the other service, by its address")
     }
 
     nonisolated static let command = Command(
         "token", "Print a fresh access token.",
-        examples: ["curl -H \"Authorization: Bearer $(lodge token)\" https://api.example/"],
-        options: [TokenOptions.refresh, Input.expires, Input.introspect, Input.scope], formats: OutputFormat.ofSentences
+        examples: [
+            "curl -H \"Authorization: Bearer $(lodge token)\" https://api.example/",
+            "lodge token --exchange --audience billing --scope read",
+        ],
+        options: [
+            TokenOptions.refresh, Input.expires, Input.introspect, Input.scope, Input.exchange, Input.audience,
+            Input.resource,
+        ], formats: OutputFormat.ofSentences
     ) { try await TokenCommand(context: $0).run() }
 
     let context: CommandContext
 
     func run() async throws -> ExitStatus {
+        if !invocation[Input.exchange] {
+            for option in [Input.audience, Input.resource] where !invocation[option].isEmpty {
+                throw CommandError(
+                    .usage, "--\(option.spec.name) needs --exchange",
+                    reason: "it names the service that the token is exchanged for",
+                    hint: "add --exchange, or leave --\(option.spec.name) out")
+            }
+        }
         let (store, account) = try await context.storeAndAccount()
+        if invocation[Input.exchange] {
+            for option in [Input.introspect, TokenOptions.refresh] where invocation[option] {
+                throw invocation.conflict(Input.exchange, option)
+            }
+            let exchanged = try await store.exchange(
+                tokenOf: account.id, resources: invocation[Input.resource], audiences: invocation[Input.audience],
+                scope: try invocation.scope(Input.scope))
+            return try write(exchanged.secret, exchanged.expiry)
+        }
         let token = try await context.freshToken(store, of: account, scope: Input.scope)
         if invocation[Input.introspect] {
             guard !invocation[Input.expires] else { throw invocation.conflict(Input.introspect, Input.expires) }
@@ -29,11 +55,16 @@ import OAuth2Protocol
             try console.write(.object(members))
             return .done
         }
+        return try write(token.secret, token.expiry)
+    }
+
+    /// Writes a token, or its expiry with `--expires`.
+    private func write(_ token: Secret, _ expiry: Date?) throws -> ExitStatus {
         guard invocation[Input.expires] else {
-            try console.writeLine(token.secret.value)
+            try console.writeLine(token.value)
             return .done
         }
-        guard let expiry = token.expiry else {
+        guard let expiry else {
             throw CommandError(.failed, "the expiry is not known", reason: "the provider did not say it")
         }
         try console.writeLine(expiry.rfc3339)
@@ -77,10 +108,14 @@ extension CommandContext {
             guard account.canRefresh else {
                 throw AccountStoreError(
                     .signInNeeded(.noRefreshToken), what: "no other token",
-                    reason: "the provider gave no refresh token; the one that is there stays", remedy: .signInAgain)
+                    reason: "the provider issued no refresh token; the saved access token remains valid",
+                    remedy: .signInAgain)
             }
             return try await store.accessToken(for: account.id, scopes: scopes, rejected: token.secret)
         } catch var error as AccountStoreError {
+            if error.kind == .signInNeeded(.noRefreshToken), let type = store.settings[account.type] {
+                error.hint = error.hint ?? RefreshTokenAdvice.hint(for: type)
+            }
             error.hint = error.hint ?? Self.hint(error, account, scopes)
             throw error
         }

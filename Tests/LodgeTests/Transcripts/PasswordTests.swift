@@ -74,4 +74,40 @@ import Testing
         #expect(!refused.errors.contains("token-1") && !refused.errors.contains("client-secret-1"))
         #expect(await terminal.run("token", "--introspect", "--expires").status == 2)
     }
+
+    @Test func `token --exchange prints a token of another service and saves nothing`() async throws {
+        let provider = try ScriptedProvider()
+        let terminal = try await terminal("", provider)
+        #expect(await terminal.run("sign-in", "old", "--with-token", input: Self.answer).status == 0)
+        provider.answer(
+            "/token",
+            #"{"access_token": "token-2", "token_type": "Bearer", "issued_token_type": "urn:ietf:params:oauth:token-type:access_token"}"#
+        )
+        let exchanged = await terminal.run(
+            "token", "--exchange", "--audience", "billing", "--resource", "https://pay.example/", "--scope", "read")
+        #expect(exchanged.status == 0, "\(exchanged.errors)")
+        #expect(exchanged.output == "token-2\n")
+        let form = String(decoding: try #require(provider.requests("/token").first).body, as: UTF8.self)
+        for pair in [
+            "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Atoken-exchange", "subject_token=token-1",
+            "audience=billing", "resource=https%3A%2F%2Fpay.example%2F", "scope=read",
+        ] { #expect(form.contains(pair), "\(form)") }
+        #expect(await terminal.run("token").output == "token-1\n")
+    }
+
+    @Test(arguments: [
+        (["--audience", "billing"], "--audience needs --exchange"),
+        (["--resource", "https://pay.example/"], "--resource needs --exchange"),
+        (["--exchange", "--introspect"], "--exchange and --introspect exclude each other"),
+        (["--exchange", "--refresh"], "--exchange and --refresh exclude each other"),
+    ])
+    func `options of token that do not fit together are a usage error`(options: [String], message: String) async throws
+    {
+        let provider = try ScriptedProvider()
+        let terminal = try await terminal("", provider)
+        #expect(await terminal.run("sign-in", "old", "--with-token", input: Self.answer).status == 0)
+        let refused = await terminal.run(words: ["token"] + options)
+        #expect(refused.status == 2 && refused.errors.contains(message), "\(refused.errors)")
+        #expect(provider.requests("/token").isEmpty)
+    }
 }

@@ -213,10 +213,17 @@ import Testing
         (400, #"{"error": "invalid_client_metadata"}"#, 1, "invalid_client_metadata", "--register-with"),
         (401, "", 5, "HTTP status 401", "--registration-token-file"), (503, "", 6, "HTTP status 503", "--client-id"),
         (201, "{}", 1, "client_id is missing", "--client-id"),
-        (201, #"{"client_id": "s6", "client_secret": "x"}"#, 1, "client_secret_expires_at", "--client-id"),
+        (
+            201, #"{"client_id": "s6", "registration_access_token": "x"}"#, 1, "registration_client_uri",
+            "has the client s6 now"
+        ),
         (
             201, #"{"client_id": "s6", "token_endpoint_auth_method": "tls_client_auth"}"#, 1, "tls_client_auth",
             "--register-with"
+        ),
+        (
+            201, #"{"client_id": "s6", "token_endpoint_auth_method": "tls_client_auth"}"#, 1, "tls_client_auth",
+            "keeps the client s6"
         ),
     ])
     func `a refused registration changes nothing`(

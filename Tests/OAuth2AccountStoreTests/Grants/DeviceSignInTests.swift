@@ -87,17 +87,29 @@ import Platform
         }
     }
 
-    @Test func `an ID token is due when openid is asked for, and is checked`() async throws {
-        let provider = try GrantProvider()
+    @Test func `without an ID token userinfo names the user`() async throws {
+        let provider = try GrantProvider(["userinfo_endpoint": "https://id.example/me"])
+        provider.answer("/token", inTurn: .grant(Self.tokens))
+        provider.answer("/me", inTurn: .grant(["sub": "ada", "email": "ada@contoso.example"]))
+        let account = try await run(provider, [:]).account
+        #expect(account?.subject == "ada" && account?.userName == "ada@contoso.example")
+    }
+
+    @Test func `an ID token is checked, and the account is unverified without one`() async throws {
+        let provider = try GrantProvider(["revocation_endpoint": "https://id.example/revoke"])
         var tokens = Self.tokens
         tokens["id_token"] = try provider.idToken()
         provider.answer("/token", inTurn: .grant(tokens))
         #expect(try await run(provider, [:]).account?.userName == "ada@contoso.example")
         provider.answer("/token", inTurn: .grant(Self.tokens))
-        #expect(try await run(provider, [:]).failure?.kind == .invalidAnswer)
+        let unverified = try await run(provider, [:]).account
+        #expect(unverified != nil && unverified?.subject == nil)
         tokens["id_token"] = try provider.idToken(["aud": "another"])
         provider.answer("/token", inTurn: .grant(tokens))
+        provider.answer("/revoke", inTurn: HTTPResponse(status: 200), HTTPResponse(status: 200))
         #expect(try await run(provider, [:]).failure?.reason.contains("another client") == true)
+        // No account has the tokens.
+        #expect(provider.requests(to: "/revoke").map { $0.form["token"] } == ["rt", "at"])
     }
 
     @Test func `a refusal ends it`() async throws {

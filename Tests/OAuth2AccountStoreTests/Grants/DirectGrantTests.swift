@@ -88,6 +88,32 @@ import Platform
 
     // MARK: Password
 
+    @Test func `a wrong password is an error about the user name and the password`() async throws {
+        let provider = try GrantProvider()
+        let store = try await provider.store(["scopes": ["read"], "allowsPasswordGrant": true])
+        provider.answer("/token", inTurn: .grant(["error": "invalid_grant"], status: 400))
+        let error = try await grantFailure {
+            try await store.signIn(to: "t", by: .password("ada", Secret("lovelace-1815")))
+        }
+        #expect(error?.remedy == .signInAgain && error?.provider?.code == .invalidGrant)
+        #expect(error?.reason == "the provider rejected the user name or the password")
+        #expect(error?.hint?.description.contains("check the user name and the password") == true)
+        #expect(try await store.accounts().isEmpty)
+    }
+
+    @Test func `an error that settings solve names the key`() {
+        func hint(_ error: OAuth2Error) -> String? {
+            (AccountStoreError.wrapping(error, what: "x") as? AccountStoreError)?.hint?.description
+        }
+        #expect(hint(.idToken(IDTokenError(.algorithmNotAllowed)))?.contains("idTokenSigningAlgorithm") == true)
+        #expect(hint(.idToken(IDTokenError(.weakKey)))?.contains("HS512 of 64") == true)
+        #expect(hint(.idToken(.signature)) == nil)
+        let audience = ProviderError(code: .invalidClient, explanation: "The 'aud' claim of the assertion is wrong.")
+        #expect(hint(.provider(audience))?.contains("clientAssertionAudience") == true)
+        let fraud = ProviderError(code: .invalidClient, explanation: "fraud")
+        #expect(hint(.provider(fraud))?.contains("clientSecret") == true)
+    }
+
     @Test func `RB-052: a password is sent only where the settings allow it, and is not kept`() async throws {
         let provider = try GrantProvider()
         provider.answer("/token", Self.numbered())

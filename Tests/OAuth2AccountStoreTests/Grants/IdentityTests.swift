@@ -150,11 +150,11 @@ import Platform
     // MARK: Refresh
 
     private func renewed(
-        _ claims: JSONObject, key: JWK? = nil
+        _ claims: JSONObject, key: JWK? = nil, settings: JSONObject = [:]
     ) async throws -> (error: AccountStoreError?, tokens: TokenSet?, original: Secret?) {
         let provider = try GrantProvider()
-        let store = try await provider.store()
-        let account = try await provider.signIn(store)
+        let store = try await provider.store(settings)
+        let account = try await provider.signIn(store, claims: ["auth_time": 1_768_469_000])
         let original = try await store.repository.read(account.id)?.record.tokens.idToken
         provider.advance(4000)
         provider.answer(
@@ -187,19 +187,28 @@ import Platform
     @Test(
         arguments: [
             ["exp": 1], ["aud": "another"], ["azp": "another"], ["nonce": "another"], ["sub": .null],
-            ["at_hash": "AAAA"],
+            ["at_hash": "AAAA"], ["auth_time": 1_768_469_001],
         ] as [JSONObject])
-    func `a refreshed ID token that is only odd is dropped, and the tokens are kept`(claims: JSONObject) async throws {
+    func `a refresh with an invalid ID token is rejected unless a quirk allows it`(claims: JSONObject) async throws {
         let (error, tokens, original) = try await renewed(claims)
-        #expect(error == nil, "\(String(describing: error))")
-        #expect(tokens?.accessToken == Secret("at-2") && tokens?.refreshToken == Secret("rt-2"))
+        #expect(error?.kind == .invalidAnswer, "\(String(describing: error))")
+        #expect(tokens?.accessToken == Secret("at-1") && tokens?.refreshToken == Secret("rt-1"))
         #expect(tokens?.idToken == original)
+        let tolerant = try await renewed(claims, settings: ["quirks": ["invalidRefreshedIDToken"]])
+        #expect(tolerant.error == nil, "\(String(describing: tolerant.error))")
+        #expect(tolerant.tokens?.accessToken == Secret("at-2") && tolerant.tokens?.refreshToken == Secret("rt-2"))
+        #expect(tolerant.tokens?.idToken == tolerant.original)
     }
 
-    @Test func `a refreshed ID token with a wrong signature is dropped`() async throws {
+    @Test func `a refresh with a wrong signature of the ID token is rejected, and one of an unknown key ignored`()
+        async throws
+    {
         let (error, tokens, original) = try await renewed([:], key: try JWK.generate(for: .es256, keyID: "first"))
-        #expect(error == nil)
-        #expect(tokens?.refreshToken == Secret("rt-2") && tokens?.idToken == original)
+        #expect(error?.reason == OAuth2Error.idToken(.signature).description)
+        #expect(tokens?.refreshToken == Secret("rt-1") && tokens?.idToken == original)
+        let unknown = try await renewed([:], key: try JWK.generate(for: .es256, keyID: "unknown"))
+        #expect(unknown.error == nil)
+        #expect(unknown.tokens?.refreshToken == Secret("rt-2") && unknown.tokens?.idToken == unknown.original)
     }
 
     // MARK: Userinfo

@@ -114,8 +114,18 @@ struct IDTokenTests {
         #expect(try await test.savedTokens(ada.id)?.refreshToken == Secret("RT-2"))
     }
 
-    @Test func `a refreshed ID token that cannot be read costs nobody the sign-in`() async throws {
-        let test = try await TestStore()
+    @Test func `a refresh with an unreadable ID token is rejected unless a quirk allows it`() async throws {
+        let strict = try await TestStore()
+        let account = try await strict.signIn()
+        strict.provider.next { _ in
+            .json(["access_token": "new", "token_type": "bearer", "id_token": "garbage", "expires_in": 60])
+        }
+        let error = try await failure { try await strict.token(account.id, rejected: "AT-2") }
+        #expect(error?.reason == OAuth2Error.idToken(IDTokenError(.malformed)).description)
+        #expect(try await strict.savedTokens(account.id)?.accessToken == Secret("AT-2"))
+        var type = try TestStore.type()
+        type.tolerance.insert(.invalidRefreshedIDToken)
+        let test = try await TestStore(types: [type])
         let ada = try await test.signIn()
         let former = try await test.savedTokens(ada.id)?.idToken
         test.provider.next { _ in

@@ -73,7 +73,9 @@ struct SignInTests {
 
     @Test(arguments: [
         "http://127.0.0.1:7777/callback?code=x", "http://127.0.0.1:7777/callback?code=x&state=",
-        "http://127.0.0.1:7777/callback?code=x&state=other", "http://127.0.0.1:7777/callback?error=access_denied",
+        "http://127.0.0.1:7777/callback?code=x&state=other",
+        "http://127.0.0.1:7777/callback?error=access_denied&state=", "http://127.0.0.1:7777/callback?error=&code=x",
+        "http://127.0.0.1:7777/callback?error=access_denied&state=other",
         "http://127.0.0.1:7777/callbackx?code=x&state=STATE", "http://127.0.0.1:7777/callback/?code=x&state=STATE",
         "http://127.0.0.1:7778/callback?code=x&state=STATE", "https://127.0.0.1:7777/callback?code=x&state=STATE",
         "http://evil.example/callback?code=x&state=STATE", "http://127.0.0.1:7777/callback?code=x&state=STATE&state=y",
@@ -133,6 +135,66 @@ struct SignInTests {
         #expect(again?.kind == .redirectRefused)
     }
 
+    @Test(arguments: ["error=access_denied", "error=access_denied&iss=https%3A%2F%2Fop.example.com"])
+    func `an error without a state ends the only sign-in that waits`(query: String) async throws {
+        let test = try await TestStore(types: [
+            try TestStore.type(), try TestStore.type("other", redirect: "http://127.0.0.1:7778/callback"),
+        ])
+        // It waits at another address.
+        let other = try await test.store.prepareSignIn(to: "other")
+        let prepared = try await test.store.prepareSignIn(to: "graph")
+        let error = try await failure { try await test.store.handleRedirect(FakeProvider.redirect(prepared, query)) }
+        #expect(error?.kind == .denied)
+        #expect(test.store.signIns.pending.withLock { Array($0.keys) } == [other.id])
+    }
+
+    @Test func `an error without a state leaves each of two sign-ins waiting`() async throws {
+        let test = try await TestStore()
+        let first = try await test.store.prepareSignIn(to: "graph")
+        let second = try await test.store.prepareSignIn(to: "graph")
+        let redirect = FakeProvider.redirect(first, "error=access_denied")
+        #expect(try await failure { try await test.store.handleRedirect(redirect) }?.kind == .redirectRefused)
+        _ = try await test.store.handleRedirect(test.provider.approve(first))
+        _ = try await test.store.handleRedirect(test.provider.approve(second))
+    }
+
+    @Test func `an error without a state leaves the sign-in of a web server waiting`() async throws {
+        let test = try await TestStore(types: [try TestStore.type(redirect: "https://app.example.com/callback")])
+        let prepared = try await test.store.prepareSignIn(to: "graph")
+        let redirect = FakeProvider.redirect(prepared, "error=access_denied")
+        #expect(try await failure { try await test.store.handleRedirect(redirect) }?.kind == .redirectRefused)
+        _ = try await test.store.handleRedirect(test.provider.approve(prepared))
+    }
+
+    @Test(arguments: [
+        ("access_denied", AccountStoreError.Kind.denied), ("login_required", .signInNeeded(.interactionRequired)),
+        ("invalid_scope", .settings),
+    ])
+    func `an error without the promised issuer ends the sign-in`(code: String, kind: AccountStoreError.Kind)
+        async throws
+    {
+        let test = try await TestStore()
+        test.provider.change { $0.metadata["authorization_response_iss_parameter_supported"] = true }
+        let prepared = try await test.store.prepareSignIn(to: "graph")
+        let refused = FakeProvider.redirect(prepared, "code=x&state=\(prepared.id)")
+        #expect(try await failure { try await test.store.handleRedirect(refused) }?.kind == .redirectRefused)
+        let redirect = FakeProvider.redirect(prepared, "error=\(code)&state=\(prepared.id)")
+        #expect(try await failure { try await test.store.handleRedirect(redirect) }?.kind == kind)
+        #expect(test.store.signIns.pending.withLock { $0.isEmpty })
+    }
+
+    @Test func `an error of another issuer ends the sign-in and names both`() async throws {
+        let test = try await TestStore()
+        let prepared = try await test.store.prepareSignIn(to: "graph")
+        let redirect = FakeProvider.redirect(
+            prepared, "error=access_denied&iss=https%3A%2F%2Fevil.example&state=\(prepared.id)")
+        let error = try await failure { try await test.store.handleRedirect(redirect) }
+        #expect(error?.kind == .denied)
+        #expect(error?.reason.hasPrefix("access_denied; it comes from a different issuer") == true)
+        #expect(error?.reason.contains("https://evil.example") == true)
+        #expect(test.store.signIns.pending.withLock { $0.isEmpty })
+    }
+
     @Test func `a redirect that comes too late is refused`() async throws {
         let test = try await TestStore()
         var options = SignInOptions()
@@ -181,7 +243,8 @@ struct SignInTests {
         #expect(try await test.store.accounts().count == 1)
     }
 
-    @Test func `a provider without identities has one account a type`() async throws {
+    /// A type whose settings name only the endpoints.
+    private func endpoints() throws -> AccountType {
         var type = try TestStore.type()
         type.provider = .endpoints
         type.scope = ["read"]
@@ -189,6 +252,62 @@ struct SignInTests {
             "authorization_endpoint": try #require(URL(string: "https://op.example.com/authorize")),
             "token_endpoint": try #require(URL(string: "https://op.example.com/token")),
         ]
+        return type
+    }
+
+    @Test func `without an issuer in the settings the issuer of the redirect is saved and not checked`() async throws {
+        let test = try await TestStore(types: [try endpoints()])
+        test.provider.change { $0.sendsIDToken = false }
+        let prepared = try await test.store.prepareSignIn(to: "graph")
+        let redirect = test.provider.approve(prepared).absoluteString + "&iss=https%3A%2F%2Fop.example.com%2Fa"
+        let account = try await test.store.handleRedirect(try #require(URL(string: redirect)))
+        #expect(account.issuer == nil && account.redirectIssuer == "https://op.example.com/a")
+        // Another issuer makes no second account.
+        #expect(try await test.signIn().id == account.id)
+    }
+
+    @Test func `an expected issuer is checked without discovery`() async throws {
+        var type = try endpoints()
+        type.expectedIssuer = "https://op.example.com"
+        let test = try await TestStore(types: [type])
+        test.provider.change { $0.sendsIDToken = false }
+        let prepared = try await test.store.prepareSignIn(to: "graph")
+        let redirect = test.provider.approve(prepared).absoluteString
+        let foreign = try #require(URL(string: redirect + "&iss=https%3A%2F%2Fevil.example"))
+        #expect(try await failure { try await test.store.handleRedirect(foreign) }?.kind == .redirectRefused)
+        let own = try #require(URL(string: redirect + "&iss=https%3A%2F%2Fop.example.com"))
+        let account = try await test.store.handleRedirect(own)
+        #expect(account.issuer == "https://op.example.com" && account.redirectIssuer == nil)
+        #expect(test.provider.requests.allSatisfy { !$0.url.path().contains("well-known") })
+    }
+
+    @Test(arguments: ["https://op.example.com", "https://op.example.com/"])
+    func `an endpoint that only the metadata of RFC 8414 lists is found if its issuer is the same`(issuer: String)
+        async throws
+    {
+        let test = try await TestStore()
+        test.provider.change {
+            $0.offersRevocation = false
+            $0.oauthMetadata = [
+                "issuer": .string(issuer), "revocation_endpoint": "https://op.example.com/revoke",
+                "token_endpoint": "https://op.example.com/other",
+            ]
+        }
+        let path = "/.well-known/oauth-authorization-server"
+        let account = try await test.signIn()
+        // Nothing that the sign-in needs is missing.
+        #expect(test.provider.count(path) == 0)
+        let report = try await test.store.signOut(account.id, revoking: true)
+        let isSame = issuer == test.provider.issuer
+        #expect(report.revocation == (isSame ? .succeeded : .notOffered))
+        #expect(test.provider.revoked.isEmpty != isSame)
+        let other = try await test.signIn("bob")
+        _ = try await test.store.signOut(other.id, revoking: true)
+        #expect(test.provider.count(path) == 1 && test.provider.count("/other") == 0)
+    }
+
+    @Test func `a provider without identities has one account a type`() async throws {
+        let type = try endpoints()
         let provider = try FakeProvider(clock: FakeClock())
         provider.change { $0.sendsIDToken = false }
         let test = try await TestStore(types: [type], provider: provider)
@@ -197,13 +316,19 @@ struct SignInTests {
         #expect(try await test.signIn().id == first.id)
     }
 
-    @Test func `names that the ID token lacks come from user info, of the same person only`() async throws {
+    @Test func `names that the ID token lacks come from user info, and of another subject they end the sign-in`()
+        async throws
+    {
         let test = try await TestStore()
         test.provider.change { $0.claims = ["name": .null, "preferred_username": .null] }
         let ada = try await test.signIn("ada")
         #expect(ada.displayName == "Ada Lovelace" && ada.userName == "ada@example.com")
-        let bob = try await test.signIn("bob")
-        #expect(bob.displayName == nil && bob.userName == nil && bob.label == "bob")
+        let error = try await failure { try await test.signIn("bob") }
+        #expect(error?.kind == .invalidAnswer)
+        #expect(error?.reason.contains("another subject") == true)
+        #expect(try await test.store.accounts().map(\.subject) == ["ada"])
+        // No account has the tokens of the second sign-in.
+        #expect(test.provider.revoked == ["RT-4", "AT-4"])
     }
 
     @Test func `a store that cannot be written is found out before the person is sent away`() async throws {
@@ -225,25 +350,24 @@ struct SignInTests {
         let test = try await TestStore(types: [try TestStore.type(redirect: "http://127.0.0.1/callback")])
         let provider = test.provider
         provider.change { $0.claims = ["preferred_username": "<b>\u{202E}ada"] }
-        let pages = Log<HTTPResponse>()
+        let pages = Log<HTTPResponse>(), rejections = Log<String>()
         let account = try await test.store.signIn(
             to: "graph",
-            by: .browser(opening: { url in
-                let items = URLComponents(url: url, resolvingAgainstBaseURL: false)?.queryItems ?? []
-                func value(_ name: String) -> String { items.first { $0.name == name }?.value ?? "" }
-                let prepared = PreparedSignIn(
-                    url: url, id: value("state"), redirectURI: try RedirectURI(value("redirect_uri")))
-                let transport = CurlTransport()
-                let foreign = FakeProvider.redirect(prepared, "code=x&state=y")
-                pages.append(try await transport.send(HTTPRequest(.get, foreign)))
-                pages.append(try await transport.send(HTTPRequest(.post, provider.approve(prepared))))
-                // The redirect ends the sign-in, which cancels this task: another task reads the page to its end.
-                try await Task {
-                    pages.append(try await transport.send(HTTPRequest(.get, provider.approve(prepared))))
-                }.value
-                // Does not end by itself: the sign-in does not wait for it.
-                try await Gate().pass()
-            }))
+            by: .browser(
+                showing: { prepared in
+                    let transport = CurlTransport()
+                    let foreign = FakeProvider.redirect(prepared, "code=x&state=y")
+                    pages.append(try await transport.send(HTTPRequest(.get, foreign)))
+                    pages.append(try await transport.send(HTTPRequest(.post, provider.approve(prepared))))
+                    // The redirect ends the sign-in, which cancels this task: another task reads the page to its end.
+                    try await Task {
+                        pages.append(try await transport.send(HTTPRequest(.get, provider.approve(prepared))))
+                    }.value
+                    // Does not end by itself: the sign-in does not wait for it.
+                    try await Gate().pass()
+                }, rejecting: { rejections.append($0.reason) }))
+        #expect(rejections.all.count == 1)
+        #expect(rejections.all.first?.contains("belongs to no sign-in that is waiting") == true)
         #expect(account.label == "<b>\u{202E}ada")
         try await until { pages.all.count == 3 }
         #expect(pages.all.map(\.status) == [400, 405, 200])

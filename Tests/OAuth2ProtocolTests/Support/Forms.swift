@@ -20,3 +20,9 @@ func form(_ request: HTTPRequest) -> [String: [String]] {
 private func grouped(_ pairs: [FormEncoding.Pair]) -> [String: [String]] {
     Dictionary(grouping: pairs, by: \.name).mapValues { $0.map(\.value) }
 }
+
+extension HTTPResponse {
+    static func json(_ value: JSONValue, status: Int = 200) -> HTTPResponse {
+        HTTPResponse(status: status, fields: ["Content-Type": "application/json"], body: .init(value.serialized()))
+    }
+}

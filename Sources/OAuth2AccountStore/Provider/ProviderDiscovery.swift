@@ -1,0 +1,107 @@
+import HTTPExchange
+import OAuth2Protocol
+import Platform
+
+/// Reads the metadata documents of a type's provider.
+///
+/// OAuth 2 and OpenID Connect have different well-known URLs, and some servers insert the latter between host and path (RFC 8414
+/// sections 3 and 5). A provider can have both documents, and they can differ: django-oauth-toolkit lists revocation, introspection and
+/// registration only in that of RFC 8414.
+package struct ProviderDiscovery: Sendable {
+    private let type: AccountType
+    private let send: @Sendable (HTTPRequest) async throws -> HTTPResponse
+
+    /// The metadata of a provider, with the endpoints in the settings instead of its own.
+    package struct Metadata: Sendable {
+        /// The provider.
+        package var server: AuthorizationServer
+        /// The URL of its document; `nil` if the settings name the endpoints.
+        package let url: URL?
+        /// The provider's time.
+        package let date: Date?
+        /// The provider's other document, which nobody has read yet.
+        fileprivate var other: Discovery?
+    }
+
+    package init(_ type: AccountType, send: @escaping @Sendable (HTTPRequest) async throws -> HTTPResponse) {
+        self.type = type
+        self.send = send
+    }
+
+    /// Reads the first document that the provider has.
+    ///
+    /// - Throws: `OAuth2Error`; the errors of the transport.
+    package func read() async throws -> Metadata {
+        switch type.provider {
+        case .endpoints:
+            var server = AuthorizationServer()
+            server.issuer = type.expectedIssuer
+            return Metadata(server: configured(server), url: nil, date: nil)
+        case .authority(let authority):
+            return try await fetch(
+                Discovery(authority: authority, knownAuthorities: type.knownAuthorities, allowsLoopbackHTTP: true))
+        case .issuer(let issuer): return try await read(issuer)
+        }
+    }
+
+    private func read(_ issuer: String) async throws -> Metadata {
+        let oauth = try Discovery(issuer: issuer, placement: .oauth, allowsLoopbackHTTP: true)
+        var first: (any Error)?
+        for placement in [Discovery.Placement.openID, .oauth, .openIDInserted] {
+            let discovery = try Discovery(issuer: issuer, placement: placement, allowsLoopbackHTTP: true)
+            do {
+                var metadata = try await fetch(discovery)
+                // The inserted one comes after that of RFC 8414 is known to be missing.
+                if placement == .openID { metadata.other = oauth }
+                return metadata
+            } catch OAuth2Error.http(let status, let retryAfter) where status == 404 {
+                first = first ?? OAuth2Error.http(status: status, retryAfter: retryAfter)
+            }
+        }
+        throw first ?? CancellationError()
+    }
+
+    private func fetch(_ discovery: Discovery) async throws -> Metadata {
+        let response = try await send(discovery.request)
+        return Metadata(
+            server: configured(try discovery.read(response)), url: discovery.url,
+            date: response.fields["Date"].flatMap { HTTPDate.parse($0) })
+    }
+
+    /// Adds the endpoints that only the provider's other document lists, if that names the same issuer. Without such a document the
+    /// metadata remains as it is.
+    package func complete(_ metadata: inout Metadata) async throws {
+        guard let discovery = metadata.other else { return }
+        metadata.other = nil
+        do {
+            let other = try discovery.read(try await send(discovery.request))
+            for (name, path) in AuthorizationServer.endpointNames
+            where metadata.server[keyPath: path] == nil && metadata.server.unusable[name] == nil {
+                metadata.server[keyPath: path] = other[keyPath: path]
+            }
+            for (name, url) in other.mutualTLSAliases where metadata.server.mutualTLSAliases[name] == nil {
+                metadata.server.mutualTLSAliases[name] = url
+            }
+            metadata.server = configured(metadata.server)
+        } catch let error as OAuth2Error where !error.isTransient {
+            // There is none, or it is another issuer's.
+        }
+    }
+
+    /// Returns the provider with the endpoints of the settings.
+    private func configured(_ found: AuthorizationServer) -> AuthorizationServer {
+        var server = found
+        if type.clientCertificate != nil {
+            // Servers often request certificates at other URLs (RFC 8705 section 5).
+            for (name, path) in AuthorizationServer.endpointNames {
+                if let url = server.mutualTLSAliases[name] { server[keyPath: path] = url }
+            }
+        }
+        for (name, path) in AuthorizationServer.endpointNames {
+            guard let url = type.endpoints[name] else { continue }
+            server[keyPath: path] = url
+            server.unusable[name] = nil
+        }
+        return server
+    }
+}

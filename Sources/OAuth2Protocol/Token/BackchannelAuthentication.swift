@@ -1,0 +1,79 @@
+import HTTPExchange
+import Platform
+
+/// The request that begins a sign-in without a browser: the provider asks the user on the user's own device (CIBA, poll mode).
+///
+/// [OpenID Connect Client-Initiated Backchannel Authentication 1.0 section 7.1](https://openid.net/specs/openid-client-initiated-backchannel-authentication-core-1_0.html)
+public struct BackchannelAuthenticationRequest: Sendable {
+    /// How the client names the user.
+    public enum Hint: Sendable, Equatable {
+        /// A name that the provider knows, such as a mail address: `login_hint`.
+        case login(String)
+        /// A token of the provider with the name: `login_hint_token`.
+        case loginToken(Secret)
+        /// An earlier ID token of the user: `id_token_hint`.
+        case idToken(Secret)
+    }
+
+    /// The request to send.
+    public let request: HTTPRequest
+
+    /// Creates the request.
+    ///
+    /// - Parameters:
+    ///   - hint: The user.
+    ///   - scope: The scope, with `openid`.
+    ///   - bindingMessage: A text that both devices show, so that the user sees that they belong together.
+    ///   - parameters: The additional parameters of the provider.
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if the provider does not offer the grant, `openid` is missing, or a scope token or an
+    ///   extra parameter may not be sent.
+    public init(
+        server: AuthorizationServer, client: Client, hint: Hint, scope: Scope, bindingMessage: String? = nil,
+        parameters: [String: String] = [:], headers: [String: String] = [:]
+    ) throws(OAuth2Error) {
+        let endpoint = try server.endpoint(
+            "backchannel_authentication_endpoint",
+            missing: "the provider does not offer sign-in on the user's own device (CIBA)")
+        guard scope.contains("openid") else { throw .configuration("a backchannel sign-in needs the scope openid") }
+        try scope.check()
+        var pairs: [FormEncoding.Pair] = [("scope", scope.text)]
+        switch hint {
+        case .login(let name): pairs.append(("login_hint", name))
+        case .loginToken(let token): pairs.append(("login_hint_token", token.value))
+        case .idToken(let token): pairs.append(("id_token_hint", token.value))
+        }
+        if let bindingMessage { pairs.append(("binding_message", bindingMessage)) }
+        let names = Set(pairs.map(\.name) + ["login_hint", "login_hint_token", "id_token_hint"])
+        pairs += try RequestParameters.extra(parameters, besides: names)
+        request = try client.request(pairs, endpoint: endpoint, headers: headers)
+    }
+}
+
+/// What the client needs to poll for the result of a backchannel sign-in, with ``DevicePolling``.
+///
+/// OpenID Connect Client-Initiated Backchannel Authentication 1.0 section 7.3
+public struct BackchannelAuthentication: Sendable, Equatable {
+    /// The secret with which the client asks for the result: the grant ``TokenRequest/Grant/backchannel(_:)``.
+    public let requestID: Secret
+    /// The lifetime of the request in seconds.
+    public let expiresIn: Int
+    /// The seconds between polls, at least one.
+    public let interval: Int
+
+    /// Reads the response.
+    ///
+    /// - Throws: ``OAuth2Error``
+    public static func read(_ response: HTTPResponse) throws(OAuth2Error) -> BackchannelAuthentication {
+        guard response.status == 200 else { throw EndpointResponse.failure(response) }
+        let object = try ResponseObject(response, unique: ["auth_req_id", "expires_in", "interval"])
+        if let error = EndpointResponse.providerError(object.members, response) { throw .provider(error) }
+        return BackchannelAuthentication(
+            requestID: try object.requiredToken("auth_req_id"), expiresIn: try object.lifetime(),
+            interval: object.members.pollingInterval)
+    }
+}
+
+extension BackchannelAuthentication: Redacted {
+    /// The lifetime; no secret.
+    public var description: String { "a backchannel sign-in for \(expiresIn) s" }
+}
