@@ -211,9 +211,10 @@ extension CommandError {
 }
 
 extension HTTPRequest {
-    /// Limits a request to the time of `--timeout`. A request whose response is needed gets at least its own time.
+    /// Limits a request to the time of `--timeout`. A request whose response is needed gets at least its own limits.
     mutating func limitTime(to limit: Duration) {
-        timeout = needsResponse ? max(limit, timeout) : limit
+        if !needsResponse || limit > timeout { timeout = limit }
+        if let idle = idleTimeout { idleTimeout = max(idle, limit) }
         connectTimeout = min(limit, connectTimeout)
     }
 }
