@@ -35,6 +35,7 @@ extension Diagnosis {
     ) async throws {
         if isMissing(storage) { return addNoAccounts() }
         guard try await isUsable(storage) else { return }
+        await checkRescueFiles(storage)
         let store: AccountStore
         do {
             // Without settings, the presets open the store: only its accounts are checked.
@@ -97,6 +98,21 @@ extension Diagnosis {
         } catch {
             add(.store, failing: error)
             return false
+        }
+    }
+
+    /// Reports tokens that a refresh could not save. Opening the store imports them.
+    private mutating func checkRescueFiles(_ storage: any AccountStorage) async {
+        guard let storage = storage as? any RecordRescue else { return }
+        for file in (try? await storage.rescueFiles()) ?? [] where file.record != nil {
+            add(
+                .store, .warning, "an earlier refresh could not save its tokens in the store; they are in \(file.path)",
+                remedy: "no action is needed: the next use of the account saves them")
+        }
+        for path in await storage.damagedRescueFiles() {
+            add(
+                .store, .warning, "\(path) is a damaged file with the tokens of an earlier refresh",
+                remedy: "remove it if the account still works; otherwise \(AccountRemedy.signIn(type: nil))")
         }
     }
 

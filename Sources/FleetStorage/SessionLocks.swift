@@ -71,8 +71,8 @@ actor SessionLocks {
     private static var currentTask: Int? { withUnsafeCurrentTask { $0?.hashValue } }
 
     private nonisolated func timeoutError(_ timeout: Duration) -> StorageError {
-        StorageError(
-            .busy, location: schema.location, reason: "another process has held a lock for \(timeout)",
+        .lockTimeout(
+            timeout, location: schema.location,
             hint: "check which worker uses the store (pg_locks, pg_stat_activity), then try again")
     }
 

@@ -42,9 +42,8 @@ package struct FileLock: Sendable {
     /// Waits without blocking a thread: the kernel cannot wake a task.
     func lock(_ name: String, timeout: Duration) async throws -> any StorageLock {
         guard let lock = try await poll(timeout: timeout, sleep: sleep, { try tryLock(name) }) else {
-            throw StorageError(
-                .busy, location: path, reason: "another process has held a lock for \(timeout)",
-                hint: "see which process uses the store, and try again")
+            throw StorageError.lockTimeout(
+                timeout, location: path, hint: "see which process uses the store, and try again")
         }
         return lock
     }

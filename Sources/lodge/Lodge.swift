@@ -1,4 +1,5 @@
 import CommandLineKit
+import OAuth2AccountStore
 import Platform
 import Dispatch
 
@@ -44,14 +45,19 @@ import Dispatch
                 }
                 let context = CommandContext(command: command, invocation: invocation, world: world)
                 status = try await run(command, context)
-                _ = await endRefreshes(world)
+                // The output does not wait for a refresh that continues.
+                try console.flush()
+                let ended = await endRefreshes(world)
+                if let path = ended.rescueFiles.first { console.note(rescueNote(path)) }
             }
             try console.flush()
             return status
         } catch {
-            let saved = await endRefreshes(world)
+            let ended = await endRefreshes(world)
             try? console.endPaging()
-            if saved > 0 { console.note("The provider's response arrived, and the new tokens are saved.") }
+            if ended.saved > 0 { console.note("The provider's response arrived, and the new tokens are saved.") }
+            // The error of the save itself names the file.
+            if let path = ended.rescueFiles.first, !isStorageError(error) { console.note(rescueNote(path)) }
             return finish(error, console, invocation)
         }
     }
@@ -80,8 +86,16 @@ import Dispatch
         }
     }
 
+    private static func rescueNote(_ path: String) -> String {
+        "lodge could not save the new tokens in the store. They are in \(path), and the next command saves them: you are still signed in."
+    }
+
+    private static func isStorageError(_ error: any Error) -> Bool {
+        if case .storage? = (error as? AccountStoreError)?.kind { true } else { false }
+    }
+
     /// Waits until the tokens of sent requests are saved. Prints the reason after a second.
-    @MainActor private static func endRefreshes(_ world: CommandEnvironment) async -> Int {
+    @MainActor private static func endRefreshes(_ world: CommandEnvironment) async -> EndedRefreshes {
         let notice = Task { @MainActor in
             try await Task.sleep(for: .seconds(1))
             world.console.instruct("Waiting for the provider's response, so that your sign-in is not lost.")

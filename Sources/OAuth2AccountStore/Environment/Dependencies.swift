@@ -14,6 +14,11 @@ public struct Dependencies: Sendable {
     public var uptime: @Sendable () -> Double = { Self.start.duration(to: .now) / .seconds(1) }
     /// Waits.
     public var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    /// The maximum time that a call waits for new tokens while the provider does not respond. The request for them continues.
+    public var refreshTimeout: Duration = .seconds(30)
+    /// Waits for the time limits of refreshes and before another attempt to save. Unlike ``sleep``, it does not end at the time limit of
+    /// a caller.
+    package var timer: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     /// Unpredictable bytes.
     public var random: @Sendable (Int) throws -> [UInt8] = { try SecureRandom.bytes($0) }
     /// The environment variables.

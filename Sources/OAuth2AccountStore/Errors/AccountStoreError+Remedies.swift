@@ -52,7 +52,8 @@ extension AccountStoreError {
         case .proxy: "check https_proxy, ALL_PROXY and NO_PROXY in the environment; the saved sign-in is untouched"
         case .cannotResolveHost: "check the network, and the address in the settings; the saved sign-in is untouched"
         case .timedOut:
-            "try again; if the network is slow, \(AccountRemedy.extendTimeLimit); the saved sign-in is untouched"
+            // The provider can have rotated the refresh token.
+            "try again; if the network is slow, \(AccountRemedy.extendTimeLimit)"
         default: nil
         }
     }

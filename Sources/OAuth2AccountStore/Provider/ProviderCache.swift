@@ -124,7 +124,7 @@ actor ProviderCache {
     private func send(_ request: HTTPRequest, _ type: AccountType) async throws -> HTTPResponse {
         let response = try await transport(for: type).send(request)
         hints.note(response, from: request.url, now: dependencies.now())
-        return response
+        return response.resolvingRetryAfter(now: dependencies.now())
     }
 
     /// Returns the provider's keys. After an unknown key it requests them again, unless it did so a moment ago.

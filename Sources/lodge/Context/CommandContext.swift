@@ -38,11 +38,11 @@ final class OpenStores: Sendable {
 
     func add(_ store: AccountStore) { stores.withLock { $0.append(store) } }
 
-    /// Waits until the tokens of the requests that were sent are saved. Returns their number.
-    func endRefreshes() async -> Int {
-        var saved = 0
-        for store in stores.withLock({ $0 }) { saved += await store.endRefreshes() }
-        return saved
+    /// Waits until the tokens of the requests that were sent are saved.
+    func endRefreshes() async -> EndedRefreshes {
+        var ended = EndedRefreshes()
+        for store in stores.withLock({ $0 }) { ended += await store.endRefreshes() }
+        return ended
     }
 }
 
@@ -93,6 +93,7 @@ final class OpenStores: Sendable {
         dependencies.certifiedTransport = { transport($0, $1) }
         if let open = world.openBrowser { dependencies.openBrowser = open }
         if let sleep = world.sleep { dependencies.sleep = sleep }
+        if let timeout { dependencies.refreshTimeout = max(timeout, dependencies.refreshTimeout) }
         if let deadline {
             dependencies.peerCertificates = { url in
                 let left = max(.zero, deadline - ContinuousClock.now)

@@ -102,6 +102,8 @@ extension CommandError {
         }
         return switch error.remedy {
         case .retryLater(let seconds?) where seconds > 0: "come back in \(seconds) s"
+        // Without a response, the provider can have rotated the refresh token.
+        case .retryLater where error.kind == .network: "try again later"
         case .retryLater: "try again later; the saved sign-in is untouched"
         case .signInAgain: signIn(asking: error.provider?.claims)
         case .changeSettings: "correct the settings"

@@ -71,15 +71,16 @@ extension CommandContext {
     ) async throws -> AccessToken {
         let scopes = try invocation.scope(scope)
         do {
-            let token = try await store.accessToken(for: account.id, scopes: scopes)
-            guard invocation[TokenOptions.refresh] else { return token }
+            guard invocation[TokenOptions.refresh] else {
+                return try await store.accessToken(for: account.id, scopes: scopes)
+            }
             // Nobody refused this one: it stays good where there is nothing to get another with.
             guard account.canRefresh else {
                 throw AccountStoreError(
                     .signInNeeded(.noRefreshToken), what: "no other token",
                     reason: "the provider gave no refresh token; the one that is there stays", remedy: .signInAgain)
             }
-            return try await store.accessToken(for: account.id, scopes: scopes, rejected: token.secret)
+            return try await store.refreshedToken(for: account.id, scopes: scopes)
         } catch var error as AccountStoreError {
             error.hint = error.hint ?? Self.hint(error, account, scopes)
             throw error

@@ -80,9 +80,12 @@ struct TokenRefresherTests {
         let test = try Collaborators(storage: storage)
         let id = try await test.addAccount()
         test.clock.advance(3600)
-        storage.change { $0.replacements = 1 }
+        storage.change {
+            $0.kind = .readOnly
+            $0.replacements = 1
+        }
         let error = try await failure { try await refresh(test, id) }
-        #expect(error?.kind == .storage(.full))
+        #expect(error?.kind == .storage(.readOnly))
         #expect(try await test.saved(id)?.tokens.refreshToken == Secret("RT-1"))
         #expect(test.history.hasPendingUpdates)
         #expect(found(try await refresh(test, id)) == Secret("AT-2"))
@@ -91,9 +94,8 @@ struct TokenRefresherTests {
         #expect(test.provider.refreshes == 1)
     }
 
-    @Test(arguments: [StorageError.Kind.busy, .other])
-    func `a save that fails because of another process or the disk is tried again`(kind: StorageError.Kind) async throws
-    {
+    @Test(arguments: [StorageError.Kind.busy, .full, .other])
+    func `a save that fails because of another process or the disk is repeated`(kind: StorageError.Kind) async throws {
         let storage = FailingStorage()
         let test = try Collaborators(storage: storage)
         let id = try await test.addAccount()

@@ -182,7 +182,7 @@ struct RefreshScenarioTests {
         let ada = try await lost.signIn()
         lost.clock.advance(3600)
         storage.change { $0.replacements = 1 }
-        #expect(try await failure { try await lost.token(ada.id) }?.kind == .storage(.full))
+        #expect(try await failure { try await lost.token(ada.id) }?.kind == .storage(.readOnly))
         // The next run knows nothing of the tokens that came: its refresh token has been used.
         let next = try await TestStore(storage: storage, provider: lost.provider)
         for _ in 0..<5 {
