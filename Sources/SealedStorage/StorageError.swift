@@ -30,6 +30,8 @@ public struct StorageError: Error, Sendable, Equatable, CustomStringConvertible 
     public var reason: String
     /// A sentence that tells the user how to solve the problem.
     public var hint: Hint
+    /// The process that holds the lock that the caller waited for, if it is known.
+    package var lockHolder: LockHolder?
 
     /// Creates an error.
     public init(_ kind: Kind, location: String, reason: String, hint: Hint) {

@@ -38,7 +38,7 @@ struct TokenRefresher: StoreCollaborator {
             case .hit(let tokens): return .found(tokens)
             case .needsRefresh(let record, let cached):
                 do {
-                    return .refreshed(try await refresh(record, key, requirement))
+                    return .refreshed(try await refresh(record, key, requirement, lock))
                 } catch is RecordConflict {
                     continue
                 } catch {
@@ -104,24 +104,27 @@ struct TokenRefresher: StoreCollaborator {
         return true
     }
 
-    /// Requests new tokens and saves them, even if the task is cancelled after the request was sent. The caller holds the account's
-    /// lock. Returns the tokens for the key.
+    /// Requests new tokens and saves them, even if the task is cancelled after the request was sent. The caller holds `lock`, the
+    /// account's. Returns the tokens for the key.
     private func refresh(
-        _ record: AccountRecord, _ key: RefreshKey, _ requirement: FreshnessRequirement
+        _ record: AccountRecord, _ key: RefreshKey, _ requirement: FreshnessRequirement, _ lock: any StorageLock
     ) async throws -> TokenSet {
         let type = try type(of: record)
         let client = try await client(of: type)
         try RefreshTokenBinding.check(record, type, client.server)
         let request = try await RefreshRequest(record, key.token, client, providers)
-        return try await history.exchange { try await exchange(request, record, key, requirement) }
+        return try await history.exchange { try await exchange(request, record, key, requirement, lock) }
     }
 
     private func exchange(
-        _ request: RefreshRequest, _ record: AccountRecord, _ key: RefreshKey, _ requirement: FreshnessRequirement
+        _ request: RefreshRequest, _ record: AccountRecord, _ key: RefreshKey, _ requirement: FreshnessRequirement,
+        _ lock: any StorageLock
     ) async throws -> TokenSet {
         let client = request.client
         // Once the provider has rotated the token, the response must be saved: check before that it can be.
         let entry = try await journal.write(record)
+        // Without the lock, another process may send the same refresh token.
+        try await lock.confirm()
         let token: TokenSet
         do {
             token = try await journal.send(entry) { try await request.send() }
