@@ -82,15 +82,14 @@ extension Diagnosis {
         do {
             let count = try await storage.count(ofType: nil)
             try await storage.checkWritable()
-            if let damage = try await (storage as? SQLiteStorage)?.errors().first {
+            try await (storage as? SQLiteStorage)?.checkIntegrity()
+            let accounts = "\(count) account\(count == 1 ? "" : "s")"
+            add(.store, .ok, "\(accounts) in \(storage.location), which is writable")
+            if (storage as? SQLiteStorage)?.hasOtherNames == true {
                 add(
-                    .store,
-                    failing: AccountStoreError(
-                        .storage(.notAStore), what: "the store is damaged", reason: "\(storage.location): \(damage)",
-                        remedy: .repairStore, hint: "\(StorageRemedy.salvage)"))
-            } else {
-                let accounts = "\(count) account\(count == 1 ? "" : "s")"
-                add(.store, .ok, "\(accounts) in \(storage.location), which is writable")
+                    .store, .warning, "\(storage.location) has a hard link in another folder, which has other locks",
+                    remedy: "remove the other one: processes that open the store by different names can damage it, "
+                        + "or send the same refresh token")
             }
             return true
         } catch let error as CancellationError {
@@ -124,13 +123,19 @@ extension Diagnosis {
             } catch let error as StorageError where error.kind == .busy {
                 isFree = false
                 add(
-                    .locks, .warning, of: account.label, "another process is refreshing its tokens",
-                    remedy: "check again in a minute; if the lock remains, end that process")
+                    .locks, .warning, of: account.label, Self.lockState(error, account),
+                    remedy: error.lockHolder?.remedy
+                        ?? "check again in a minute; if the lock remains, end the process that uses the store")
             } catch let error as StorageError {
                 return add(.locks, failing: error)
             }
         }
         if isFree { add(.locks, .ok, "no lock is held") }
+    }
+
+    private static func lockState(_ error: StorageError, _ account: Account) -> String {
+        guard let holder = error.lockHolder else { return "another process holds the lock of account \(account.label)" }
+        return "\(holder.description) has held the lock of account \(account.label) for \(holder.seconds) s"
     }
 
     private mutating func checkAccounts(

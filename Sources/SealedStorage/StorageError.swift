@@ -32,6 +32,8 @@ public struct StorageError: Error, Sendable, Equatable, CustomStringConvertible 
     public var hint: Hint
     /// Whether the time limit of a lock that another process holds is over.
     package var isLockTimeout = false
+    /// The process that holds the lock that the caller waited for, if it is known.
+    package var lockHolder: LockHolder?
 
     /// Creates an error.
     public init(_ kind: Kind, location: String, reason: String, hint: Hint) {

@@ -64,16 +64,18 @@ import Dispatch
 
     /// Runs a command until it ends or the time of `--timeout` is over, which includes waits for locks and for the database.
     @MainActor private static func run(_ command: Command, _ context: CommandContext) async throws -> ExitStatus {
-        guard command.timeoutUse == .command, let timeout = context.invocation[GlobalOptions.timeout] else {
-            return try await command(context)
-        }
+        guard let deadline = context.deadline else { return try await command(context) }
         let result = Promise<ExitStatus>()
         let work = Task { @MainActor in
-            do { result.finish(.success(try await command(context))) } catch { result.finish(.failure(error)) }
+            do {
+                result.finish(.success(try await command(context)))
+            } catch {
+                result.finish(.failure(CommandError(lockTimeout: error, deadline) ?? error))
+            }
         }
         let timer = Task {
-            // Requests have the same limit, and their errors name the server.
-            try await Task.sleep(for: timeout + .milliseconds(100))
+            // Requests and locks have the same limit, and their errors name the server or the process.
+            try await Task.sleep(until: deadline + .milliseconds(100))
             result.finish(.failure(DeadlineTransport.tooLate))
             work.cancel()
         }

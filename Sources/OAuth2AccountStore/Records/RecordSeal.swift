@@ -2,8 +2,11 @@ import JOSE
 import Platform
 import SealedStorage
 
-/// Seals records with AES-256-GCM. Identifier, type and revision are bound: a record that was copied to another account, or an old
-/// one that was restored, does not open.
+/// Seals records with AES-256-GCM. Identifier, type and revision are bound: a record that was copied to another account, type or
+/// revision does not open.
+///
+/// A complete older row, with its own revision, opens like a restored copy of the file: without a state outside of the file, the
+/// store cannot distinguish them.
 struct RecordSeal: Sendable {
     let key: SealingKey
     let identities: RecordIdentity

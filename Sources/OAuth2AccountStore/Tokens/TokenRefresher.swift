@@ -48,7 +48,7 @@ struct TokenRefresher: StoreCollaborator {
             case .needsRefresh(let record, let cached):
                 do {
                     try await failures.check(id)
-                    return .refreshed(try await refresh(record, key, requirement, noteResponse))
+                    return .refreshed(try await refresh(record, key, requirement, lock, noteResponse))
                 } catch is RecordConflict {
                     continue
                 } catch {
@@ -65,7 +65,7 @@ struct TokenRefresher: StoreCollaborator {
     private func lock(_ id: Account.ID) async throws -> any StorageLock {
         do {
             return try await storage.lock("account:\(id)", timeout: dependencies.refreshTimeout)
-        } catch let error as StorageError where error.isLockTimeout {
+        } catch let error as StorageError where error.isLockTimeout && error.lockHolder?.isStopped != true {
             throw AccountStoreError.noResponse(within: dependencies.refreshTimeout)
         }
     }
@@ -132,27 +132,29 @@ struct TokenRefresher: StoreCollaborator {
         return true
     }
 
-    /// Requests new tokens and saves them, even if the task is cancelled after the request was sent. The caller holds the account's
-    /// lock. Returns the tokens for the key.
+    /// Requests new tokens and saves them, even if the task is cancelled after the request was sent. The caller holds `lock`, the
+    /// account's. Returns the tokens for the key.
     private func refresh(
-        _ record: AccountRecord, _ key: RefreshKey, _ requirement: FreshnessRequirement,
+        _ record: AccountRecord, _ key: RefreshKey, _ requirement: FreshnessRequirement, _ lock: any StorageLock,
         _ noteResponse: @escaping @Sendable () -> Void
     ) async throws -> TokenSet {
         let type = try type(of: record)
         let client = try await failures.saving(record.id, of: .metadata) { try await self.client(of: type) }
         try RefreshTokenBinding.check(record, type, client.server)
         let request = try await RefreshRequest(record, key.token, client, providers)
-        return try await history.exchange { try await exchange(request, record, key, requirement, noteResponse) }
+        return try await history.exchange { try await exchange(request, record, key, requirement, lock, noteResponse) }
     }
 
     private func exchange(
         _ request: RefreshRequest, _ record: AccountRecord, _ key: RefreshKey, _ requirement: FreshnessRequirement,
-        _ noteResponse: @Sendable () -> Void
+        _ lock: any StorageLock, _ noteResponse: @Sendable () -> Void
     ) async throws -> TokenSet {
         let revision = repository.cache[record.id]?.revision ?? 0
         let client = request.client
         // Once the provider has rotated the token, the response must be saved: check before that it can be.
         let entry = try await journal.write(record)
+        // Without the lock, another process may send the same refresh token.
+        try await lock.confirm()
         let token: TokenSet
         do {
             // Part of the exchange, for which an ending process waits: the next process must find the error.

@@ -51,6 +51,7 @@ final class OpenStores: Sendable {
     let command: Command
     let invocation: Invocation
     let world: CommandEnvironment
+    private let start = ContinuousClock.now
 
     var console: Console { world.console }
 
@@ -77,8 +78,7 @@ final class OpenStores: Sendable {
     /// Network and time, with the options of the command line.
     func dependencies() -> Dependencies {
         let caFile = invocation[GlobalOptions.caFile]
-        let timeout = command.timeoutUse == .command ? invocation[GlobalOptions.timeout] : nil
-        let deadline = timeout.map { ContinuousClock.now + $0 }
+        let deadline = deadline
         let console = console
         let isDebug = console.options.verbosity >= .debug
         @Sendable func transport(_ typeFile: String?, _ certificate: ClientCertificate?) -> any HTTPTransport {
@@ -109,6 +109,11 @@ final class OpenStores: Sendable {
         return dependencies
     }
 
+    /// The time when `--timeout` ends the command.
+    var deadline: ContinuousClock.Instant? {
+        command.timeoutUse == .command ? invocation[GlobalOptions.timeout].map { start + $0 } : nil
+    }
+
     var storeDirectory: StoreLocation {
         invocation[GlobalOptions.store].map { StoreLocation($0) }
             ?? StoreLocation(application: Program.name, environment: world.environment)
@@ -124,13 +129,19 @@ final class OpenStores: Sendable {
         watchesOtherProcesses: Bool = false
     ) async throws -> AccountStore {
         let settings = try settings ?? self.settings()
-        let storage = SQLiteStorage(directory: storeDirectory)
+        let dependencies = dependencies ?? self.dependencies()
+        let storage = SQLiteStorage(directory: storeDirectory, sleep: dependencies.sleep)
         let locations = try keyLocations()
-        let isInMemory = try !makesStore && !watchesOtherProcesses && storage.isMissing()
+        let isInMemory: Bool
+        do {
+            isInMemory = try !makesStore && !watchesOtherProcesses && storage.isMissing()
+        } catch {
+            throw AccountStoreError.wrapping(error, what: "cannot open the account store")
+        }
         let store = try await AccountStore(
             settings: settings, storage: isInMemory ? MemoryStorage(inPlaceOf: storage.location) : storage,
             custody: isInMemory ? MemoryKey(inPlaceOf: locations.choice ?? .keyFile, in: storeDirectory) : nil,
-            keyLocations: locations, dependencies: dependencies ?? self.dependencies(),
+            keyLocations: locations, dependencies: dependencies,
             watchesOtherProcesses: watchesOtherProcesses)
         world.stores.add(store)
         return store
@@ -183,8 +194,9 @@ final class OpenStores: Sendable {
         return account
     }
 
-    /// Throws if a record cannot be read: its account must not look as if it never existed.
+    /// Throws if the store is damaged or a record cannot be read: its account must not look as if it never existed.
     func reportDamage(_ store: AccountStore) async throws {
+        try await store.checkIntegrity()
         let damaged = try await store.damagedRecords()
         guard let first = damaged.first else { return }
         throw CommandError(

@@ -19,6 +19,16 @@ extension CommandError {
         hint = hint.map(remedyText.hint)
     }
 
+    /// Creates the error of a wait for a lock that the time of `--timeout` ended; `nil` for any other error.
+    init?(lockTimeout error: any Error, _ deadline: ContinuousClock.Instant) {
+        // The last delay before the deadline is not waited for.
+        guard ContinuousClock.now > deadline - .milliseconds(100),
+            (error as? AccountStoreError)?.kind == .storage(.busy) || (error as? StorageError)?.kind == .busy
+        else { return nil }
+        let busy = CommandError(failure: error)
+        self.init(.network, "the time of --timeout is over", reason: busy.reason, hint: busy.hint)
+    }
+
     /// The longest claims that are shown to be typed, in bytes.
     private static let maximumClaims = 4096
 

@@ -107,6 +107,11 @@ final class RecordingStorage: WrappedStorage {
         let name: String
         let log: Log<String>
 
+        func confirm() async throws {
+            log.append("confirm \(name)")
+            try await inner.confirm()
+        }
+
         func release() {
             log.append("release \(name)")
             inner.release()
