@@ -8,6 +8,12 @@ extension Diagnosis {
     mutating func checkSettings(_ settings: Settings, _ types: [AccountType], _ dependencies: Dependencies) {
         let count = settings.types.count
         add(.settings, .ok, "\(count) account type\(count == 1 ? "" : "s") in \(settings.source)")
+        for secret in settings.exposedSecrets(of: types) {
+            add(
+                .settings, .warning, of: secret.type,
+                "\(secret.key) is not secret: \(secret.problem.path): \(secret.problem.reason)",
+                remedy: secret.problem.command.map { "run: \($0)" })
+        }
         for type in types {
             let credentials = ClientCredentials(type: type, environment: dependencies.environment)
             do {

@@ -45,7 +45,7 @@ public struct ProviderReport: Sendable {
     /// - Throws: `CancellationError`. The report contains every other error.
     public static func check(_ type: AccountType, dependencies: Dependencies) async throws -> ProviderReport {
         var report = ProviderReport()
-        let transport = dependencies.transport(type.caFile)
+        let transport = dependencies.transport(for: type)
         do {
             let found = try await discover(type, transport)
             report.server = found.server
@@ -73,7 +73,7 @@ public struct ProviderReport: Sendable {
     /// - Throws: ``AccountStoreError``, `CancellationError`
     package static func server(of type: AccountType, dependencies: Dependencies) async throws -> AuthorizationServer {
         do {
-            return try await discover(type, dependencies.transport(type.caFile)).server
+            return try await discover(type, dependencies.transport(for: type)).server
         } catch {
             throw AccountStoreError.wrapping(error, what: "cannot find out what the provider can do")
         }
@@ -84,6 +84,7 @@ public struct ProviderReport: Sendable {
     ) async throws -> (server: AuthorizationServer, url: String?, date: Date?) {
         func fetch(_ discovery: Discovery) async throws -> (AuthorizationServer, String?, Date?) {
             let response = try await transport.send(discovery.request)
+            try response.checkIsFromServer(of: discovery.url)
             let server = try discovery.read(response)
             return (
                 server, discovery.url.absoluteString, response.fields["Date"].flatMap { HTTPDate.parse($0) }

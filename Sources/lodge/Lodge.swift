@@ -10,7 +10,7 @@ import Dispatch
         // A limit on the size of files is an error that a write reports, not a reason to die.
         signal(SIGXFSZ, SIG_IGN)
         // Tokens are in memory.
-        ProcessLimits.forbidCoreFiles()
+        ProcessLimits.protectMemory()
         let world = CommandEnvironment(console: console, environment: environment)
         let work = Task { @MainActor in await run(Array(CommandLine.arguments.dropFirst()), world) }
         let interruption = Interruption(stores: world.stores) { work.cancel() }

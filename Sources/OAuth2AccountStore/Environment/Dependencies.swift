@@ -60,6 +60,14 @@ public struct Dependencies: Sendable {
     }
 }
 
+extension Dependencies {
+    /// Returns the transport for requests to the provider of a type: with the certificate authorities, the client certificate and the
+    /// pinned keys of its settings.
+    package func transport(for type: AccountType) -> any HTTPTransport {
+        type.pinning(type.clientCertificate.map { certifiedTransport(type.caFile, $0) } ?? transport(type.caFile))
+    }
+}
+
 extension Dependencies: Redacted {
     /// "surroundings": the environment may hold secrets.
     public var description: String { "dependencies" }

@@ -44,6 +44,7 @@ struct ProviderClient: Sendable {
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         let response = try await transport.send(request)
+        try response.checkIsFromServer(of: request.url)
         hints.note(response, from: request.url, now: dependencies.now())
         return response.resolvingRetryAfter(now: dependencies.now())
     }

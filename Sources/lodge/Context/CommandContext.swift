@@ -114,9 +114,27 @@ final class OpenStores: Sendable {
         command.timeoutUse == .command ? invocation[GlobalOptions.timeout].map { start + $0 } : nil
     }
 
+    /// The folder of the store. As root with the home of another user, as some configurations of sudo leave it, an error: the store
+    /// would belong to root.
     var storeDirectory: StoreLocation {
-        invocation[GlobalOptions.store].map { StoreLocation($0) }
-            ?? StoreLocation(application: Program.name, environment: world.environment)
+        get throws(CommandError) {
+            if let path = invocation[GlobalOptions.store] { return StoreLocation(path) }
+            try checkHome()
+            return StoreLocation(application: Program.name, environment: world.environment)
+        }
+    }
+
+    private func checkHome() throws(CommandError) {
+        var status = stat()
+        guard geteuid() == 0, world.environment["XDG_DATA_HOME"]?.hasPrefix("/") != true,
+            let home = world.environment["HOME"], home.hasPrefix("/"), stat(home, &status) == 0, status.st_uid != 0
+        else { return }
+        throw CommandError(
+            .store, "cannot use the store of HOME",
+            reason: "lodge runs as root, and \(home) belongs to another user",
+            hint:
+                "run it without sudo; for accounts of root, run it with HOME=/root, or use --store or LODGE_STORE"
+        )
     }
 
     /// Returns a sentence, with the options `--store` and `--settings` of this command line in its commands.
@@ -130,7 +148,8 @@ final class OpenStores: Sendable {
     ) async throws -> AccountStore {
         let settings = try settings ?? self.settings()
         let dependencies = dependencies ?? self.dependencies()
-        let storage = SQLiteStorage(directory: storeDirectory, sleep: dependencies.sleep)
+        warnAboutSecrets(of: settings)
+        let storage = SQLiteStorage(directory: try storeDirectory, sleep: dependencies.sleep)
         let locations = try keyLocations()
         let isInMemory: Bool
         do {
@@ -140,11 +159,20 @@ final class OpenStores: Sendable {
         }
         let store = try await AccountStore(
             settings: settings, storage: isInMemory ? MemoryStorage(inPlaceOf: storage.location) : storage,
-            custody: isInMemory ? MemoryKey(inPlaceOf: locations.choice ?? .keyFile, in: storeDirectory) : nil,
+            custody: isInMemory ? MemoryKey(inPlaceOf: locations.choice ?? .keyFile, in: try storeDirectory) : nil,
             keyLocations: locations, dependencies: dependencies,
             watchesOtherProcesses: watchesOtherProcesses)
         world.stores.add(store)
         return store
+    }
+
+    /// Prints a line for each secret that other users can read.
+    private func warnAboutSecrets(of settings: Settings) {
+        for secret in settings.exposedSecrets(of: settings.types) {
+            console.note(
+                "Warning: \(secret.key) of \(secret.type) is not secret: \(secret.problem.path): \(secret.problem.reason)."
+                    + (secret.problem.command.map { " To change this, run: \($0)" } ?? ""))
+        }
     }
 
     /// The store, opened, and the account to act for.

@@ -66,7 +66,7 @@ extension CommandError {
         let (status, what): (ExitStatus, String) =
             switch error.kind {
             case .invalidRequest, .plainHTTPRefused: (.settings, "the request cannot be sent")
-            case .redirectRefused, .responseTooLarge: (.failed, "the answer cannot be used")
+            case .responseTooLarge: (.failed, "the answer cannot be used")
             case .other: (.failed, "the request failed")
             default: (.network, "the network did not answer")
             }
@@ -75,11 +75,14 @@ extension CommandError {
 
     private static func hint(_ error: HTTPTransportError) -> Hint {
         switch error.kind {
+        case .tls where error.reason.contains("pinned"):
+            "if the server changed its key, correct pinnedKeys in the settings"
         case .tls: "for a private certificate authority, \(AccountRemedy.nameCertificateFile)"
         case .timedOut: "try again; if the network is slow, \(AccountRemedy.extendTimeLimit)"
         case .proxy: "check the proxy that is set in the environment"
         case .invalidRequest, .plainHTTPRefused: "correct the address in the settings, or the file of --ca-file"
-        case .redirectRefused: "check the address: it leads elsewhere"
+        case .redirectRefused, .intercepted:
+            "check the address; if this network has a sign-in page, open a browser to get past it"
         case .responseTooLarge: "ask for less at once"
         case .other: "try again; if it stays: \(run: "doctor")"
         default: "check the network and try again"
@@ -132,6 +135,7 @@ extension CommandError {
             case .notPermitted: .notPermitted
             case .notFound: .notFound
             case .throttled, .unavailable: .unavailable
+            case .intercepted: .network
             default: .failed
             }
         self.init(
