@@ -14,6 +14,8 @@ class TokenEndpoint:
         self.valid = "RT-0"
         self.requests = []
         self.reuses = 0
+        # The number of requests without a response.
+        self.active = 0
         # The fields of a response 429; None to issue tokens.
         self.throttles = None
         # The seconds for which the bytes of a response arrive.
@@ -69,9 +71,22 @@ class TokenEndpoint:
     def respond(self, handler, form):
         with self.lock:
             self.requests.append(form)
-            throttles = self.throttles
-        if throttles is not None:
-            return self.send(handler, 429, throttles, b"")
+            self.active += 1
+        try:
+            self.issue(handler, form)
+        finally:
+            with self.lock:
+                self.active -= 1
+
+    def finish(self):
+        """Responds to all requests, including those whose clients have left."""
+        self.responds.set()
+        while self.active:
+            time.sleep(0.02)
+
+    def issue(self, handler, form):
+        if self.throttles is not None:
+            return self.send(handler, 429, self.throttles, b"")
         self.responds.wait()
         with self.lock:
             if form.get("refresh_token") != self.valid:
@@ -90,10 +105,9 @@ class TokenEndpoint:
             handler.send_header(name, value)
         handler.send_header("Content-Length", str(len(body)))
         handler.end_headers()
-        steps = 40 if self.duration else 1
-        size = -(-len(body) // steps)
-        for start in range(0, len(body), max(size, 1)):
-            if self.duration:
-                time.sleep(self.duration / steps)
-            handler.wfile.write(body[start:start + size])
+        size = max(-(-len(body) // (40 if self.duration else 1)), 1)
+        for start in range(0, len(body), size):
+            piece = body[start:start + size]
+            time.sleep(self.duration * len(piece) / len(body))
+            handler.wfile.write(piece)
             handler.wfile.flush()

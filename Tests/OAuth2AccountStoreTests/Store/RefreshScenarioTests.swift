@@ -26,7 +26,7 @@ struct RefreshScenarioTests {
         ],
         "RS-026": ["eight processes with 125 callers each share one refresh"],
         "RS-027": [
-            "a thousand callers share one refresh", "a failure reaches every caller with its cause and does not stay",
+            "a thousand callers share one refresh", "an error reaches every caller and ends after its delay",
         ],
         "RS-028": [
             "eight processes with 125 callers each share one refresh",

@@ -190,7 +190,7 @@ struct TokenTests {
         test.clock.advance(3600)
         storage.change { $0.isReadOnly = true }
         let error = try await failure { try await test.token(ada.id) }
-        #expect(error?.kind == .storage(.readOnly))
+        #expect(error?.kind == .storage(.full))
         #expect(test.provider.refreshes == 0)
     }
 
