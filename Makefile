@@ -20,7 +20,12 @@ SHELL := /bin/bash
 # On Linux the program carries the Swift runtime and the C++ library: it starts on a machine without Swift, and sooner.
 ifeq ($(shell uname -s),Linux)
     STATIC := .build/static
-    RELEASE := -c release --disable-default-traits --static-swift-stdlib --disable-local-rpath -Xlinker -s -Xswiftc -L$(CURDIR)/$(STATIC)
+    # All relocations happen at the start (BIND_NOW); then what they wrote is read-only (RELRO), with .rodata. The C code has checks of
+    # buffers. Tests/Integration/hardening.py examines the program.
+    HARDENED := -Xswiftc -use-ld=lld -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now -Xlinker -T -Xlinker $(CURDIR)/.ci/read-only.ld \
+        -Xcc -fstack-protector-strong -Xcc -D_FORTIFY_SOURCE=3
+    RELEASE := -c release --disable-default-traits --static-swift-stdlib --disable-local-rpath -Xlinker -s \
+        -Xswiftc -L$(CURDIR)/$(STATIC) $(HARDENED)
 else
     RELEASE := -c release --disable-default-traits
 endif

@@ -21,7 +21,7 @@ public actor KeyFile: KeyCustody {
 
     /// Creates the custody of the key file in a store's folder.
     public init(directory: StoreLocation) {
-        path = directory.file("accounts.key")
+        path = directory.keyFile
         self.directory = directory
     }
 

@@ -88,7 +88,10 @@ extension CurlTransfer {
             return error(.connectionLost, "The connection ended while it was being secured (\(words)).")
         }
         let plain =
-            if says("has expired") {
+            // libcurl's words for it also contain "does not match".
+            if code == CURLE_SSL_PINNEDPUBKEYNOTMATCH {
+                "The server's public key is not a pinned key; if the server changed it on purpose, pin the new key"
+            } else if says("has expired") {
                 "The certificate has expired; check this machine's clock, or tell the server's operator"
             } else if says("not yet valid") {
                 "The certificate is not valid yet; check this machine's clock"
@@ -97,8 +100,6 @@ extension CurlTransfer {
             } else if says("self-signed", "self signed", "local issuer", "unable to verify", "issuer certificate") {
                 "The certificate comes from an authority that is not trusted here; for a private authority add its"
                     + " certificate with a CA file"
-            } else if code == CURLE_SSL_PINNEDPUBKEYNOTMATCH {
-                "The server's public key is none of those that are pinned for it; if it changed on purpose, pin the new one"
             } else if code == CURLE_SSL_CACERT_BADFILE {
                 "The trusted certificates cannot be read; install the system's CA certificates or check the CA file"
             } else if says("protocol version", "unsupported protocol", "wrong version", "no protocols available") {

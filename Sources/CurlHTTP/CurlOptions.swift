@@ -10,6 +10,9 @@ extension CurlTransfer {
     /// reader rests, and libcurl allows 64 MB for it.
     private static let compressedBufferSize = 1 << 15
 
+    /// The size from which on the sending of content in one piece can take long, in bytes.
+    private static let progressSize = 1 << 16
+
     /// Gives what libcurl refused, or nil.
     func setOptions(_ own: ClientCertificate?) -> CURLcode? {
         let plan = submission.plan
@@ -141,7 +144,8 @@ extension CurlTransfer {
                 return transfer.takeLine(UnsafeRawBufferPointer(start: bytes, count: size * count)) ? size * count : 0
             })
         require(ccurl_easy_set_pointer(handle, CURLOPT_HEADERDATA, context))
-        if submission.meter != nil {
+        // Content in one piece has no other sign of progress while it is sent.
+        if submission.meter != nil || bytes.count > Self.progressSize {
             require(
                 ccurl_easy_set_progress_callback(
                     handle,

@@ -38,7 +38,9 @@ struct CurlRequest: Sendable {
         method = request.method.rawValue
         content = request.content
         let isLarge = content.map { !$0.isInMemory } ?? false
-        idleTimeout = request.idleTimeout ?? (request.ownTimeout == nil && (isLarge || isStreamed) ? .seconds(60) : nil)
+        idleTimeout =
+            request.idleTimeout
+            ?? (request.ownTimeout == nil ? (isLarge || isStreamed ? .seconds(60) : request.timeout) : nil)
         firstByteTimeout = request.firstByteTimeout
         connectTimeout = request.connectTimeout
         trust = request.trust

@@ -28,8 +28,11 @@ final class CurlTransfer {
     private var file: OpenFile?
     private var receivesNothing = false
     private var sendsNothing = false
-    /// When the request began to be written, or the last byte went either way; nil before that.
+    /// When the request began to be written, or the last byte went either way. Before that, when the request was submitted if its start
+    /// is limited, otherwise nil.
     private var lastActivity: ContinuousClock.Instant?
+    /// How much libcurl has sent of content that it got in one piece.
+    private var sentBytes: Int64 = 0
 
     /// The certificates that are searched.
     let extent: TrustedCertificates.Extent
@@ -62,6 +65,7 @@ final class CurlTransfer {
             bytes = .allocate(capacity: inMemory?.count ?? 0)
             _ = bytes.initialize(from: inMemory ?? Data())
         }
+        if submission.startTimeout != nil { lastActivity = submission.submitted }
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
         failedOption = setOptions(clientCertificate)
     }
@@ -132,6 +136,10 @@ final class CurlTransfer {
     func rewind(to offset: Int64) -> Bool { reader?.seek(to: offset) ?? false }
 
     func reportProgress(toReceive: Int64, received: Int64, toSend: Int64, sent: Int64) {
+        if sent > sentBytes {
+            sentBytes = sent
+            lastActivity = .now
+        }
         submission.meter?.update(
             HTTPProgress(
                 sent: sent, totalToSend: toSend > 0 ? toSend : nil, received: received,
@@ -201,7 +209,7 @@ final class CurlTransfer {
 
     /// Fails because the server was silent for too long.
     func silent() {
-        let limit = silenceLimit ?? .zero
+        let limit = submission.text(of: silenceLimit ?? .zero)
         submission.fail(
             .timedOut,
             isAwaitingAnswer

@@ -62,7 +62,7 @@ final class CurlWorker {
             if submission.mark.isSet {
                 submission.finish(.failure(CancellationError()))
             } else {
-                earliestDeadline = min(earliestDeadline ?? submission.deadline, submission.deadline)
+                earliestDeadline = min(earliestDeadline ?? submission.startDeadline, submission.startDeadline)
                 waiting.append(submission)
             }
         }
@@ -184,13 +184,15 @@ final class CurlWorker {
     }
 
     private func dropCancelled() {
-        end(where: \.mark.isSet) { $0.finish(.failure(CancellationError())) }
+        endRunning(where: \.mark.isSet) { $0.finish(.failure(CancellationError())) }
+        waiting.remove(where: \.mark.isSet).forEach { $0.finish(.failure(CancellationError())) }
     }
 
     private func expire() {
         let now = ContinuousClock.now
         if let earliest = earliestDeadline, earliest <= now {
-            end(where: { $0.deadline <= now }) { $0.timeOut() }
+            endRunning(where: { $0.deadline <= now }) { $0.timeOut() }
+            waiting.remove { $0.startDeadline <= now }.forEach { $0.timeOutInQueue() }
             earliestDeadline = [running.values.map(\.submission.deadline).min(), waiting.earliestDeadline]
                 .compactMap { $0 }.min()
         }
@@ -206,11 +208,10 @@ final class CurlWorker {
         }
     }
 
-    private func end(where isEnding: (PendingRequest) -> Bool, _ finish: (PendingRequest) -> Void) {
+    private func endRunning(where isEnding: (PendingRequest) -> Bool, _ finish: (PendingRequest) -> Void) {
         for transfer in running.values where isEnding(transfer.submission) {
             detach(transfer, keepingHandle: true)
             finish(transfer.submission)
         }
-        waiting.remove(where: isEnding).forEach(finish)
     }
 }

@@ -22,11 +22,19 @@ struct PendingRequest: Sendable {
     let deadline: ContinuousClock.Instant
     /// The timeout, for the error message.
     let timeout: Duration
+    /// The maximum time from the submission to the first byte in either direction; `nil`: the timeout.
+    let startTimeout: Duration?
+    let submitted = ContinuousClock.now
     let mark: CancellationFlag
     let meter: ProgressMeter?
     let delivery: Delivery
 
     var origin: String { plan.address.origin }
+
+    /// The time at which a request in the queue ends.
+    var startDeadline: ContinuousClock.Instant {
+        startTimeout.map { min(deadline, submitted.advanced(by: min($0, .seconds(1_000_000_000)))) } ?? deadline
+    }
 
     /// The channel of a streamed response.
     var channel: BodyChannel? { if case .streamed(let channel) = delivery { channel } else { nil } }
@@ -44,7 +52,7 @@ struct PendingRequest: Sendable {
     }
 
     /// Returns a time limit for messages. A remaining time can have nine decimal places.
-    private func text(of limit: Duration) -> String {
+    func text(of limit: Duration) -> String {
         let seconds = limit / .seconds(1)
         guard seconds >= 0.095 else { return "\(Int((seconds * 1000).rounded(.up))) ms" }
         let tenths = (seconds * 10).rounded()
@@ -53,22 +61,31 @@ struct PendingRequest: Sendable {
     }
 
     func timeOut() { fail(.timedOut, "The answer was not complete within \(text(of: timeout)).") }
+
+    /// Fails because the request did not leave the queue in time.
+    func timeOutInQueue() {
+        fail(.timedOut, "The request was not sent within \(text(of: min(startTimeout ?? timeout, timeout))).")
+    }
 }
 
 /// The time for a request and all its redirects.
 struct TimeLimit: Sendable {
     private let deadline: ContinuousClock.Instant
     private let timeout: Duration
+    private let startTimeout: Duration?
 
     init(_ request: HTTPRequest, isStreamed: Bool) {
-        let isEndless = request.ownTimeout == nil && (isStreamed || request.content.map { !$0.isInMemory } ?? false)
-        timeout = isEndless ? .seconds(1_000_000_000) : request.timeout
+        let isEndless = isStreamed || request.content.map { !$0.isInMemory } ?? false
+        timeout = request.ownTimeout ?? (isEndless ? .seconds(1_000_000_000) : HTTPRequest.maximumDuration)
+        startTimeout = request.ownTimeout == nil && !isEndless ? request.idleTimeout ?? request.timeout : nil
         deadline = .now.advanced(by: min(max(timeout, .zero), .seconds(1_000_000_000)))
     }
 
     func submission(
         _ plan: CurlRequest, _ mark: CancellationFlag, _ meter: ProgressMeter?, _ delivery: PendingRequest.Delivery
     ) -> PendingRequest {
-        PendingRequest(plan: plan, deadline: deadline, timeout: timeout, mark: mark, meter: meter, delivery: delivery)
+        PendingRequest(
+            plan: plan, deadline: deadline, timeout: timeout, startTimeout: startTimeout, mark: mark, meter: meter,
+            delivery: delivery)
     }
 }

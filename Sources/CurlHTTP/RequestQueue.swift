@@ -11,9 +11,9 @@ struct RequestQueue {
     /// The origins that have a line, in the order of their next turn.
     private var turns: [String] = []
 
-    /// The earliest deadline, or `nil` if the queue is empty.
+    /// The earliest deadline of a start, or `nil` if the queue is empty.
     var earliestDeadline: ContinuousClock.Instant? {
-        lines.values.lazy.compactMap { $0.submissions[$0.first...].lazy.map(\.deadline).min() }.min()
+        lines.values.lazy.compactMap { $0.submissions[$0.first...].lazy.map(\.startDeadline).min() }.min()
     }
 
     var isEmpty: Bool { turns.isEmpty }

@@ -8,6 +8,12 @@ extension Diagnosis {
     mutating func checkSettings(_ settings: Settings, _ types: [AccountType], _ dependencies: Dependencies) {
         let count = settings.types.count
         add(.settings, .ok, "\(count) account type\(count == 1 ? "" : "s") in \(settings.source)")
+        for secret in settings.exposedSecrets(of: types) {
+            add(
+                .settings, .warning, of: secret.type,
+                "\(secret.key) is not secret: \(secret.problem.path): \(secret.problem.reason)",
+                remedy: secret.problem.command.map { "run: \($0)" })
+        }
         for type in types {
             let credentials = ClientCredentials(type: type, environment: dependencies.environment)
             do {
@@ -35,6 +41,7 @@ extension Diagnosis {
     ) async throws {
         if isMissing(storage) { return addNoAccounts() }
         guard try await isUsable(storage) else { return }
+        await checkRescueFiles(storage)
         let store: AccountStore
         do {
             // Without settings, the presets open the store: only its accounts are checked.
@@ -81,15 +88,14 @@ extension Diagnosis {
         do {
             let count = try await storage.count(ofType: nil)
             try await storage.checkWritable()
-            if let damage = try await (storage as? SQLiteStorage)?.errors().first {
+            try await (storage as? SQLiteStorage)?.checkIntegrity()
+            let accounts = "\(count) account\(count == 1 ? "" : "s")"
+            add(.store, .ok, "\(accounts) in \(storage.location), which is writable")
+            if (storage as? SQLiteStorage)?.hasOtherNames == true {
                 add(
-                    .store,
-                    failing: AccountStoreError(
-                        .storage(.notAStore), what: "the store is damaged", reason: "\(storage.location): \(damage)",
-                        remedy: .repairStore, hint: "\(StorageRemedy.salvage)"))
-            } else {
-                let accounts = "\(count) account\(count == 1 ? "" : "s")"
-                add(.store, .ok, "\(accounts) in \(storage.location), which is writable")
+                    .store, .warning, "\(storage.location) has a hard link in another folder, which has other locks",
+                    remedy: "remove the other one: processes that open the store by different names can damage it, "
+                        + "or send the same refresh token")
             }
             return true
         } catch let error as CancellationError {
@@ -97,6 +103,21 @@ extension Diagnosis {
         } catch {
             add(.store, failing: error)
             return false
+        }
+    }
+
+    /// Reports tokens that a refresh could not save. Opening the store imports them.
+    private mutating func checkRescueFiles(_ storage: any AccountStorage) async {
+        guard let storage = storage as? any RecordRescue else { return }
+        for file in (try? await storage.rescueFiles()) ?? [] where file.record != nil {
+            add(
+                .store, .warning, "an earlier refresh could not save its tokens in the store; they are in \(file.path)",
+                remedy: "no action is needed: the next use of the account saves them")
+        }
+        for path in await storage.damagedRescueFiles() {
+            add(
+                .store, .warning, "\(path) is a damaged file with the tokens of an earlier refresh",
+                remedy: "remove it if the account still works; otherwise \(AccountRemedy.signIn(type: nil))")
         }
     }
 
@@ -108,13 +129,19 @@ extension Diagnosis {
             } catch let error as StorageError where error.kind == .busy {
                 isFree = false
                 add(
-                    .locks, .warning, of: account.label, "another process is refreshing its tokens",
-                    remedy: "check again in a minute; if the lock remains, end that process")
+                    .locks, .warning, of: account.label, Self.lockState(error, account),
+                    remedy: error.lockHolder?.remedy
+                        ?? "check again in a minute; if the lock remains, end the process that uses the store")
             } catch let error as StorageError {
                 return add(.locks, failing: error)
             }
         }
         if isFree { add(.locks, .ok, "no lock is held") }
+    }
+
+    private static func lockState(_ error: StorageError, _ account: Account) -> String {
+        guard let holder = error.lockHolder else { return "another process holds the lock of account \(account.label)" }
+        return "\(holder.description) has held the lock of account \(account.label) for \(holder.seconds) s"
     }
 
     private mutating func checkAccounts(

@@ -45,7 +45,7 @@ extension Diagnosis {
             return [Finding(.discovery, .problem, of: type.name, failure.reason, failure: failure)]
         }
         do {
-            let response = try await dependencies.transport(type.caFile).send(HTTPRequest(.get, url))
+            let response = try await dependencies.transport(for: type).send(HTTPRequest(.get, url))
             let date = response.fields["Date"].flatMap(HTTPDate.parse)
             return [
                 Finding(.network, .ok, of: type.name, "the provider answers"),

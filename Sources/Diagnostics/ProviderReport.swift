@@ -45,7 +45,7 @@ public struct ProviderReport: Sendable {
     /// - Throws: `CancellationError`. The report contains every other error.
     public static func check(_ type: AccountType, dependencies: Dependencies) async throws -> ProviderReport {
         var report = ProviderReport()
-        let transport = dependencies.transport(type.caFile)
+        let transport = dependencies.transport(for: type)
         do {
             let found = try await discover(type, transport)
             report.server = found.server
@@ -73,7 +73,7 @@ public struct ProviderReport: Sendable {
     /// - Throws: ``AccountStoreError``, `CancellationError`
     package static func server(of type: AccountType, dependencies: Dependencies) async throws -> AuthorizationServer {
         do {
-            return try await discover(type, dependencies.transport(type.caFile)).server
+            return try await discover(type, dependencies.transport(for: type)).server
         } catch {
             throw AccountStoreError.wrapping(error, what: "cannot find out what the provider can do")
         }
@@ -83,7 +83,11 @@ public struct ProviderReport: Sendable {
     private static func discover(
         _ type: AccountType, _ transport: any HTTPTransport
     ) async throws -> ProviderDiscovery.Metadata {
-        let discovery = ProviderDiscovery(type) { try await transport.send($0) }
+        let discovery = ProviderDiscovery(type) { request in
+            let response = try await transport.send(request)
+            try response.checkIsFromServer(of: request.url)
+            return response
+        }
         var metadata = try await discovery.read()
         try await discovery.complete(&metadata)
         return metadata

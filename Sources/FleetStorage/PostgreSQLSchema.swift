@@ -33,6 +33,50 @@ struct PostgreSQLSchema: Sendable {
         return Int64(bitPattern: digest.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
     }
 
+    // MARK: Leases
+
+    /// The number of bytes that identify the holder of a lease.
+    static let holderByteCount = 16
+    private static let now = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+
+    // A lease is a small value: the holder, and 8 bytes with the end in microseconds of the server's clock.
+    private func leaseName(_ key: Int64) -> SQLValue { .text("lease:\(key)") }
+
+    /// Returns the statement that saves a lease. It has a row if this session has the lock.
+    func saveLease(of key: Int64, _ holder: [UInt8], for duration: Duration) -> SQLStatement {
+        SQLStatement(
+            """
+            INSERT INTO \(name).facts (name, value)
+            SELECT $1, $2 || decode(lpad(to_hex(\(Self.now) + $3), 16, '0'), 'hex') WHERE EXISTS (
+                SELECT FROM pg_locks WHERE pid = pg_backend_pid() AND locktype = 'advisory' AND granted AND objsubid = 1
+                AND (classid::bigint << 32 | objid::bigint) = $4
+            )
+            ON CONFLICT (name) DO UPDATE SET value = excluded.value RETURNING 1
+            """, [leaseName(key), .blob(holder), .integer(Int64(duration / .microseconds(1))), .integer(key)])
+    }
+
+    /// Returns the statement whose row has the seconds until a lease ends, unless it has ended.
+    ///
+    /// - Parameter maximum: The duration of new leases. One of more than twice this time is from before a change of the clock.
+    func lease(of key: Int64, maximum: Duration) -> SQLStatement {
+        SQLStatement(
+            """
+            SELECT ceil((until - \(Self.now)) / 1000000.0)::bigint FROM (
+                SELECT ('x' || encode(substring(value FROM \(Self.holderByteCount + 1) FOR 8), 'hex'))::bit(64)::bigint AS until
+                FROM \(name).facts WHERE name = $1 AND length(value) = \(Self.holderByteCount + 8)
+            ) AS lease WHERE until BETWEEN \(Self.now) AND \(Self.now) + $2
+            """, [leaseName(key), .integer(2 * Int64(maximum / .microseconds(1)))])
+    }
+
+    /// Returns the statement that ends a lease of this holder.
+    func removeLease(of key: Int64, _ holder: [UInt8]) -> SQLStatement {
+        SQLStatement(
+            "DELETE FROM \(name).facts WHERE name = $1 AND substring(value FROM 1 FOR \(Self.holderByteCount)) = $2",
+            [leaseName(key), .blob(holder)])
+    }
+
+    // MARK: Tables
+
     /// Creates the tables, or migrates them to this version. Only reads if the version is current.
     func open(_ connection: PostgreSQLConnection) throws(PostgreSQLError) {
         if try foundVersion(connection) == Self.version { return }

@@ -18,11 +18,16 @@ import Platform
 /// connects again and searches the log for the change before it repeats it.
 /// If the server is unreachable for ten seconds, the error says that it is unknown whether the change took effect.
 ///
-/// The server drops the locks of a connection that breaks, even if their holder is alive. ``replace(_:kind:)`` therefore accepts
-/// only the next revision of a record, so that only one of two holders saves. ``checkWritable()`` throws if the holder of a lock
-/// lost it before it sends a refresh. One gap remains: a connection that breaks after that, during the refresh. After a restart
-/// of the server, workers that noticed it do not take the lock for five seconds, so that the holder can save. If only the holder's
-/// connection broke, or a worker starts at that moment, another worker may send the same refresh token.
+/// The server drops the locks of a connection that breaks, even if their holder is alive. Before it sends a refresh, the holder
+/// therefore saves a lease in the same session: ``StorageLock/confirm()``. It throws if the session broke. No other worker gets the
+/// lock until the holder releases it, or until the lease ends a minute later by the server's clock: the limit of a token request
+/// (30 s) and the time to notice a broken connection and to save on another one. A worker that is killed during a refresh
+/// therefore blocks the refresh of this account, and of no other, for up to a minute.
+///
+/// Another worker may send the same refresh token only in these cases: the holder is killed after it sent the request, or cannot
+/// reach the server until the lease ends; the database was restored from an older copy; or a standby that lacks the last
+/// transactions became the primary server. To exclude the last case, use synchronous replication (`synchronous_standby_names`).
+/// ``replace(_:kind:)`` accepts only the next revision of a record, so that only one of two holders saves.
 public actor PostgreSQLStorage: AccountStorage {
     /// User, host, port, database and schema, without the password.
     public nonisolated let location: String
@@ -35,6 +40,9 @@ public actor PostgreSQLStorage: AccountStorage {
 
     /// The storage's own thread, because libpq waits for the server.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+
+    /// The limit of a token request, and the time to notice a broken connection and to save on another one.
+    private static let leaseDuration = Duration.seconds(60)
 
     /// Creates a storage on a server. It connects on first use.
     ///
@@ -50,12 +58,20 @@ public actor PostgreSQLStorage: AccountStorage {
         connection: String, schema: String = "oauth2_accounts",
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) throws(StorageError) {
+        try self.init(connection: connection, schema: schema, leaseDuration: Self.leaseDuration, sleep: sleep)
+    }
+
+    /// Creates a storage whose leases have another duration, for tests.
+    package init(
+        connection: String, schema: String, leaseDuration: Duration,
+        sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    ) throws(StorageError) {
         let target = try ConnectionTarget(connection, schema: schema)
         session = Session(target)
         location = target.location
         self.schema = try PostgreSQLSchema(schema, location: target.location)
         self.sleep = sleep
-        locks = SessionLocks(target, self.schema, sleep: sleep)
+        locks = SessionLocks(target, self.schema, leaseDuration: leaseDuration, sleep: sleep)
         listener = ChangeListener(target, self.schema)
     }
 
@@ -165,15 +181,8 @@ public actor PostgreSQLStorage: AccountStorage {
         _ = try await run(schema.statements.setValue(value, for: name), isChange: true)
     }
 
-    /// Saves a small value, and then checks on the server that the calling task still holds its locks: the last step before a
-    /// refresh.
-    ///
-    /// - Throws: `StorageError`. Its kind is busy if the connection broke that held a lock of the task. The task's data
-    ///   may then be outdated, and the task must read it again.
-    public func checkWritable() async throws {
-        try await setValue([0], for: "reserved")
-        try await locks.confirm()
-    }
+    /// Saves a small value.
+    public func checkWritable() async throws { try await setValue([0], for: "reserved") }
 
     // MARK: Changes
 

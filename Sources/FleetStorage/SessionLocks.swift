@@ -1,3 +1,4 @@
+import JOSE
 import SealedStorage
 import Platform
 
@@ -8,32 +9,35 @@ import Platform
 /// callers of this process from each other. The server cannot wait for several locks in one session. The actor therefore tries
 /// repeatedly with growing delays, so that a waiting caller does not delay callers whose lock is free.
 ///
-/// A session can break while the holders of its locks are alive. The next session takes those locks again that no other session
-/// took, but ``confirm()`` throws, because others may have held them in between. After a restart of the server, no session takes
-/// a lock that it did not hold for ``grace``: in that time, a holder can save the result of its refresh.
+/// A session can break while the holders of its locks are alive. Before its request, a holder therefore saves a lease with
+/// ``confirm(_:_:)``: while the session has the lock, and by the server's clock. Another process that gets the lock
+/// releases it again until the lease has ended. The holder ends its lease with the lock, on a new session if necessary.
 actor SessionLocks {
     private let schema: PostgreSQLSchema
     private let sleep: @Sendable (Duration) async throws -> Void
+    private let leaseDuration: Duration
     private let thread = SerialThread()
     private var session: Session
-    /// The keys of the callers' locks, each with the task that took it.
-    private var owners: [Int64: Int?] = [:]
-    /// The keys of `owners` whose session broke.
-    private var broken: Set<Int64> = []
-    /// The start of the server at the time of the last session.
-    private var serverStart: SQLValue?
-    private var graceEnd: ContinuousClock.Instant?
-
-    private static let grace = Duration.seconds(5)
+    /// The holder of a lock in this process.
+    private struct Owner {
+        /// Random bytes that identify it in the lease.
+        let holder: [UInt8]
+        /// Whether its session broke.
+        var isBroken = false
+        /// Whether it may have saved a lease.
+        var hasLease = false
+    }
+    private var owners: [Int64: Owner] = [:]
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
     init(
-        _ target: ConnectionTarget, _ schema: PostgreSQLSchema,
+        _ target: ConnectionTarget, _ schema: PostgreSQLSchema, leaseDuration: Duration,
         sleep: @escaping @Sendable (Duration) async throws -> Void
     ) {
         session = Session(target)
         self.schema = schema
+        self.leaseDuration = leaseDuration
         self.sleep = sleep
     }
 
@@ -42,7 +46,6 @@ actor SessionLocks {
         _ name: String, timeout: Duration, wasReachable: Bool = false
     ) async throws -> any StorageLock {
         let key = schema.lockKey(name)
-        let task = Self.currentTask
         var waited = Duration.zero
         var unreachable = Duration.zero
         var backoff = Backoff(.milliseconds(1) ... .milliseconds(100))
@@ -51,9 +54,10 @@ actor SessionLocks {
             let start = ContinuousClock.now
             let delay = backoff.next()
             do throws(PostgreSQLError) {
-                if try await tryLock(key, task) { return ReleaseHandle { Task { await self.unlock(key) } } }
+                let attempt = try await tryLock(key)
+                if case .locked(let holder) = attempt { return SessionLock(key: key, holder: holder, locks: self) }
                 unreachable = .zero
-                guard waited < timeout else { throw PostgreSQLError(timeoutError(timeout)) }
+                guard waited < timeout else { throw PostgreSQLError(timeoutError(timeout, attempt)) }
             } catch {
                 let canReturn = await wasConnected || wasReachable
                 guard canReturn, error.isTransient, unreachable < Session.reconnectTimeout, waited < timeout else {
@@ -68,56 +72,73 @@ actor SessionLocks {
 
     private var wasConnected: Bool { session.wasConnected }
 
-    private static var currentTask: Int? { withUnsafeCurrentTask { $0?.hashValue } }
-
-    private nonisolated func timeoutError(_ timeout: Duration) -> StorageError {
-        StorageError(
-            .busy, location: schema.location, reason: "another process has held a lock for \(timeout)",
-            hint: "check which worker uses the store (pg_locks, pg_stat_activity), then try again")
+    private nonisolated func timeoutError(_ timeout: Duration, _ attempt: Attempt) -> StorageError {
+        guard case .leased(let seconds) = attempt else {
+            return .lockTimeout(
+                timeout, location: schema.location,
+                hint: "check which worker uses the store (pg_locks, pg_stat_activity), then try again")
+        }
+        return StorageError(
+            .busy, location: schema.location,
+            reason: "the connection of the process that held a lock broke, and its request may still be in progress",
+            hint: "try again in \(seconds) s")
     }
 
-    /// Checks on the server that the session still holds the locks of this task.
+    /// Checks on the server that the session of a lock still holds it, and saves the lease.
     ///
-    /// - Throws: ``StorageError`` of the kind busy if it lost one of them, even if it took it again. The task's data may be
-    ///   outdated.
-    func confirm() async throws(StorageError) {
-        let task = Self.currentTask
-        guard task != nil else { return }
-        func keys() -> Set<Int64> { Set(owners.filter { $0.value == task }.keys) }
-        guard !keys().isEmpty else { return }
-        if let connection = session.connection, keys().isDisjoint(with: broken) {
-            do throws(PostgreSQLError) { try connection.run("SELECT 1") } catch { drop() }
+    /// - Throws: ``StorageError`` of the kind busy if the session broke, even if the next one took the lock again: another process
+    ///   may have held it in between.
+    func confirm(_ key: Int64, _ holder: [UInt8]) throws(StorageError) {
+        if let owner = owners[key], owner.holder == holder, !owner.isBroken, let connection = session.connection {
+            owners[key]?.hasLease = true
+            do throws(PostgreSQLError) {
+                let rows = try connection.run(schema.saveLease(of: key, holder, for: leaseDuration))
+                if rows.count == 1 { return }
+            } catch {
+                drop()
+            }
         }
-        guard keys().isDisjoint(with: broken) else {
-            throw StorageError(
-                .busy, location: schema.location,
-                reason:
-                    "the connection that held the lock broke, and another process may have held the lock since then",
-                hint: "try again")
-        }
+        throw StorageError(
+            .busy, location: schema.location,
+            reason: "the connection that held the lock broke, and another process may have held the lock since then",
+            hint: "try again; no request was sent")
     }
 
     /// Ends the session, and marks its locks as broken.
     private func drop() {
         session.close()
-        broken.formUnion(owners.keys)
+        for key in owners.keys { owners[key]?.isBroken = true }
     }
 
-    private func tryLock(_ key: Int64, _ task: Int?) throws(PostgreSQLError) -> Bool {
-        guard owners[key] == nil else { return false }
+    private enum Attempt {
+        case locked(holder: [UInt8])
+        case held
+        /// No session holds it, but a lease ends only in so many seconds.
+        case leased(Int64)
+    }
+
+    private func tryLock(_ key: Int64) throws(PostgreSQLError) -> Attempt {
+        guard owners[key] == nil else { return .held }
+        guard let holder = try? SecureRandom.bytes(PostgreSQLSchema.holderByteCount) else {
+            throw PostgreSQLError(
+                StorageError(
+                    .other, location: schema.location, reason: "cannot create random bytes", hint: "try again"))
+        }
         var attempts = 0
         while true {
             attempts += 1
             do throws(PostgreSQLError) {
-                let isReconnected = wasConnected
-                let connection = try session.connected { new throws(PostgreSQLError) in
-                    try prepare(new, isReconnected: isReconnected)
-                }
-                if let graceEnd, ContinuousClock.now < graceEnd { return false }
+                let connection = try connected()
                 let rows = try connection.run("SELECT pg_try_advisory_lock($1)", [.integer(key)])
-                guard rows.first?.first == .integer(1) else { return false }
-                owners[key] = .some(task)
-                return true
+                guard rows.first?.first == .integer(1) else { return .held }
+                // A lease is saved by a session that has the lock, so that from here on no other lease can be saved.
+                let lease = try connection.run(schema.lease(of: key, maximum: leaseDuration)).first?.first
+                if let lease {
+                    try connection.run("SELECT pg_advisory_unlock($1)", [.integer(key)])
+                    return .leased(lease.integer)
+                }
+                owners[key] = Owner(holder: holder)
+                return .locked(holder: holder)
             } catch {
                 // The session may have the lock or not. Its end makes that certain.
                 drop()
@@ -127,25 +148,47 @@ actor SessionLocks {
         }
     }
 
-    private func prepare(_ connection: PostgreSQLConnection, isReconnected: Bool) throws(PostgreSQLError) {
-        // The owners in this process rely on the locks of the session that broke. If another process took one of them, the
-        // revision of the record decides who saves.
-        for key in owners.keys { try connection.run("SELECT pg_try_advisory_lock($1)", [.integer(key)]) }
-        let start = try connection.run("SELECT (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint")
-            .first?.first
-        if isReconnected, start != serverStart { graceEnd = ContinuousClock.now + Self.grace }
-        serverStart = start
+    /// Returns the connection. A new session takes the locks again that no other session took.
+    private func connected() throws(PostgreSQLError) -> PostgreSQLConnection {
+        try session.connected { new throws(PostgreSQLError) in
+            // A lock may be the first use of the schema, and leases are in its tables.
+            try schema.open(new)
+            for key in owners.keys { try new.run("SELECT pg_try_advisory_lock($1)", [.integer(key)]) }
+        }
     }
 
-    private func unlock(_ key: Int64) {
-        guard owners.removeValue(forKey: key) != nil else { return }
-        broken.remove(key)
-        guard let connection = session.connection else { return }
+    fileprivate func unlock(_ key: Int64, _ holder: [UInt8]) {
+        guard let owner = owners[key], owner.holder == holder else { return }
+        owners[key] = nil
+        // Without a session there is no lock, but perhaps a lease.
+        guard session.connection != nil || owner.hasLease else { return }
         do throws(PostgreSQLError) {
+            let connection = try connected()
+            if owner.hasLease { try connection.run(schema.removeLease(of: key, holder)) }
             try connection.run("SELECT pg_advisory_unlock($1)", [.integer(key)])
         } catch {
-            // The server drops the lock at the end of the session.
+            // The server drops the lock at the end of the session. Its lease expires.
             drop()
         }
     }
+}
+
+/// A lock in the hands of a caller.
+private final class SessionLock: StorageLock {
+    private let key: Int64
+    private let holder: [UInt8]
+    private let locks: SessionLocks
+    private let once = Once()
+
+    init(key: Int64, holder: [UInt8], locks: SessionLocks) {
+        self.key = key
+        self.holder = holder
+        self.locks = locks
+    }
+
+    func confirm() async throws { try await locks.confirm(key, holder) }
+
+    func release() { once.run { [key, holder, locks] in Task { await locks.unlock(key, holder) } } }
+
+    deinit { release() }
 }

@@ -35,7 +35,7 @@ extension URLRequest {
         self.init(url: request.url, cachePolicy: .reloadIgnoringLocalCacheData)
         httpMethod = request.method.rawValue
         httpShouldHandleCookies = false
-        timeoutInterval = request.timeout / .seconds(1)
+        timeoutInterval = (request.ownTimeout ?? request.idleTimeout ?? request.timeout) / .seconds(1)
         for field in request.fields { addValue(field.value, forHTTPHeaderField: field.name) }
         guard let content = request.content else { return }
         guard let bytes = content.data else {

@@ -24,7 +24,8 @@ public final class URLSessionTransport: HTTPTransport {
 
     /// Sends the request and gives the whole answer, whatever its status.
     ///
-    /// The request's time is that of the whole answer, redirects included. Pinned keys and a CA file of the request's own are not what
+    /// The timeout of the request limits the whole exchange, redirects included. Without a timeout, the exchange may take as long as
+    /// bytes arrive, at most `HTTPRequest.maximumDuration`. Pinned keys and a CA file of the request's own are not what
     /// `URLSession` can keep to here; such a request is refused.
     ///
     /// - Throws: `HTTPTransportError` when no answer came; `CancellationError` when the task is cancelled.
@@ -34,7 +35,9 @@ public final class URLSessionTransport: HTTPTransport {
                 .tls, host: request.url.host() ?? "",
                 reason: "URLSessionTransport knows no pinned keys and no CA file; send the request with CurlTransport.")
         }
-        let deadline = ContinuousClock.now.advanced(by: min(max(request.timeout, .zero), .seconds(1_000_000_000)))
+        // Without a timeout the session's limit of silence applies, and this one to a server that sends a byte now and then.
+        let limit = request.ownTimeout ?? HTTPRequest.maximumDuration
+        let deadline = ContinuousClock.now.advanced(by: min(max(limit, .zero), .seconds(1_000_000_000)))
         var current = request
         var followed = 0
         while true {

@@ -123,10 +123,14 @@ final class PartialFile: Sendable {
             }
             var opened = stat()
             var named = stat()
-            guard fstat(descriptor, &opened) == 0, opened.st_mode & S_IFMT == S_IFREG, opened.st_uid == geteuid() else {
+            // A second name would be another file of the user, which the download would overwrite.
+            guard fstat(descriptor, &opened) == 0, opened.st_mode & S_IFMT == S_IFREG, opened.st_uid == geteuid(),
+                opened.st_nlink <= 1
+            else {
                 throw HTTPFileError(
                     path: path,
-                    reason: "a download keeps its unfinished file here, and this one is not ours; remove it.")
+                    reason: "the download cannot use this file, which it did not create: it belongs to another user,"
+                        + " has several hard links or is not a regular file; remove it.")
             }
             // Nobody else reads it before it is complete, even if one was left that could be read.
             _ = fchmod(descriptor, 0o600)

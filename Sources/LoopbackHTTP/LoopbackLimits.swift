@@ -21,11 +21,20 @@ extension LoopbackListener {
         package var requestTime: Duration = .seconds(10)
         /// The maximum time of the handler. After it, the task is cancelled and the response is 503.
         package var responseTime: Duration = .seconds(60)
+        /// Whether to close connections of other ordinary users of this machine, where the system tells whose they are (Linux).
+        package var refusesOtherUsers = false
         /// The maximum time to finish responses after `close()`.
         package var closingTime: Duration = .seconds(1)
 
-        /// Creates the limits for an OAuth redirect: small requests, one per connection.
+        /// Creates limits for small requests, one per connection.
         package init() {}
+
+        /// The limits for an OAuth redirect to this user's browser.
+        package static var redirect: Limits {
+            var limits = Limits()
+            limits.refusesOtherUsers = true
+            return limits
+        }
 
         /// The limits of a server for programs: persistent connections, content up to 1 MiB.
         package static var server: Limits {

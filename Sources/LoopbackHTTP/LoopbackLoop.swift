@@ -123,6 +123,11 @@ private struct RoundRobin {
                     return
                 }
             }
+            // Another user who knows the URL of the sign-in could send the code of another account.
+            if limits.refusesOtherUsers, LoopbackPeer.isForeign(descriptor) {
+                FileDescriptor.close(descriptor)
+                continue
+            }
             if connections.count >= limits.connections, let idle = oldestIdle(now) { drop(idle) }
             nextID += 1
             let connection = LoopbackConnection(

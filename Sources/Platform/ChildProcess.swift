@@ -52,7 +52,9 @@
             let variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
             defer { for word in arguments + variables { free(word) } }
             var process = pid_t()
-            let code = posix_spawnp(&process, program, &actions, &attributes, arguments, variables)
+            let code = ProcessLimits.withInheritedLimits {
+                posix_spawnp(&process, program, &actions, &attributes, arguments, variables)
+            }
             return code == 0 ? .success(process) : .failure(SystemError(code))
         }
 

@@ -7,6 +7,11 @@ package struct DynamicLibrary {
 
     private let handle: UnsafeMutableRawPointer
 
+    /// The program with the libraries that it is linked with.
+    static var program: DynamicLibrary? { dlopen(nil, RTLD_NOW).map(DynamicLibrary.init(handle:)) }
+
+    private init(handle: UnsafeMutableRawPointer) { self.handle = handle }
+
     /// Loads the first of the files that exists.
     package init(fileNames: [String]) throws(Missing) {
         guard let handle = fileNames.lazy.compactMap({ dlopen($0, RTLD_NOW | RTLD_LOCAL) }).first else {

@@ -1,13 +1,18 @@
 /// Small files, read and created with the system's own calls, so that modes are right from the first moment.
 package enum OwnerOnlyFile {
     /// The bytes of a plain file of at most this size.
-    package static func read(_ path: String, maximumSize: Int) -> Result<[UInt8], SystemError> {
+    ///
+    /// - Parameter examine: A function that examines the open file before it is read.
+    package static func read(
+        _ path: String, maximumSize: Int, examine: (_ descriptor: Int32) -> Void = { _ in }
+    ) -> Result<[UInt8], SystemError> {
         let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard file >= 0 else { return .failure(SystemError()) }
         defer { close(file) }
         var status = stat()
         guard fstat(file, &status) == 0 else { return .failure(SystemError()) }
         if status.st_mode & S_IFMT == S_IFDIR { return .failure(SystemError(explanation: "a directory")) }
+        examine(file)
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 64 * 1024)
         do throws(SystemError) {

@@ -11,10 +11,12 @@ package enum ProcessReplacement {
         let variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
         defer { for pointer in arguments + variables { free(pointer) } }
         var failure = ENOENT
-        for path in candidates(words.first ?? "", environment) {
-            execve(path, arguments, variables)
-            if errno != ENOENT && errno != ENOTDIR { failure = errno }
-            if failure != ENOENT && failure != EACCES { break }
+        ProcessLimits.withInheritedLimits {
+            for path in candidates(words.first ?? "", environment) {
+                execve(path, arguments, variables)
+                if errno != ENOENT && errno != ENOTDIR { failure = errno }
+                if failure != ENOENT && failure != EACCES { break }
+            }
         }
         return failure
     }

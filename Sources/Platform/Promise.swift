@@ -23,6 +23,29 @@ package final class Promise<Value: Sendable>: Sendable {
         for continuation in waiting { continuation.resume(with: result) }
     }
 
+    /// Waits for the result for at most a time; returns `nil` after it.
+    ///
+    /// - Parameter sleep: Waits. If it throws, the time is unlimited.
+    /// - Throws: `CancellationError` as soon as the waiting task is cancelled; what the result says.
+    package func value(
+        within limit: Duration, sleep: @escaping @Sendable (Duration) async throws -> Void
+    ) async throws -> Value? {
+        if let result = state.withLock({ $0.result }) { return try result.get() }
+        guard limit > .zero else { return nil }
+        let isOver = Promise<Value?>()
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { [self] in
+                do { isOver.finish(.success(try await value())) } catch { isOver.finish(.failure(error)) }
+            }
+            group.addTask {
+                guard (try? await sleep(limit)) != nil else { return }
+                isOver.finish(.success(nil))
+            }
+            defer { group.cancelAll() }
+            return try await isOver.value()
+        }
+    }
+
     /// Waits for the result.
     ///
     /// - Throws: `CancellationError` as soon as the waiting task is cancelled; what the result says.

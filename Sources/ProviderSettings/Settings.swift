@@ -50,6 +50,10 @@ public struct Settings: Sendable, Equatable {
 
     /// Reads a settings file, a property list or JSON (in which comments are allowed). Both have the same keys.
     ///
+    /// The settings decide which server receives refresh tokens. So the file must belong to the user or to root, and only they and
+    /// the user's own primary group may write to it; others may write to its folders only with the sticky bit. For settings from
+    /// another source, such as a bundle, use ``init(bytes:source:)``.
+    ///
     /// - Throws: ``SettingsError`` with the file, the key, the expected value and the value that was found.
     public init(contentsOf url: URL) throws(SettingsError) {
         try self.init(

@@ -10,8 +10,18 @@ enum SettingsFile {
 
     /// Returns the bytes of the file, or `nil` if it does not exist.
     static func readIfPresent(_ path: String) throws(SettingsError) -> [UInt8]? {
-        switch OwnerOnlyFile.read(path, maximumSize: Settings.maximumSize) {
-        case .success(let bytes): return bytes
+        // The settings decide which server receives refresh tokens.
+        var problem: FileAccess.Problem?
+        let result = OwnerOnlyFile.read(path, maximumSize: Settings.maximumSize) {
+            problem = FileAccess().problem(ofFile: $0, at: path)
+        }
+        switch result {
+        case .success(let bytes):
+            guard let problem else { return bytes }
+            throw SettingsError(
+                file: path, expected: "a settings file that only you and root can change", found: problem.reason,
+                hint: problem.command.map { "if the settings are right, run: \($0)" }
+                    ?? "if the settings are right, copy them to a new file, and \(SettingsRemedy.chooseFile)")
         case .failure(let failure) where failure.code == ENOENT: return nil
         case .failure(let failure): throw unreadable(path, failure)
         }

@@ -74,8 +74,18 @@ public struct StorageChange: Sendable, Equatable {
 
 /// A lock across processes, or a watch. It ends with ``release()``, with the last reference to the value, and with the process.
 public protocol StorageLock: Sendable {
+    /// Checks that no other process can have the lock. Call it immediately before a request that only one process may send.
+    ///
+    /// - Throws: ``StorageError`` of the kind busy if the lock was lost. Data that was read since may be outdated, so the caller
+    ///   must release the lock, and send nothing.
+    func confirm() async throws
     /// Ends the lock. A second call has no effect.
     func release()
+}
+
+extension StorageLock {
+    /// Does nothing: by default, a lock cannot be lost.
+    public func confirm() async throws {}
 }
 
 /// A lock that calls a function once, when it ends.

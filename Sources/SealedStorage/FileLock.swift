@@ -4,8 +4,8 @@ import Synchronization
 
 /// Locks by name in one file: each name is one byte of the file, locked with an open-file-description lock.
 ///
-/// The kernel drops such a lock when the descriptor is closed, also at the end of the process. Threads of one process exclude
-/// each other like processes do. The file stays empty.
+/// The kernel drops such a lock when the descriptor is closed, also at the end of the process. Threads of one process wait
+/// for each other like processes do. The contents of the file only tell who holds the locks: see ``LockHolder``.
 package struct FileLock: Sendable {
     let path: String
     let sleep: @Sendable (Duration) async throws -> Void
@@ -16,8 +16,11 @@ package struct FileLock: Sendable {
     func tryLock(_ name: String) throws(StorageError) -> (any StorageLock)? {
         let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard file >= 0 else { throw StorageError.system(errno, location: path, doing: "opening the lock file") }
-        switch request(file, Self.offset(name)) {
-        case 0 where isCurrent(file): return ReleaseHandle { FileDescriptor.close(file) }
+        let byte = Self.byte(of: name)
+        switch request(file, byte) {
+        case 0 where Self.isCurrent(file, path):
+            LockHolder.save(byte: byte, in: file)
+            return HeldFileLock(file: file, path: path, byte: byte)
         // Another holder has it. Or another process removed the file, and the next holder locks a new file.
         case 0, EAGAIN, EACCES:
             close(file)
@@ -31,27 +34,80 @@ package struct FileLock: Sendable {
         }
     }
 
-    /// Returns whether the path still leads to this file.
-    private func isCurrent(_ file: Int32) -> Bool {
+    /// Waits without blocking a thread: the kernel cannot wake a task.
+    ///
+    /// - Throws: `CancellationError`; ``StorageError``, of the kind busy after the time limit and if `sleep` throws because the
+    ///   caller has no more time.
+    func lock(_ name: String, timeout: Duration) async throws -> any StorageLock {
+        let start = ContinuousClock.now
+        do {
+            if let lock = try await poll(timeout: timeout, sleep: sleep, { try tryLock(name) }) { return lock }
+        } catch let error where !(error is CancellationError || error is StorageError) {
+            throw StorageError.held(by: holder(of: name), for: ContinuousClock.now - start, location: path)
+        }
+        var error = StorageError.held(by: holder(of: name), for: timeout, location: path)
+        error.isLockTimeout = true
+        throw error
+    }
+
+    /// Returns whether the path is still the name of this file: other processes lock the file that is there.
+    fileprivate static func isCurrent(_ file: Int32, _ path: String) -> Bool {
         var opened = stat()
         var named = stat()
         return fstat(file, &opened) == 0 && lstat(path, &named) == 0 && opened.st_dev == named.st_dev
             && opened.st_ino == named.st_ino
     }
 
-    /// Waits without blocking a thread: the kernel cannot wake a task.
-    func lock(_ name: String, timeout: Duration) async throws -> any StorageLock {
-        guard let lock = try await poll(timeout: timeout, sleep: sleep, { try tryLock(name) }) else {
-            throw StorageError(
-                .busy, location: path, reason: "another process has held a lock for \(timeout)",
-                hint: "see which process uses the store, and try again")
-        }
-        return lock
+    /// Returns the process that holds the lock with a name, or `nil` if it is unknown. Call it after ``tryLock(_:)`` failed.
+    private func holder(of name: String) -> LockHolder? {
+        let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
+        return LockHolder.read(byte: Self.byte(of: name), in: file)
     }
 
     /// Returns the byte for a name. Two names with the same byte only wait for each other.
-    private static func offset(_ name: String) -> off_t {
+    private static func byte(of name: String) -> off_t {
         let value = SHA2.sha256.digest(Array(name.utf8)).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         return off_t(value >> 2)
     }
+}
+
+/// A lock that this process holds.
+private final class HeldFileLock: StorageLock {
+    private let file: Int32
+    private let path: String
+    private let byte: off_t
+    private let once = Once()
+
+    init(file: Int32, path: String, byte: off_t) {
+        self.file = file
+        self.path = path
+        self.byte = byte
+    }
+
+    func confirm() throws(StorageError) {
+        guard FileLock.isCurrent(file, path) else {
+            throw StorageError(
+                .busy, location: path,
+                reason: "the lock file was removed or replaced, so that another process may have the lock too",
+                hint: "try again; no request was sent")
+        }
+        // The holder of the same lock in a file that was removed, moved or restored since, or in the folder of a hard link.
+        guard OpenFileLock.count(ofByte: byte) <= 1 else {
+            throw StorageError(
+                .busy, location: path,
+                reason: "another process has this lock in another lock file: the store was moved, restored or linked",
+                hint: "try again in a minute; no request was sent")
+        }
+    }
+
+    func release() {
+        once.run {
+            LockHolder.remove(byte: byte, from: file)
+            FileDescriptor.close(file)
+        }
+    }
+
+    deinit { release() }
 }

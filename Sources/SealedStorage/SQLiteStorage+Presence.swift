@@ -3,13 +3,18 @@ import Platform
 extension SQLiteStorage {
     /// Returns whether there is no store yet, without creating one.
     ///
-    /// - Throws: ``StorageError`` if the folder cannot be used for a store.
+    /// - Throws: ``StorageError`` if the folder cannot be used for a store, or if it had one whose file was removed.
     package nonisolated func isMissing() throws(StorageError) -> Bool {
         var status = stat()
         if !file.folder.path.isEmpty, lstat(file.folder.path, &status) != 0 { return errno == ENOENT }
         try file.folder.prepare()
-        return lstat(location, &status) != 0 && errno == ENOENT
+        guard lstat(location, &status) != 0, errno == ENOENT else { return false }
+        try file.checkIsNew()
+        return true
     }
+
+    /// Whether the file has more than one name. Processes that open it by different names do not see the locks of each other.
+    package nonisolated var hasOtherNames: Bool { file.hasOtherNames }
 
     /// Returns the error of the nearest existing folder above the store if it is not writable.
     package nonisolated func unwritableFolder() -> StorageError? {

@@ -44,6 +44,16 @@ extension SQLiteStorage {
         return rows.compactMap { $0.first?.text }.filter { $0 != "ok" }
     }
 
+    /// Checks the complete file.
+    ///
+    /// - Throws: ``StorageError`` if it is damaged or cannot be read.
+    package func checkIntegrity() throws {
+        guard let error = try errors().first else { return }
+        throw StorageError(
+            .notAStore, location: location, reason: "the database is damaged: \(error)",
+            hint: "restore a copy, or copy the readable accounts: \(StorageRemedy.salvage)")
+    }
+
     /// Copies the readable records of a damaged store to a new file in the same folder, in one step. It changes no existing file.
     /// All records are in memory during the copy.
     ///

@@ -2,8 +2,9 @@ import Platform
 
 /// Accounts in one SQLite file, shared by all processes of the user.
 ///
-/// The file is `accounts.sqlite` in the store's folder, with mode 0600, next to the empty file `accounts.lock` and SQLite's
-/// journal. Every change is a transaction that is on the disk when the call returns (`synchronous=FULL`).
+/// The file is `accounts.sqlite` in the store's folder, with mode 0600, next to the lock file `accounts.lock` and SQLite's
+/// journal. A copy of the store is a copy of the whole folder: SQLite applies the journal to the file that is next to it. Every
+/// process must use the same path: a hard link to the file has another lock file and another journal. Every change is a transaction that is on the disk when the call returns (`synchronous=FULL`).
 /// The storage uses a rollback journal instead of a write-ahead log: a reader then needs no shared memory, so that it can read
 /// a store on a read-only medium, and a short-lived process opens and closes the file without extra cost. The journal remains
 /// between transactions, because its space is part of the reserve of ``checkWritable()``.
@@ -28,7 +29,7 @@ public actor SQLiteStorage: AccountStorage {
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) {
         file = SQLiteStoreFile(in: directory)
-        locks = FileLock(path: directory.file("accounts.lock"), sleep: sleep)
+        locks = FileLock(path: directory.lockFile, sleep: sleep)
     }
 
     // MARK: Opening
@@ -211,6 +212,8 @@ public actor SQLiteStorage: AccountStorage {
     public func changes(after sequence: Int64) throws -> [StorageChange]? {
         let rows = try opened().run(
             "SELECT sequence, id, type, kind FROM changes WHERE sequence > ? ORDER BY sequence", [.integer(sequence)])
+        // A lower sequence means that an older copy was restored.
+        if rows.isEmpty, try lastSequence() < sequence { return nil }
         return StorageChange.unbroken(rows.compactMap(StorageChange.init), after: sequence)
     }
 

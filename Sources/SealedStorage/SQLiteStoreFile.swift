@@ -8,7 +8,7 @@ struct SQLiteStoreFile: Sendable {
 
     init(in folder: StoreLocation) {
         self.folder = folder
-        path = folder.file("accounts.sqlite")
+        path = folder.databaseFile
     }
 
     /// The device and the inode of a file.
@@ -30,7 +30,7 @@ struct SQLiteStoreFile: Sendable {
         try folder.prepare()
         try check(stat(of: path, doing: "opening the file", creating: create))
         // SQLite rejects links in any part of a path. The user created the links above the file, so they are resolved first.
-        return try SQLiteConnection(path: folder.resolved().file("accounts.sqlite"))
+        return try SQLiteConnection(path: folder.resolved().databaseFile)
     }
 
     private func check(_ status: stat) throws(StorageError) {
@@ -52,7 +52,32 @@ struct SQLiteStoreFile: Sendable {
         }
     }
 
+    /// Whether the file has more than one name. Processes that open it by different names use different locks and journals.
+    var hasOtherNames: Bool {
+        var status = stat()
+        return lstat(path, &status) == 0 && status.st_nlink > 1
+    }
+
+    /// Checks that a missing file is a new store, and not a store whose file was removed. The files next to it are created
+    /// after it, so they show that it existed. SQLite would apply an old journal to a new file, and damage it.
+    ///
+    /// - Throws: ``StorageError`` if the file was removed.
+    func checkIsNew() throws(StorageError) {
+        let files = ["-journal", "-wal", "-shm"].map { path + $0 } + [folder.keyFile]
+        var status = stat()
+        let found = files.filter { lstat($0, &status) == 0 }
+        // If it exists by now, another process has just created it.
+        guard !found.isEmpty, identity() == nil else { return }
+        let names = found.map { $0.dropFirst(folder.file("").count) }.joined(separator: " and ")
+        throw StorageError(
+            .notAStore, location: path, reason: "the database was removed, but not \(names)",
+            hint:
+                "restore the database from a copy; or, to start again without accounts, move \(names) to another folder"
+        )
+    }
+
     private func create() throws(StorageError) {
+        try checkIsNew()
         // If the file exists, another process created it first.
         if let code = try Self.create(path, from: SQLiteSchema.emptyDatabase()), code != EEXIST {
             throw .system(code, location: path, doing: "making the file")

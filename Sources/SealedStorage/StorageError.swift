@@ -30,6 +30,10 @@ public struct StorageError: Error, Sendable, Equatable, CustomStringConvertible 
     public var reason: String
     /// A sentence that tells the user how to solve the problem.
     public var hint: Hint
+    /// Whether the time limit of a lock that another process holds is over.
+    package var isLockTimeout = false
+    /// The process that holds the lock that the caller waited for, if it is known.
+    package var lockHolder: LockHolder?
 
     /// Creates an error.
     public init(_ kind: Kind, location: String, reason: String, hint: Hint) {
@@ -44,6 +48,14 @@ public struct StorageError: Error, Sendable, Equatable, CustomStringConvertible 
 }
 
 extension StorageError {
+    /// Returns the error for a lock that another process holds for too long.
+    package static func lockTimeout(_ timeout: Duration, location: String, hint: Hint) -> StorageError {
+        var error = StorageError(
+            .busy, location: location, reason: "another process has held a lock for \(timeout)", hint: hint)
+        error.isLockTimeout = true
+        return error
+    }
+
     /// Returns the error for an error number of the system.
     package static func system(_ code: Int32, location: String, doing action: String) -> StorageError {
         let (kind, hint): (Kind, Hint) =

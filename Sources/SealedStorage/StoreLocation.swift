@@ -38,6 +38,13 @@ public struct StoreLocation: Sendable, Equatable {
     /// Returns the path of a file in the folder.
     public func file(_ name: String) -> String { path + "/" + name }
 
+    /// The file of the records.
+    package var databaseFile: String { file("accounts.sqlite") }
+    /// The file of the locks.
+    package var lockFile: String { file("accounts.lock") }
+    /// The file of the key that seals the records, if the user stores it in this folder.
+    package var keyFile: String { file("accounts.key") }
+
     /// Creates the folder and those above it if it is missing, and checks that only this user can read it.
     ///
     /// - Throws: ``StorageError``

@@ -9,8 +9,8 @@ public enum JSONLayout: Sendable {
 extension JSONValue {
     /// The JSON text, in UTF-8, without a line break at the end.
     ///
-    /// Control characters are escaped, and so are those that could steer a terminal: DEL, the C1 controls, bidirectional
-    /// controls and line separators. Everything else stays as it is.
+    /// Control characters are escaped, and characters that could steer a terminal or hide text: DEL, the C1 controls, bidirectional
+    /// controls, line separators, zero-width characters and tags. Everything else is unchanged.
     public func serialized(_ layout: JSONLayout = .compact) -> [UInt8] {
         var output: [UInt8] = []
         write(to: &output, layout, indent: 0)
@@ -70,7 +70,7 @@ extension JSONValue {
             var plain = true
             for byte in bytes
             where byte < 0x20 || byte == 0x22 || byte == 0x5C || byte == 0x7F || byte == 0xC2
-                || byte == 0xD8 || byte == 0xE2
+                || byte == 0xD8 || byte == 0xE1 || byte == 0xE2 || byte == 0xEF || byte == 0xF3
             {
                 plain = false
                 break
@@ -93,17 +93,22 @@ extension JSONValue {
         case "\t": output.append(contentsOf: #"\t"#.utf8)
         default:
             guard couldSteer(scalar.value) else { return output.append(contentsOf: Character(scalar).utf8) }
-            let digits = String(scalar.value, radix: 16)
-            output.append(contentsOf: "\\u".utf8)
-            output.append(contentsOf: repeatElement(UInt8(ascii: "0"), count: 4 - digits.utf8.count))
-            output.append(contentsOf: digits.utf8)
+            for unit in Character(scalar).utf16 {
+                let digits = String(unit, radix: 16)
+                output.append(contentsOf: "\\u".utf8)
+                output.append(contentsOf: repeatElement(UInt8(ascii: "0"), count: 4 - digits.utf8.count))
+                output.append(contentsOf: digits.utf8)
+            }
         }
     }
 
-    /// Whether a scalar could steer a terminal: control characters, bidirectional controls and line separators.
+    /// Whether a scalar could steer a terminal or hide text: control characters, bidirectional controls, line separators, zero-width
+    /// characters and tags.
     static func couldSteer(_ scalar: UInt32) -> Bool {
         switch scalar {
-        case 0..<0x20, 0x7F...0x9F, 0x61C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069: true
+        case 0..<0x20, 0x7F...0x9F, 0xAD, 0x61C, 0x180E, 0x200B...0x200F, 0x2028...0x202E, 0x2060...0x206F, 0xFEFF,
+            0xFFF9...0xFFFB, 0xE0000...0xE007F:
+            true
         default: false
         }
     }

@@ -1,4 +1,5 @@
 import CommandLineKit
+import OAuth2AccountStore
 import Platform
 import Dispatch
 
@@ -9,7 +10,7 @@ import Dispatch
         // A limit on the size of files is an error that a write reports, not a reason to die.
         signal(SIGXFSZ, SIG_IGN)
         // Tokens are in memory.
-        ProcessLimits.forbidCoreFiles()
+        ProcessLimits.protectMemory()
         let world = CommandEnvironment(console: console, environment: environment)
         let work = Task { @MainActor in await run(Array(CommandLine.arguments.dropFirst()), world) }
         let interruption = Interruption(stores: world.stores) { work.cancel() }
@@ -44,30 +45,36 @@ import Dispatch
                 }
                 let context = CommandContext(command: command, invocation: invocation, world: world)
                 status = try await run(command, context)
-                _ = await endRefreshes(world)
+                // The output does not wait for a refresh that continues.
+                try console.flush()
+                report(rescueFiles: await endRefreshes(world).rescueFiles, console)
             }
             try console.flush()
             return status
         } catch {
-            let saved = await endRefreshes(world)
+            let ended = await endRefreshes(world)
             try? console.endPaging()
-            if saved > 0 { console.note("The provider's response arrived, and the new tokens are saved.") }
+            if ended.saved > 0 { console.note("The provider's response arrived, and the new tokens are saved.") }
+            // The error of the save itself names the file.
+            if !isStorageError(error) { report(rescueFiles: ended.rescueFiles, console) }
             return finish(error, console, invocation)
         }
     }
 
     /// Runs a command until it ends or the time of `--timeout` is over, which includes waits for locks and for the database.
     @MainActor private static func run(_ command: Command, _ context: CommandContext) async throws -> ExitStatus {
-        guard command.timeoutUse == .command, let timeout = context.invocation[GlobalOptions.timeout] else {
-            return try await command(context)
-        }
+        guard let deadline = context.deadline else { return try await command(context) }
         let result = Promise<ExitStatus>()
         let work = Task { @MainActor in
-            do { result.finish(.success(try await command(context))) } catch { result.finish(.failure(error)) }
+            do {
+                result.finish(.success(try await command(context)))
+            } catch {
+                result.finish(.failure(CommandError(lockTimeout: error, deadline) ?? error))
+            }
         }
         let timer = Task {
-            // Requests have the same limit, and their errors name the server.
-            try await Task.sleep(for: timeout + .milliseconds(100))
+            // Requests and locks have the same limit, and their errors name the server or the process.
+            try await Task.sleep(until: deadline + .milliseconds(100))
             result.finish(.failure(DeadlineTransport.tooLate))
             work.cancel()
         }
@@ -80,8 +87,20 @@ import Dispatch
         }
     }
 
+    /// Reports tokens that could not be saved in the store, unless another process has done so since. `--quiet` does not silence it.
+    @MainActor private static func report(rescueFiles: [String], _ console: Console) {
+        guard let path = rescueFiles.first(where: { FileManager.default.fileExists(atPath: $0) }) else { return }
+        console.instruct(
+            "lodge could not save the new tokens in the store. They are in \(path), and the next command saves them: "
+                + "you are still signed in.")
+    }
+
+    private static func isStorageError(_ error: any Error) -> Bool {
+        if case .storage? = (error as? AccountStoreError)?.kind { true } else { false }
+    }
+
     /// Waits until the tokens of sent requests are saved. Prints the reason after a second.
-    @MainActor private static func endRefreshes(_ world: CommandEnvironment) async -> Int {
+    @MainActor private static func endRefreshes(_ world: CommandEnvironment) async -> EndedRefreshes {
         let notice = Task { @MainActor in
             try await Task.sleep(for: .seconds(1))
             world.console.instruct("Waiting for the provider's response, so that your sign-in is not lost.")

@@ -31,9 +31,25 @@ import Testing
         #expect(try written(.tsv, [["x\ty", "a\\b\nc"]]) == "a\tb,c\nx\\ty\ta\\\\b\\nc\n")
     }
 
-    @Test(arguments: ["=1+1", "+1 425", "-2", "@x", "\tx", "\rx"]) func `a formula is none`(text: String) throws {
-        let line = try written(.csv, [[text, "b"]]).dropFirst("a,\"b,c\"\r\n".count)
-        #expect(line.hasPrefix("'" + text) || line.hasPrefix("\"'" + text))
+    @Test(arguments: [
+        ("=1+1", "'=1+1"), ("+SUM(A1)", "'+SUM(A1)"), ("-2", "'-2"), ("@x", "'@x"), ("\tx", "\"'\tx\""),
+        ("\rx", "\"'\rx\""),
+        ("\nx", "\"'\nx\""), ("\n=x", "\"'\n'=x\""), ("Ada\n=1+1", "\"Ada\n'=1+1\""), ("Ada\r\n+x", "\"Ada\r\n'+x\""),
+        ("\u{FF1D}1", "'\u{FF1D}1"), ("\u{FF0B}1", "'\u{FF0B}1"), ("\u{FF0D}1", "'\u{FF0D}1"),
+        ("\u{FF20}x", "'\u{FF20}x"),
+        ("  =1", "'  =1"), (";=1", "\"';=1\""), ("\u{200B}=1", "'\u{200B}=1"), ("Ada;=1", "\"Ada;=1\""),
+        ("+1 425 555 0100", "+1 425 555 0100"), ("+44 (0)20-7946.0958 x12", "+44 (0)20-7946.0958 x12"),
+        ("+1 425 555 0100 ext. 7", "+1 425 555 0100 ext. 7"), ("+1|cmd", "'+1|cmd"), ("a=b", "a=b"),
+        ("R&D - x", "R&D - x"),
+    ])
+    func `formulas get an apostrophe, and phone numbers do not`(text: String, cell: String) throws {
+        let written = try written(.csv, [[text, "b"]])
+        #expect(written == "a,\"b,c\"\r\n\(cell),b\r\n")
+    }
+
+    @Test(arguments: [true, false]) func `TSV adds no apostrophe and escapes once`(isTerminal: Bool) throws {
+        let written = try written(.tsv, [["=1+1", "x\ty"]], terminal: isTerminal)
+        #expect(written == "a\tb,c\n=1+1\tx\\ty\n")
     }
 
     @Test func `what a terminal shows cannot steer it`() throws {

@@ -1,8 +1,10 @@
 import Foundation
-import CurlHTTP
 import HTTPExchange
 import Synchronization
+import TestSupport
 import Testing
+
+@testable import CurlHTTP
 
 @Suite struct `Connections` {
     let transport = CurlTransport()
@@ -133,6 +135,67 @@ import Testing
         var request = HTTPRequest(.get, server.url())
         request.timeout = .milliseconds(60)
         #expect(await failure(transport, request)?.kind == .timedOut)
+    }
+
+    @Test func `a response whose bytes keep arriving may take longer than the time without a byte`() async throws {
+        let server = try ScriptedServer { connection, _ in
+            _ = connection.readRequest()
+            connection.send("HTTP/1.1 200 OK\r\nContent-Length: 40\r\n\r\n")
+            for _ in 0..<40 {
+                Thread.sleep(forTimeInterval: 0.02)
+                connection.send("x")
+            }
+        }
+        var request = HTTPRequest(.get, server.url())
+        request.idleTimeout = .milliseconds(400 * Int(TestTime.factor))
+        #expect(try await transport.send(request).body.count == 40)
+    }
+
+    @Test func `a server that never responds ends a request without a timeout`() async throws {
+        let server = try ScriptedServer { connection, _ in
+            _ = connection.readRequest()
+            connection.waitForClose()
+        }
+        var request = HTTPRequest(.get, server.url())
+        request.idleTimeout = .milliseconds(60)
+        let error = await failure(transport, request)
+        #expect(error?.kind == .timedOut && error?.reason.contains("60 ms") == true)
+    }
+
+    @Test func `requests that wait for their turn end after the time without a byte`() async throws {
+        let server = try ScriptedServer { connection, _ in
+            _ = connection.readRequest()
+            connection.waitForClose()
+        }
+        let start = ContinuousClock.now
+        let kinds = await withTaskGroup(of: HTTPTransportError.Kind?.self) { group in
+            for _ in 0..<200 {
+                group.addTask {
+                    var request = HTTPRequest(.get, server.url())
+                    request.idleTimeout = .milliseconds(200)
+                    return await failure(transport, request)?.kind
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(kinds == Array(repeating: .timedOut, count: 200))
+        // One after the other, eight at a time, would take 5 s.
+        #expect(ContinuousClock.now - start < .seconds(TestTime.seconds(3)))
+    }
+
+    @Test func `only a time limit of the request is a limit of the whole exchange below five minutes`() throws {
+        func plan(_ change: (inout HTTPRequest) -> Void = { _ in }) throws -> (idle: Duration?, total: Duration) {
+            var request = HTTPRequest(.get, URL(string: "https://api.example/") ?? URL(filePath: "/"))
+            change(&request)
+            let plan = try CurlRequest(request, userAgent: "")
+            let pending = TimeLimit(request, isStreamed: false)
+                .submission(plan, CancellationFlag(), nil, .streamed(BodyChannel()))
+            return (plan.idleTimeout, pending.timeout)
+        }
+        #expect(try plan() == (.seconds(30), .seconds(300)))
+        #expect(try plan { $0.idleTimeout = .seconds(60) } == (.seconds(60), .seconds(300)))
+        #expect(try plan { $0.timeout = .seconds(7) } == (nil, .seconds(7)))
+        #expect(try plan { $0.timeout = .seconds(700) } == (nil, .seconds(700)))
     }
 
     @Test func `a request that waits for its turn is timed too`() async throws {

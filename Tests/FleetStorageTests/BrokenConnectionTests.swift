@@ -103,38 +103,71 @@ struct BrokenConnectionTests {
         try await storage.lock("a", timeout: .seconds(TestTime.seconds(30))).release()
     }
 
-    @Test func `checkWritable throws for the holder of a lock whose connection broke, and for no other task`()
-        async throws
-    {
+    @Test func `a lock whose connection broke is not confirmed, and the other locks are`() async throws {
         let schema = TestSchema()
         let (storage, other) = (try schema.storage(), try schema.storage())
         let lock = try await storage.lock("a", timeout: .zero)
-        try await storage.checkWritable()
+        try await lock.confirm()
         #expect(try schema.endHolder(of: "a") == .integer(1))
-        // Another task of this process has a lock of the session that follows.
-        try await Task {
-            let lock = try await storage.lock("b", timeout: .zero)
-            try await storage.checkWritable()
-            lock.release()
-        }.value
-        // Another process could have taken and released the lock.
-        let error = await #expect(throws: StorageError.self) { try await storage.checkWritable() }
+        // This lock is of the session that follows, which takes the first lock again.
+        let next = try await storage.lock("b", timeout: .zero)
+        try await next.confirm()
+        next.release()
+        // Another process could have had the lock in between.
+        let error = await #expect(throws: StorageError.self) { try await lock.confirm() }
         #expect(error?.kind == .busy)
         #expect(error?.reason.contains("the connection that held the lock broke") == true)
         lock.release()
         try await other.lock("a", timeout: .seconds(TestTime.seconds(30))).release()
         let again = try await storage.lock("a", timeout: .seconds(TestTime.seconds(30)))
-        try await storage.checkWritable()
+        try await again.confirm()
         again.release()
     }
 
-    @Test func `checkWritable throws when the idle connection of a lock broke`() async throws {
+    @Test func `a lock whose idle connection broke is not confirmed`() async throws {
         let schema = TestSchema()
         let storage = try schema.storage()
         let lock = try await storage.lock("a", timeout: .zero)
         #expect(try schema.endHolder(of: "a") == .integer(1))
-        await #expect(throws: StorageError.self) { try await storage.checkWritable() }
+        await #expect(throws: StorageError.self) { try await lock.confirm() }
         lock.release()
+    }
+
+    @Test func `a confirmed lock whose connection broke excludes others until it is released`() async throws {
+        let schema = TestSchema()
+        let (storage, other) = (try schema.storage(), try schema.storage())
+        let lock = try await storage.lock("a", timeout: .zero)
+        try await lock.confirm()
+        #expect(try schema.endHolder(of: "a") == .integer(1))
+        let error = await #expect(throws: StorageError.self) { try await other.lock("a", timeout: .zero) }
+        #expect(error?.kind == .busy)
+        #expect(error?.reason.contains("its request may still be in progress") == true)
+        #expect(error?.hint.description.contains("try again in") == true)
+        // The lock of another account is free.
+        try await other.lock("b", timeout: .zero).release()
+        lock.release()
+        try await other.lock("a", timeout: .seconds(TestTime.seconds(30))).release()
+        #expect(try schema.ask("SELECT count(*) FROM ~.facts WHERE name LIKE 'lease:%'") == .integer(0))
+    }
+
+    @Test func `a confirmed lock of a process that ended excludes others until its lease ends`() async throws {
+        let schema = TestSchema()
+        let other = try schema.storage()
+        let lock = try await schema.storage(leaseDuration: .seconds(600)).lock("a", timeout: .zero)
+        try await lock.confirm()
+        #expect(try schema.endHolder(of: "a") == .integer(1))
+        // Longer than two minutes is from before a change of the clock.
+        try await other.lock("a", timeout: .zero).release()
+        try schema.setLeaseEnd("interval '1 minute'")
+        await #expect(throws: StorageError.self) { try await other.lock("a", timeout: .zero) }
+        try schema.setLeaseEnd("interval '-1 microsecond'")
+        let next = try await other.lock("a", timeout: .zero)
+        try await next.confirm()
+        // The first holder must not end the lease of the second one.
+        lock.release()
+        await #expect(throws: StorageError.self) { try await schema.storage().lock("a", timeout: .zero) }
+        #expect(try schema.ask("SELECT count(*) FROM ~.facts WHERE name LIKE 'lease:%'") == .integer(1))
+        next.release()
     }
 
     @Test func `a listener checks an idle server and misses no change`() async throws {

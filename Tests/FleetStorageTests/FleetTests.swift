@@ -34,7 +34,7 @@ struct Fleet {
 
     static func store(
         _ schema: TestSchema, _ directory: StoreLocation, _ provider: RotatingProvider,
-        _ dependencies: Dependencies
+        _ dependencies: Dependencies, _ connection: String? = nil
     ) async throws -> AccountStore {
         var type = AccountType(
             name: "graph", provider: .endpoints, clientID: "client",
@@ -42,12 +42,13 @@ struct Fleet {
         type.endpoints = ["token_endpoint": URL(string: "http://127.0.0.1:\(provider.port)/token")]
             .compactMapValues { $0 }
         return try await AccountStore(
-            settings: try Settings(types: [type]), storage: try schema.storage(),
+            settings: try Settings(types: [type]), storage: try schema.storage(connection),
             custody: KeyFile(directory: directory), dependencies: dependencies)
     }
 
-    func open() async throws -> AccountStore {
-        try await Self.store(schema, directory, provider, Dependencies(transport: CurlTransport()))
+    /// Opens the store as a worker with its own connections.
+    func open(_ connection: String? = nil) async throws -> AccountStore {
+        try await Self.store(schema, directory, provider, Dependencies(transport: CurlTransport()), connection)
     }
 
     func worker(_ word: String, _ number: Int) throws -> Worker {

@@ -4,6 +4,9 @@ import Synchronization
 /// A proxy between a client and the server that can lose a result.
 final class Proxy: Sendable {
     private struct State {
+        var connections: [Int32] = []
+        var isCut = false
+        var isBlackHole = false
         var isArmed = false
         var isClosing = false
         var lost = 0
@@ -57,11 +60,32 @@ final class Proxy: Sendable {
         }
     }
 
+    /// Breaks all connections, and rejects new ones until ``restore()``.
+    func cut() {
+        state.withLock { state in
+            state.isCut = true
+            for connection in state.connections { shutdown(connection, Int32(SHUT_RDWR)) }
+        }
+    }
+
+    /// Forwards nothing until ``restore()``, without an end of the connections.
+    func swallow() { state.withLock { $0.isBlackHole = true } }
+
+    /// Forwards again, first the swallowed bytes.
+    func restore() {
+        state.withLock { state in
+            state.isCut = false
+            state.isBlackHole = false
+        }
+    }
+
+    private func awaitNetwork() { while state.withLock({ $0.isBlackHole }) { usleep(1000) } }
+
     /// The number of lost results.
     var lost: Int { state.withLock { $0.lost } }
 
     private func serve(_ client: Int32) {
-        let isRefused = state.withLock { $0.isClosing && $0.lost > 0 }
+        let isRefused = state.withLock { $0.isCut || $0.isClosing && $0.lost > 0 }
         let upstream = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = Self.address(server)
         let connected = withUnsafePointer(to: &address) {
@@ -74,16 +98,24 @@ final class Proxy: Sendable {
             close(upstream)
             return
         }
-        Thread { Self.copy(from: client, to: upstream) { true } }.start()
+        state.withLock { $0.connections += [client, upstream] }
+        Thread { [weak self] in
+            Self.copy(from: client, to: upstream) {
+                self?.awaitNetwork()
+                return true
+            }
+        }.start()
         Thread { [weak self] in
             Self.copy(from: upstream, to: client) {
-                self?.state.withLock { state in
+                self?.awaitNetwork()
+                return self?.state.withLock { state in
                     guard state.isArmed else { return true }
                     state.isArmed = false
                     state.lost += 1
                     return false
                 } ?? true
             }
+            self?.state.withLock { $0.connections.removeAll { [client, upstream].contains($0) } }
             close(client)
             close(upstream)
         }.start()

@@ -31,8 +31,21 @@ final class TestSchema: Sendable {
 
     deinit { try? TestServer.connect().execute("DROP SCHEMA IF EXISTS \(name) CASCADE") }
 
-    func storage(_ connection: String? = nil) throws -> PostgreSQLStorage {
-        try PostgreSQLStorage(connection: connection ?? TestServer.url ?? "", schema: name)
+    func storage(
+        _ connection: String? = nil, leaseDuration: Duration = .seconds(60)
+    ) throws -> PostgreSQLStorage {
+        try PostgreSQLStorage(
+            connection: connection ?? TestServer.url ?? "", schema: name, leaseDuration: leaseDuration)
+    }
+
+    /// Changes the end of all leases to so long from now.
+    func setLeaseEnd(_ interval: String) throws {
+        try ask(
+            """
+            UPDATE ~.facts SET value = substring(value FROM 1 FOR 16) || decode(lpad(to_hex(
+                (extract(epoch FROM clock_timestamp() + \(interval)) * 1000000)::bigint), 16, '0'), 'hex')
+            WHERE name LIKE 'lease:%'
+            """)
     }
 
     /// Runs a statement on another connection and returns the first value.

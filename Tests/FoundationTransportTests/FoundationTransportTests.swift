@@ -130,6 +130,7 @@ import Testing
         var request = HTTPRequest(.put, url, fields: ["A": "1", "B": "2"], body: Data("x".utf8))
         request.timeout = .seconds(7)
         let there = try URLRequest(request)
+        #expect(try URLRequest(HTTPRequest(.get, url)).timeoutInterval == 30)
         #expect(there.timeoutInterval == 7 && there.allHTTPHeaderFields == ["A": "1", "B": "2"])
         let back = try HTTPRequest(there)
         #expect(back.method == .put && back.url == url && back.body == request.body && back.timeout == .seconds(7))

@@ -63,8 +63,66 @@ def run(checks, world):
         # Whoever only looks makes none.
         checks.ends("nobody is there either", world.run("accounts", "--store", "/proc/store"), 3)
 
+    removed(checks, world, restore)
+    broken_pages(checks, world, restore)
     killed(checks, world)
     soak(checks, world)
+
+
+def removed(checks, world, restore):
+    """The database was removed, but not its key or journal: lodge creates no new store next to them."""
+    database = os.path.join(world.store, "accounts.sqlite")
+
+    def refused(sentence, *words):
+        before = {name: os.stat(os.path.join(world.store, name)).st_size for name in os.listdir(world.store)}
+        for command in (["accounts"], ["status"], ["token"], ["sign-in", "--no-browser"], ["doctor", "--offline"]):
+            told = world.run(*command, *(["--output", "json"] if command[0] == "doctor" else []))
+            text = told.out + told.err
+            checks.check(f"{sentence}: {command[0]}", told.status == 9 and "was removed" in text
+                         and "restore the database from a copy" in text and all(word in text for word in words), told)
+        after = {name: os.stat(os.path.join(world.store, name)).st_size for name in os.listdir(world.store)}
+        checks.check(f"{sentence}: nothing was changed", before == after, f"{before}\n{after}")
+
+    os.remove(database)
+    if os.path.exists(database + "-journal"):
+        os.remove(database + "-journal")
+    refused("a database that was removed from its key", "accounts.key")
+    restore()
+    checks.ends("a database that was removed and restored", world.run("token"), 0)
+    # What a process leaves that is killed in a transaction.
+    with sqlite3.connect(database, isolation_level=None) as connection:
+        connection.execute("PRAGMA cache_size=1")
+        connection.execute("BEGIN")
+        connection.execute("UPDATE accounts SET record = zeroblob(20000)")
+        connection.execute("UPDATE facts SET value = zeroblob(20000)")
+        shutil.copy(database + "-journal", world.path("hot-journal"))
+        connection.execute("ROLLBACK")
+    connection.close()
+    for name in os.listdir(world.store):
+        os.remove(os.path.join(world.store, name))
+    shutil.copy(world.path("hot-journal"), database + "-journal")
+    refused("a journal without its database", "accounts.sqlite-journal")
+    os.rename(database + "-journal", world.path("moved-journal"))
+    checks.ends("a journal without its database, moved away: a new store", sign_in(world), 0)
+    checks.check("the new store is whole", world.run("doctor", "--offline").status == 0)
+    restore()
+
+
+def broken_pages(checks, world, restore):
+    """No page of the database can be damaged so that `accounts` ends with 0 and `doctor` finds the damage."""
+    database = os.path.join(world.store, "accounts.sqlite")
+    wrong = []
+    for page in range(os.path.getsize(database) // 4096):
+        with open(database, "r+b") as file:
+            file.seek(page * 4096 + (100 if page == 0 else 0))
+            file.write(b"\xee" * 64)
+        told = world.run("doctor", "--offline")
+        for command in ("accounts", "status"):
+            listed = world.run(command)
+            if told.status == 9 and listed.status != 9:
+                wrong.append(f"page {page}: {listed}")
+        restore()
+    checks.check("a damaged page is an error of accounts and status", not wrong, "\n".join(wrong[:3]))
 
 
 def killed(checks, world):

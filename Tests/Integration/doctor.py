@@ -3,10 +3,12 @@
 import json
 import os
 import shutil
+import signal
 import socket
 import ssl
 import subprocess
 import threading
+import time
 
 from provider import Provider, sign_in
 from world import free_port
@@ -55,6 +57,8 @@ def run(checks, world):
     finds("a keyring that is not there", "key", 9, "secret-service", "key-file", "--offline",
           LODGE_KEY_CUSTODY="secret-service")
     salvage(checks, world)
+    hard_link(checks, world, finds)
+    locks(checks, world)
     if not shutil.which("openssl"):
         return print("skipped: certificates, because there is no openssl", flush=True)
     certificates(checks, world, finds)
@@ -115,6 +119,73 @@ def serve(world, listener, issuer, requests):
                                    + f"Content-Length: {len(body)}\r\n\r\n".encode() + body)
         except OSError:
             continue
+
+
+def hard_link(checks, world, finds):
+    """Another name of the database, in a folder with other locks and another journal."""
+    other = os.path.join(world.make("linked"), "accounts.sqlite")
+    os.link(os.path.join(world.store, "accounts.sqlite"), other)
+    finds("a hard link to the database", "store", 0, "hard link", "remove the other one", "--offline")
+    os.remove(other)
+    checks.check("without the link all is well", "All is well." in world.run("doctor", "--offline").err)
+
+
+def locks(checks, world):
+    """A process that holds a lock, stopped or not, is named; one that was killed is not."""
+    slow = Provider(world, "--fault", "token-slow=3", "--log")
+    world.use_settings(slow.settings)
+    world.environment["LODGE_STORE"] = world.path("locks")
+    checks.ends("locks: a sign-in", world.run("sign-in"), 0)
+
+    def refresh():
+        before = (slow.running.out + slow.running.err).count("/token")
+        running = world.start("token", "--refresh")
+        sent = slow.running.wait_for(lambda provider: (provider.out + provider.err).count("/token") > before)
+        checks.check("locks: a process refreshes", sent, running.err)
+        return running
+
+    def found():
+        told = world.run("doctor", "--offline", "--output", "json")
+        return next((one for one in told.json or [] if one["check"] == "locks"), {}), told
+
+    holder = refresh()
+    lock, told = found()
+    name = f"process {holder.process.pid} (lodge)"
+    checks.check("locks: doctor names the process, the account, the time and the remedy",
+                 told.status == 0 and lock.get("state") == "warning" and lock["found"].startswith(name)
+                 and "has held the lock of account" in lock["found"] and lock["found"].endswith(" s")
+                 and f"kill {holder.process.pid}" in lock["remedy"], told)
+    holder.signal(signal.SIGSTOP)
+    lock, told = found()
+    name = f"process {holder.process.pid} (lodge, stopped)"
+    checks.check("locks: doctor says that the process is stopped",
+                 lock.get("found", "").startswith(name) and f"kill -CONT {holder.process.pid}" in lock["remedy"], told)
+    for limit in ("0.5", "2"):
+        begun = time.monotonic()
+        waiting = world.run("token", "--refresh", "--timeout", limit)
+        took = time.monotonic() - begun
+        checks.ends(f"locks: the error of --timeout {limit} names the process", waiting, 7, "the time of --timeout is over",
+                    name, f"kill -CONT {holder.process.pid}")
+        checks.check(f"locks: --timeout {limit} is obeyed", took < float(limit) + 3, f"{took} s")
+    # Another lock file: no process sends a request while the first one is in progress.
+    sent = (slow.running.out + slow.running.err).count("/token")
+    os.remove(os.path.join(world.environment["LODGE_STORE"], "accounts.lock"))
+    if os.path.exists("/proc/locks"):
+        checks.ends("locks: the lock file is removed during a refresh: no request", world.run("token", "--refresh"), 9,
+                    "in another lock file")
+        checks.check("locks: the provider got one request", (slow.running.out + slow.running.err).count("/token") == sent)
+    holder.signal(signal.SIGCONT)
+    checks.ends("locks: the process continues and saves", holder.finish(), 0)
+    lock, told = found()
+    checks.check("locks: then no lock is held", lock.get("state") == "ok", told)
+    checks.ends("locks: the next process refreshes", world.run("token", "--refresh"), 0)
+    holder = refresh()
+    holder.signal(signal.SIGKILL)
+    holder.process.wait()
+    lock, told = found()
+    checks.check("locks: a process that was killed holds none", lock.get("state") == "ok", told)
+    checks.ends("locks: the account is still there after the kill", world.run("accounts"), 0)
+    world.environment["LODGE_STORE"] = world.store
 
 
 def salvage(checks, world):

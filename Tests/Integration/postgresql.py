@@ -1,6 +1,8 @@
-"""The PostgreSQL storage on a real server: the checks of every storage, broken connections, killed workers, a killed server."""
+"""The PostgreSQL storage on a real server: the checks of every storage, broken connections, killed workers, a killed server, a
+fail-over to a standby."""
 
 import glob
+import json
 import os
 import secrets
 import shutil
@@ -9,7 +11,10 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+
+from world import free_port
 
 LIMIT = 1500
 
@@ -45,12 +50,9 @@ class Server:
         self.data = os.path.join(self.folder, "data")
         self.call("initdb", "-D", self.data, "-U", "worker", f"--pwfile={words}", "--auth=scram-sha-256", "-E", "UTF8",
                   "--locale=C", "-N")
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        self.port = port = free_port()
         # Only the machine's own crash would need what fsync gives.
-        start = ["-D", self.data, "-w", "-l", os.path.join(self.folder, "log"), "-o",
-                 f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off", "start"]
+        start = start_words(self.data, port)
         self.call("pg_ctl", *start)
         # One word a line.
         self.crash = "\n".join([sys.executable, os.path.abspath(__file__), self.data, *self.prefix,
@@ -68,10 +70,118 @@ class Server:
 
     def stop(self):
         try:
-            if os.path.exists(os.path.join(self.data, "postmaster.pid")):
-                self.call("pg_ctl", "-D", self.data, "-w", "-m", "immediate", "stop")
+            for running in glob.glob(os.path.join(self.folder, "*", "postmaster.pid")):
+                self.call("pg_ctl", "-D", os.path.dirname(running), "-w", "-m", "immediate", "stop")
         finally:
             shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def start_words(data, port):
+    """The words with which pg_ctl starts a server."""
+    return ["-D", data, "-w", "-l", data + "-log", "-o",
+            f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off", "start"]
+
+
+class Switch:
+    """A port that leads to the primary server, whose port is in a file."""
+
+    def __init__(self, world, file):
+        self.file = file
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        world.closers.append(self.listener.close)
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            try:
+                with open(self.file, encoding="ascii") as file:
+                    server = socket.create_connection(("127.0.0.1", int(file.read())), 5)
+                server.settimeout(None)
+            except (OSError, ValueError):
+                client.close()
+                continue
+            for source, target in ((client, server), (server, client)):
+                threading.Thread(target=self.copy, args=(source, target), daemon=True).start()
+
+    @staticmethod
+    def copy(source, target):
+        try:
+            while data := source.recv(65536):
+                target.sendall(data)
+        except OSError:
+            pass
+        for end in (source, target):
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+
+class Standbys:
+    """A primary server and its synchronous standby, which takes over when the primary is killed."""
+
+    def __init__(self, state):
+        self.file = state
+        with open(state, encoding="utf-8") as file:
+            self.state = json.load(file)
+
+    @classmethod
+    def make(cls, world, server):
+        state = world.write("standbys.json", {
+            "prefix": server.prefix, "folder": server.folder, "primary": [server.data, server.port], "number": 0,
+            "port_file": world.write("primary-port", str(server.port))})
+        made = cls(state)
+        made.add()
+        return made
+
+    def call(self, name, *words):
+        with open(os.path.join(self.state["folder"], "password"), encoding="utf-8") as file:
+            password = file.read()
+        return subprocess.run([*self.state["prefix"], os.path.join(programs(), name), *words], cwd="/", check=True,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                              timeout=60, env=dict(os.environ, PGPASSWORD=password)).stdout
+
+    def ask(self, sql):
+        return self.call("psql", "-X", "-A", "-t", "-h", "127.0.0.1", "-p", str(self.state["primary"][1]), "-U", "worker",
+                         "-d", "postgres", "-c", sql).strip()
+
+    def wait(self, sql, found):
+        deadline = time.monotonic() + 40
+        while self.ask(sql) != found:
+            if time.monotonic() > deadline:
+                raise TimeoutError(sql)
+            time.sleep(0.1)
+
+    def add(self):
+        """Adds a standby, without which the primary commits nothing from then on."""
+        self.state["number"] += 1
+        data, port = os.path.join(self.state["folder"], f"standby-{self.state['number']}"), free_port()
+        self.call("pg_basebackup", "-h", "127.0.0.1", "-p", str(self.state["primary"][1]), "-U", "worker", "-D", data, "-R",
+                  "-X", "stream", "--checkpoint=fast")
+        subprocess.run([*self.state["prefix"], os.path.join(programs(), "pg_ctl"), *start_words(data, port)], cwd="/",
+                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60, check=True)
+        self.ask("ALTER SYSTEM SET synchronous_standby_names = '*'")
+        self.ask("SELECT pg_reload_conf()")
+        self.wait("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync' AND state = 'streaming'", "1")
+        self.state["standby"] = [data, port]
+        with open(self.file, "w", encoding="utf-8") as file:
+            json.dump(self.state, file)
+
+    def fail_over(self):
+        """Kills the primary server, promotes its standby, leads the port to it, and adds the next standby."""
+        with open(os.path.join(self.state["primary"][0], "postmaster.pid"), encoding="utf-8") as file:
+            os.kill(int(file.readline()), signal.SIGKILL)
+        os.remove(os.path.join(self.state["primary"][0], "postmaster.pid"))
+        self.state["primary"] = self.state["standby"]
+        self.call("pg_ctl", "-D", self.state["primary"][0], "-w", "promote")
+        with open(self.state["port_file"], "w", encoding="ascii") as file:
+            file.write(str(self.state["primary"][1]))
+        self.add()
 
 
 def run(checks, world):
@@ -98,15 +208,20 @@ def run(checks, world):
         checks.check("the tests found the server", '"PostgreSQL does what every storage does" with' in done, done[-2000:])
     soak(checks, world, server, os.path.join(os.path.dirname(world.program), "store-process"), environment)
     test("workers outlive a killed server", [*tests, "ServerCrashTests"], LODGE_TEST_POSTGRESQL_CRASH=server.crash)
+    standbys = Standbys.make(world, server)
+    switch = Switch(world, standbys.state["port_file"])
+    test("workers outlive a fail-over to a standby", [*tests, "ServerCrashTests"],
+         LODGE_TEST_POSTGRESQL=server.url.replace(f":{server.port}/", f":{switch.port}/"),
+         LODGE_TEST_POSTGRESQL_CRASH="\n".join([sys.executable, os.path.abspath(__file__), "fail-over", standbys.file]))
 
 
 def soak(checks, world, server, program, environment):
-    """A process of the library that works with a store on the server is killed a hundred times, at any instruction."""
+    """A process of the library that works with a store on the server is killed 120 times, at any instruction."""
     place = f"{server.url}#soak#{os.path.join(world.make('soak'), 'store')}"
-    done = subprocess.run([program, "soak", place, "100", "2026"], env=environment, capture_output=True, text=True,
+    done = subprocess.run([program, "soak", place, "120", "2026"], env=environment, capture_output=True, text=True,
                           timeout=300, check=False)
     print(done.stdout.strip(), flush=True)
-    checks.check("killed 100 times at any instruction: every acknowledged change is stored", done.returncode == 0,
+    checks.check("killed 120 times at any instruction: every acknowledged change is stored", done.returncode == 0,
                  done.stdout + done.stderr)
 
 
@@ -129,4 +244,7 @@ def crash(data, *start):
 
 
 if __name__ == "__main__":
-    sys.exit(crash(*sys.argv[1:]))
+    if sys.argv[1] == "fail-over":
+        Standbys(sys.argv[2]).fail_over()
+    else:
+        sys.exit(crash(*sys.argv[1:]))

@@ -31,11 +31,10 @@ def run(checks, world):
 
 def replacing(checks, world):
     token = world.run("token").out.strip()
-    script = 'test "$OAUTH2_ACCESS_TOKEN" = "$1" && printf "%s|" "$@" && cat /proc/$$/limits && kill -l "$?"; exit 7'
+    script = 'test "$OAUTH2_ACCESS_TOKEN" = "$1" && printf "%s|" "$@"; exit 7'
     done = world.run("exec", "--", "sh", "-c", script, "sh", token, "a b", "--output")
     checks.check("exec: the program gets its words, the token, and the say over the exit status",
                  done.status == 7 and done.out.startswith(f"{token}|a b|--output|"), done)
-    checks.check("a core file is written by neither", re.search(r"Max core file size\s+0 ", done.out), done.out)
     checks.ends("a program that is not there: 127", world.run("exec", "--", "no-such-program"), 127, "hint:")
     checks.ends("one that cannot be run: 126", world.run("exec", "--", world.folder), 126)
     waiting = world.start("exec", "--", "sh", "-c", "echo $$; exec sleep 60")

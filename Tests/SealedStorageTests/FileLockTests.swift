@@ -36,6 +36,103 @@ struct FileLockTests {
         #expect(FileManager.default.fileExists(atPath: path))
     }
 
+    @Test func `a lock whose file was removed or replaced is not confirmed`() async throws {
+        let path = directory.path + "/lock"
+        // As unique as the identifier of an account.
+        let name = path
+        let locks = FileLock(path: path, sleep: { _ in })
+        let lock = try await locks.lock(name, timeout: .zero)
+        try await lock.confirm()
+        #expect(rename(path, path + "-moved") == 0)
+        let error = await #expect(throws: StorageError.self) { try await lock.confirm() }
+        #expect(error?.kind == .busy)
+        #expect(error?.reason.contains("removed or replaced") == true)
+        // Another process locks the new file.
+        let other = try await locks.lock(name, timeout: .zero)
+        await #expect(throws: StorageError.self) { try await lock.confirm() }
+        #if os(Linux)
+            // The request of the first holder may be in progress.
+            let held = await #expect(throws: StorageError.self) { try await other.confirm() }
+            #expect(held?.kind == .busy)
+            #expect(held?.reason.contains("in another lock file") == true)
+        #endif
+        lock.release()
+        try await other.confirm()
+        other.release()
+    }
+
+    // MARK: Holders
+
+    private struct Deadline: Error {}
+
+    private func entries() throws -> String {
+        let bytes = try Data(contentsOf: URL(filePath: directory.path + "/lock"))
+        return String(decoding: bytes, as: UTF8.self).filter { !$0.isWhitespace && $0 != "\0" }
+    }
+
+    @Test func `the error of a wait names the process that holds the lock`() async throws {
+        let locks = FileLock(path: directory.path + "/lock", sleep: { _ in })
+        let lock = try await locks.lock("a", timeout: .zero)
+        let name = try #require(ProcessStatus(of: getpid())?.name)
+        for limit in [Duration.zero, .seconds(1)] {
+            let error = await #expect(throws: StorageError.self) { try await locks.lock("a", timeout: limit) }
+            #expect(error?.kind == .busy)
+            #expect(error?.reason.hasPrefix("process \(getpid()) (\(name)) has held a lock for ") == true)
+            #expect(error?.hint.description.contains("kill \(getpid())") == true)
+            #expect(error?.lockHolder?.process == getpid())
+        }
+        // The caller's time limit ends the wait in the same way.
+        let limited = FileLock(path: directory.path + "/lock", sleep: { _ in throw Deadline() })
+        let error = await #expect(throws: StorageError.self) { try await limited.lock("a", timeout: .seconds(100)) }
+        #expect(error?.lockHolder?.process == getpid())
+        let cancelled = FileLock(path: directory.path + "/lock", sleep: { _ in throw CancellationError() })
+        await #expect(throws: CancellationError.self) { try await cancelled.lock("a", timeout: .seconds(100)) }
+        lock.release()
+        #expect(try entries() == "")
+    }
+
+    @Test func `each lock has its own holder, and a failed attempt changes none`() async throws {
+        let locks = FileLock(path: directory.path + "/lock", sleep: { _ in })
+        let (one, two) = (try await locks.lock("a", timeout: .zero), try await locks.lock("b", timeout: .zero))
+        for name in ["a", "b", "a", "b"] {
+            let error = await #expect(throws: StorageError.self) { try await locks.lock(name, timeout: .zero) }
+            #expect(error?.lockHolder?.process == getpid())
+        }
+        one.release()
+        let error = await #expect(throws: StorageError.self) { try await locks.lock("b", timeout: .zero) }
+        #expect(error?.lockHolder?.process == getpid())
+        two.release()
+        #expect(try entries() == "")
+    }
+
+    @Test(arguments: ["PID 1", "2147483647 START", "PID START 9 9", "PID", "x y z", "-1 START"])
+    func `an entry that a crash left is never shown as the holder`(entry: String) async throws {
+        let path = directory.path + "/lock"
+        let locks = FileLock(path: path, sleep: { _ in })
+        let lock = try await locks.lock("a", timeout: .zero)
+        // The entry that a killed process left, and after it a holder of an earlier version that writes none.
+        let text = String(decoding: try Data(contentsOf: URL(filePath: path)), as: UTF8.self)
+        let saved = try #require(text.split(whereSeparator: { $0 == "\0" || $0 == "\n" }).first).split(separator: " ")
+        let stale = "\(saved[0]) \(entry) \(saved[3])"
+            .replacing("PID", with: saved[1]).replacing("START", with: saved[2])
+        let offset = try #require(text.utf8.firstIndex { $0 != 0 }).utf16Offset(in: text)
+        let file = try FileHandle(forUpdating: URL(filePath: path))
+        try file.seek(toOffset: UInt64(offset))
+        try file.write(contentsOf: Data((stale + String(repeating: " ", count: 95 - stale.count) + "\n").utf8))
+        try file.close()
+        let error = await #expect(throws: StorageError.self) { try await locks.lock("a", timeout: .zero) }
+        #expect(error?.lockHolder == nil)
+        #expect(error?.reason.contains("another process") == true)
+        lock.release()
+    }
+
+    @Test func `a process is distinguished from a later one with its ID`() throws {
+        let current = try #require(ProcessIdentity.current)
+        #expect(current.status?.identity == current && current.status?.isStopped == false)
+        #expect(ProcessIdentity(id: current.id, start: current.start + 1).status == nil)
+        #expect(ProcessStatus(of: 0) == nil)
+    }
+
     @Test func `a private file is made whole, once, and with nothing beside it`() throws {
         let path = directory.path + "/file"
         guard case .success = OwnerOnlyFile.create(path, [1, 2, 3], suffix: "x") else {

@@ -56,6 +56,63 @@ struct StorageTests {
         #expect(try await storage.changes(after: last - 5)?.count == 5)
     }
 
+    @Test func `changes are not reported after an older copy of the file was restored`() async throws {
+        let directory = try TemporaryDirectory()
+        let storage = SQLiteStorage(directory: directory.store)
+        _ = try await storage.insert(record("a"))
+        let copy = try Data(contentsOf: URL(filePath: storage.location))
+        _ = try await storage.replace(record("a", revision: 2), kind: .tokens)
+        #expect(try await storage.changes(after: 1)?.count == 1)
+        // As `cp` does, without a new file.
+        let file = try FileHandle(forUpdating: URL(filePath: storage.location))
+        try file.write(contentsOf: copy)
+        try file.close()
+        let restored = SQLiteStorage(directory: directory.store)
+        #expect(try await restored.changes(after: 2) == nil)
+        #expect(try await restored.changes(after: 1) == [])
+    }
+
+    @Test(arguments: ["-journal", "-wal", "-shm"])
+    func `a new store does not take the journal of one whose file was removed`(suffix: String) async throws {
+        let directory = try TemporaryDirectory()
+        let old = SQLiteStorage(directory: directory.store)
+        for number in 0..<50 { _ = try await old.insert(record("r\(number)")) }
+        let path = old.location
+        // A process that is killed in a transaction leaves the journal like this.
+        let connection = try SQLiteConnection(path: path)
+        try connection.execute("PRAGMA cache_size=1; BEGIN; UPDATE accounts SET record = zeroblob(9000)")
+        let journal = try Data(contentsOf: URL(filePath: path + "-journal"))
+        try connection.execute("ROLLBACK")
+        for name in try FileManager.default.contentsOfDirectory(atPath: directory.store.path) {
+            try FileManager.default.removeItem(atPath: directory.store.file(name))
+        }
+        try journal.write(to: URL(filePath: path + suffix))
+        let storage = SQLiteStorage(directory: directory.store)
+        for _ in 0..<2 {
+            let error = await #expect(throws: StorageError.self) { try await storage.insert(record("new")) }
+            #expect(error?.kind == .notAStore)
+            #expect(error?.reason == "the database was removed, but not accounts.sqlite\(suffix)")
+            #expect(throws: StorageError.self) { try storage.isMissing() }
+        }
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: directory.store.path) == ["accounts.sqlite\(suffix)"])
+        #expect(try Data(contentsOf: URL(filePath: path + suffix)) == journal)
+        try FileManager.default.moveItem(atPath: path + suffix, toPath: directory.path + "/aside")
+        #expect(try storage.isMissing())
+        _ = try await storage.insert(record("new"))
+        #expect(try await storage.errors().isEmpty)
+        #expect(try await storage.records(ofType: nil).map(\.id) == ["new"])
+    }
+
+    @Test func `a hard link to the file is noticed`() async throws {
+        let directory = try TemporaryDirectory()
+        let storage = SQLiteStorage(directory: directory.store)
+        _ = try await storage.insert(record("a"))
+        #expect(!storage.hasOtherNames)
+        #expect(link(storage.location, directory.path + "/other") == 0)
+        #expect(storage.hasOtherNames)
+    }
+
     @Test func `storages that are made and dropped leave no thread in trouble`() async throws {
         let directory = try TemporaryDirectory()
         for number in 0..<50 {

@@ -30,6 +30,8 @@ struct StorePlace {
 
     func storage() throws -> any AccountStorage {
         guard let server else { return SQLiteStorage(directory: directory) }
-        return try PostgreSQLStorage(connection: server.connection, schema: server.schema)
+        // The requests of a killed process go to a provider on this machine, which completes them immediately or never.
+        return try PostgreSQLStorage(
+            connection: server.connection, schema: server.schema, leaseDuration: .milliseconds(500))
     }
 }

@@ -68,6 +68,15 @@ func `a text that ends too early says in what it ends`(text: String, location: S
     #expect(throws: JSONError.self) { try JSONValue(parsing: "/* a", options: .init(allowsComments: true)) }
 }
 
+@Test func `zero-width characters and tags leave escaped`() throws {
+    let text = "\u{200B}\u{200D}\u{2060}\u{FEFF}\u{AD}\u{180E}\u{E0041}"
+    let written = JSONValue.string(text).text()
+    #expect(written == #""\u200b\u200d\u2060\ufeff\u00ad\u180e\udb40\udc41""#)
+    #expect(try JSONValue(parsing: written).string == text)
+    #expect(try JSONSlice(parsing: Array("\"\(text)\"".utf8)).plainBytes == nil)
+    #expect(JSONValue.string("ＡÂ\u{1F600}ქ").text() == "\"ＡÂ\u{1F600}ქ\"")
+}
+
 @Test func `characters that steer a terminal leave escaped`() {
     #expect(JSONValue.string("\u{1B}[2J\u{202E}\u{9B}\u{7F}é").text() == #""\u001b[2J\u202e\u009b\u007fé""#)
 }

@@ -42,23 +42,63 @@ import Platform
     private func write(_ cells: [String]) throws(OutputError) {
         let isTerminal = console.terminal.outputIsTerminal
         let values = cells.map { cell in
-            let guarded = Self.isFormula(cell) ? "'" + cell : cell
-            // What a terminal shows must not steer it; a file gets the text as it is.
-            let text = isTerminal ? guarded.visible : guarded
-            return delimiter == .comma ? Self.quoted(text) : Self.escaped(text)
+            let text = delimiter == .comma ? Self.guarded(cell) : Self.escaped(cell)
+            // On a terminal, control and bidirectional characters become visible; a file gets the text unchanged.
+            let shown = isTerminal ? text.visible : text
+            return delimiter == .comma ? Self.quoted(shown) : shown
         }
         try console.write(
             values.joined(separator: delimiter == .comma ? "," : "\t") + (delimiter == .comma ? "\r\n" : "\n"))
     }
 
-    /// Whether a spreadsheet could take the text for a formula. Such a text gets an apostrophe before it.
-    private static func isFormula(_ text: String) -> Bool {
-        guard let first = text.unicodeScalars.first else { return false }
-        return ["=", "+", "-", "@", "\t", "\r"].contains(first)
+    /// Returns the text with an apostrophe before each line that a spreadsheet could read as a formula. Some programs end a cell at a
+    /// line break, although it is in quotes.
+    private static func guarded(_ text: String) -> String {
+        var result = String.UnicodeScalarView()
+        if let first = text.unicodeScalars.first, ["\t", "\r", "\n"].contains(first) { result.append("'") }
+        for (index, line) in text.unicodeScalars.split(omittingEmptySubsequences: false, whereSeparator: isLineBreak)
+            .enumerated()
+        {
+            if index > 0 { result.append(text.unicodeScalars[text.unicodeScalars.index(before: line.startIndex)]) }
+            if isFormula(line) { result.append("'") }
+            for scalar in line { result.append(scalar) }
+        }
+        return String(result)
     }
 
+    private static func isLineBreak(_ scalar: Unicode.Scalar) -> Bool { scalar == "\n" || scalar == "\r" }
+
+    /// Returns whether the first character after spaces, separators and invisible characters begins a formula, full-width
+    /// form, and the text is not a phone number.
+    private static func isFormula(_ line: Substring.UnicodeScalarView) -> Bool {
+        let separators: Set<Unicode.Scalar> = [",", ";", "|", ":", "\"", "'"]
+        let text = line.drop {
+            separators.contains($0) || $0.properties.isWhitespace || $0.properties.isDefaultIgnorableCodePoint
+                || $0.value < 0x20
+        }
+        switch text.first {
+        case "=", "-", "@", "\u{FF1D}", "\u{FF0B}", "\u{FF0D}", "\u{FF20}": return true
+        case "+": return text.startIndex != line.startIndex || !isPhoneNumber(text)
+        default: return false
+        }
+    }
+
+    /// Returns whether the text after the plus sign has only digits and the punctuation of phone numbers, and perhaps an extension.
+    private static func isPhoneNumber(_ text: Substring.UnicodeScalarView) -> Bool {
+        func isDigit(_ scalar: Unicode.Scalar) -> Bool { (0x30...0x39).contains(scalar.value) }
+        let number = text.dropFirst()
+        guard let first = number.first, isDigit(first) || first == "(" else { return false }
+        let rest = number.drop { isDigit($0) || [" ", "\u{A0}", "(", ")", "-", ".", "/"].contains($0) }
+        guard !rest.isEmpty else { return true }
+        let word = rest.prefix { !isDigit($0) && $0 != " " }
+        let digits = rest.dropFirst(word.count).drop { $0 == " " }
+        return ["x", "ext", "ext."].contains(String(word).lowercased()) && !digits.isEmpty && digits.allSatisfy(isDigit)
+    }
+
+    /// Returns the value in quotes if it contains a quote, a line break or a separator of any country's lists.
     private static func quoted(_ text: String) -> String {
-        guard text.utf8.contains(where: { $0 == 0x22 || $0 == 0x2C || $0 == 0x0A || $0 == 0x0D }) else { return text }
+        let special = Set("\",;\t\n\r".utf8)
+        guard text.utf8.contains(where: special.contains) else { return text }
         return "\"" + text.replacing("\"", with: "\"\"") + "\""
     }
 

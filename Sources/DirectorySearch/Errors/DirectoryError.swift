@@ -34,6 +34,8 @@ public struct DirectoryError: Error, Sendable, Equatable {
         case resyncNeeded
         /// The response is not from a directory: not JSON, not in the expected form, or an unexpected status.
         case unreadable(String)
+        /// The response is from a network that requires a sign-in or from a proxy: a redirect or a web page.
+        case intercepted(String)
         /// The link to the next page has this other server. No request was sent there.
         case foreignNextLink(host: String)
         /// The links lead back to a page already read, or too many pages in a row are empty.
@@ -118,6 +120,7 @@ extension DirectoryError: CustomStringConvertible {
         case .badRequest: "the directory refuses the request (status \(status ?? 0))"
         case .notSupported: "the directory does not offer this"
         case .resyncNeeded: "the directory no longer has what was being read"
+        case .intercepted(let reason): "the response is not from the directory: \(reason)"
         case .unreadable(let reason): "the answer is not a directory's: \(reason)"
         case .foreignNextLink(let host):
             "the next page is said to be at \(host.visible(limit: 100)), which is not this directory; nothing was sent there"
@@ -137,7 +140,7 @@ extension DirectoryError: CustomStringConvertible {
         case .notFound: .checkName
         case .throttled, .unavailable: .retry(at: retryAt)
         case .resyncNeeded: .startAgain
-        case .unreadable: .checkNetwork
+        case .unreadable, .intercepted: .checkNetwork
         }
     }
 

@@ -14,6 +14,7 @@ enum GraphErrorResponse {
         for response: HTTPResponse, clientRequestID: String, permissions: [String], now: Date
     ) -> DirectoryError {
         let body = GraphErrorBody(response.body)
+        if let intercepted = intercepted(response, clientRequestID: clientRequestID) { return intercepted }
         var error = DirectoryError(kind(of: response, code: body.code, permissions), status: response.status)
         error.code = body.code
         error.message = body.message
@@ -28,10 +29,28 @@ enum GraphErrorResponse {
 
     /// Returns the error of an unreadable response of status 200.
     static func unreadable(_ response: HTTPResponse, _ reason: String, clientRequestID: String) -> DirectoryError {
-        DirectoryError(
+        if let intercepted = intercepted(response, clientRequestID: clientRequestID) { return intercepted }
+        return DirectoryError(
             .unreadable("\(reason) (\(contentType(of: response)), status \(response.status))"), status: response.status,
             requestID: clipped(response.fields["request-id"]), clientRequestID: clientRequestID,
             date: response.fields["Date"].flatMap(HTTPDate.parse))
+    }
+
+    /// Returns the error of a redirect, of status 511, and of a web page with status 200 or 403; `nil` for another response. Graph's own
+    /// servers send a page with 400 and 5xx.
+    private static func intercepted(_ response: HTTPResponse, clientRequestID: String) -> DirectoryError? {
+        let found: String
+        switch response.status {
+        case 511: found = "the network requires a sign-in"
+        case 300..<400: found = "a redirect"
+        case 200, 403:
+            guard response.isMarkup else { return nil }
+            found = "a web page"
+        default: return nil
+        }
+        return DirectoryError(
+            .intercepted("\(found) (\(contentType(of: response)), status \(response.status))"), status: response.status,
+            clientRequestID: clientRequestID)
     }
 
     /// Returns the claims that a 401 requests for the next token.

@@ -67,7 +67,8 @@ public struct DirectoryClient: Sendable {
     public var rateLimiter = RateLimiter()
     /// The maximum size of one response in bytes.
     public var maximumResponseSize = 16 << 20
-    /// The time limit of one request, from the call to the last byte of the response.
+    /// The maximum time of one request without a byte in either direction. A large page on a slow network takes as long as bytes arrive,
+    /// at most `HTTPRequest.maximumDuration`.
     public var timeout: Duration = .seconds(60)
     /// Waits before a retry.
     public var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
@@ -235,7 +236,7 @@ public struct DirectoryClient: Sendable {
         if request.isAdvanced { result.fields["ConsistencyLevel"] = "eventual" }
         if let preference = request.preference { result.fields["Prefer"] = preference }
         if retries > 0, dialect.namesRequests { result.fields["Retry-Attempt"] = String(retries) }
-        result.timeout = timeout
+        result.idleTimeout = timeout
         result.maximumResponseSize = maximumResponseSize
         result.redirects = .none
         return result

@@ -50,18 +50,24 @@ public struct HTTPRequest: Sendable, Equatable {
         get { content?.data }
         set { content = newValue.map { .bytes($0) } }
     }
-    /// The maximum time of the exchange, from the call to the last byte. The default is 30 s.
+    /// The maximum time of the exchange, from the call to the last byte.
     ///
-    /// Uploads from files or streams, streamed responses and downloads have no default limit except ``idleTimeout``.
+    /// If it is not set, the exchange continues while bytes arrive or leave: it ends after 30 s without a byte, from the call on, which
+    /// is the value that this property then has, or after ``idleTimeout``, and after ``maximumDuration`` at the latest. Uploads from
+    /// files or streams, streamed responses and downloads have no default limit except ``idleTimeout``.
     public var timeout: Duration {
         get { ownTimeout ?? .seconds(30) }
         set { ownTimeout = newValue }
     }
+    /// The maximum time of an exchange in memory without a ``timeout``, 5 minutes: a server that sends a byte now and then does not
+    /// hold its client forever.
+    public static let maximumDuration = Duration.seconds(300)
     /// The time for reaching the server: name look-up, connection, TLS.
     public var connectTimeout: Duration = .seconds(10)
     /// The maximum time from the last byte of the request to the first byte of the response. If `nil`, ``idleTimeout`` applies.
     public var firstByteTimeout: Duration?
-    /// The maximum time without a byte in either direction. If `nil`, 60 s for a transfer without a ``timeout``, otherwise unlimited.
+    /// The maximum time without a byte in either direction. If `nil`, 30 s for an exchange in memory and 60 s for another transfer,
+    /// both without a ``timeout``; otherwise unlimited.
     /// The time in which the reader of a streamed response reads no byte does not count.
     public var idleTimeout: Duration?
     /// Whether the client needs the response even after its caller stopped waiting, because the request changes the state of the

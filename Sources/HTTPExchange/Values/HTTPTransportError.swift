@@ -22,6 +22,8 @@ public struct HTTPTransportError: Error, Sendable, Equatable {
         case redirectRefused
         /// The request cannot be sent: not http(s), a field with a line break, an unreadable CA file.
         case invalidRequest
+        /// The response is not from the server but from a network that requires a sign-in, or from a proxy.
+        case intercepted
         /// Anything else.
         case other
     }

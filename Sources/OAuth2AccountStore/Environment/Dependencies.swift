@@ -14,6 +14,11 @@ public struct Dependencies: Sendable {
     public var uptime: @Sendable () -> Double = { Self.start.duration(to: .now) / .seconds(1) }
     /// Waits.
     public var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    /// The maximum time that a call waits for new tokens while the provider does not respond. The request for them continues.
+    public var refreshTimeout: Duration = .seconds(30)
+    /// Waits for the time limits of refreshes and before another attempt to save. Unlike ``sleep``, it does not end at the time limit of
+    /// a caller.
+    package var timer: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     /// Unpredictable bytes.
     public var random: @Sendable (Int) throws -> [UInt8] = { try SecureRandom.bytes($0) }
     /// The environment variables.
@@ -52,6 +57,14 @@ public struct Dependencies: Sendable {
     public static var system: Dependencies {
         let standard = CurlTransport()
         return Dependencies { caFile in caFile.map { CurlTransport(caFile: $0) } ?? standard }
+    }
+}
+
+extension Dependencies {
+    /// Returns the transport for requests to the provider of a type: with the certificate authorities, the client certificate and the
+    /// pinned keys of its settings.
+    package func transport(for type: AccountType) -> any HTTPTransport {
+        type.pinning(type.clientCertificate.map { certifiedTransport(type.caFile, $0) } ?? transport(type.caFile))
     }
 }
 

@@ -37,7 +37,7 @@ extension AccountStoreError {
         switch error.kind {
         case .invalidRequest, .plainHTTPRefused:
             AccountStoreError(.settings, what: what, reason: error.description, remedy: .changeSettings)
-        case .responseTooLarge, .redirectRefused:
+        case .responseTooLarge:
             AccountStoreError(
                 .invalidAnswer, what: what, reason: error.description, remedy: .retryLater(after: nil), hint: portal)
         default:
@@ -51,14 +51,19 @@ extension AccountStoreError {
         case .tls: tlsHint(error.reason.lowercased())
         case .proxy: "check https_proxy, ALL_PROXY and NO_PROXY in the environment; the saved sign-in is untouched"
         case .cannotResolveHost: "check the network, and the address in the settings; the saved sign-in is untouched"
+        case .redirectRefused, .intercepted: portal
         case .timedOut:
-            "try again; if the network is slow, \(AccountRemedy.extendTimeLimit); the saved sign-in is untouched"
+            // The provider can have rotated the refresh token.
+            "try again; if the network is slow, \(AccountRemedy.extendTimeLimit)"
         default: nil
         }
     }
 
     /// The transport has no kinds for errors of a certificate.
     private static func tlsHint(_ reason: String) -> Hint {
+        if reason.contains("pinned") {
+            return "if the provider changed its key, correct pinnedKeys in the settings; otherwise do not sign in here"
+        }
         if reason.contains("expired") || reason.contains("not yet valid") || reason.contains("not valid yet") {
             return "compare this machine's date with the true one; if it is right, tell the server's operator"
         }
@@ -126,9 +131,8 @@ extension AccountStoreError {
         }
         switch status {
         // The network requires a sign-in (RFC 6585 section 6).
-        case 511: return failure(.network, .retryLater(after: nil), portal)
+        case 511, 300..<400: return failure(.network, .retryLater(after: nil), portal)
         case _ where error.isTransient: return failure(.unavailable, .retryLater(after: retryAfter), nil)
-        case 300..<400: return failure(.invalidAnswer, .retryLater(after: nil), portal)
         case 407:
             return failure(
                 .network, .retryLater(after: nil), "put the proxy's user name and password into https_proxy")

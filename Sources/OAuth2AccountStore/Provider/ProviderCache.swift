@@ -30,8 +30,7 @@ actor ProviderCache {
 
     /// Returns the transport for a type, with the certificate authorities of its settings.
     nonisolated func transport(for type: AccountType) -> any HTTPTransport {
-        let transport = transport(caFile: type.caFile, certificate: type.clientCertificate)
-        return type.pinnedKeys.isEmpty ? transport : KeyPinningTransport(inner: transport, pins: type.pinnedKeys)
+        type.pinning(transport(caFile: type.caFile, certificate: type.clientCertificate))
     }
 
     private nonisolated func transport(caFile: String?, certificate: ClientCertificate?) -> any HTTPTransport {
@@ -98,8 +97,9 @@ actor ProviderCache {
 
     private nonisolated func send(_ request: HTTPRequest, _ type: AccountType) async throws -> HTTPResponse {
         let response = try await transport(for: type).send(request)
+        try response.checkIsFromServer(of: request.url)
         hints.note(response, from: request.url, now: dependencies.now())
-        return response
+        return response.resolvingRetryAfter(now: dependencies.now())
     }
 
     /// Returns the provider's keys. After an unknown key it requests them again, unless it did so a moment ago.

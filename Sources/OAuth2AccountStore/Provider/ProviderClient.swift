@@ -44,8 +44,9 @@ struct ProviderClient: Sendable {
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         let response = try await transport.send(request)
+        try response.checkIsFromServer(of: request.url)
         hints.note(response, from: request.url, now: dependencies.now())
-        return response
+        return response.resolvingRetryAfter(now: dependencies.now())
     }
 
     /// Sends a request that is built again for each attempt, with a proof if there is a key.

@@ -1,46 +1,52 @@
+import HTTPExchange
 import OAuth2Protocol
 import Platform
 import ProviderSettings
 
-/// A refresh token goes only to the provider that issued it.
+/// A refresh token goes only to the client, the provider and the origin that it was issued to and by, regardless of the settings.
 enum RefreshTokenBinding {
-    /// Checks that the settings still name the client and the provider of the sign-in.
+    /// Checks that the settings still name the client, the provider and the token endpoint's origin of the sign-in.
     ///
     /// - Throws: ``AccountStoreError`` of the kind `settings`.
     static func check(_ record: AccountRecord, _ type: AccountType, _ server: AuthorizationServer) throws {
-        guard record.clientID == type.clientID, isSameProvider(record, type, server) else {
-            throw AccountStoreError(
-                .settings, what: "the saved sign-in is not used",
-                reason:
-                    "the settings of \(type.name) now name another provider or client than the one that was signed in to",
-                remedy: .signInAgain, hint: "sign in again, or put the old settings back")
+        guard record.clientID == type.clientID else {
+            throw error(type, "its settings now name another client, and the client \(record.clientID) signed in")
         }
-    }
-
-    private static func isSameProvider(
-        _ record: AccountRecord, _ type: AccountType, _ server: AuthorizationServer
-    ) -> Bool {
-        if let saved = record.issuer, let configured = server.issuer {
-            return AuthorizationResponse.isIssuer(saved, of: configured) && isKnown(record.tokenOrigin, type, server)
+        if let saved = record.issuer, let configured = server.issuer,
+            !AuthorizationResponse.isIssuer(saved, of: configured)
+        {
+            throw error(type, "its settings now name the provider \(configured), but \(saved) issued the refresh token")
         }
-        // Without an issuer, only the origin of the token endpoint distinguishes providers.
-        guard let saved = record.tokenOrigin else { return record.issuer == nil }
-        return saved == server.tokenEndpoint?.origin
-    }
-
-    /// Returns whether the token endpoint has its previous origin, or one that the settings name: the host of the issuer or the
-    /// authority, or below it, a known authority, an endpoint. No metadata document can direct a refresh token to another cloud.
-    private static func isKnown(_ saved: String?, _ type: AccountType, _ server: AuthorizationServer) -> Bool {
-        guard let saved, let endpoint = server.tokenEndpoint, saved != endpoint.origin,
-            type.endpoints["token_endpoint"] == nil
-        else { return true }
-        let own: String? =
-            switch type.provider {
-            case .issuer(let address), .authority(let address): URL(string: address)?.host(percentEncoded: true)
-            case .endpoints: nil
+        let endpoint = server.tokenEndpoint?.origin
+        guard let issuing = record.tokenOrigin else {
+            // An imported account has no origin before its next sign-in. Then the metadata of its issuer names the endpoint.
+            guard record.issuer == nil || server.issuer != nil && type.endpoints["token_endpoint"] == nil else {
+                throw error(type, "its settings no longer name the provider that issued the refresh token")
             }
-        guard let host = endpoint.host(percentEncoded: true)?.lowercased() else { return false }
-        return (type.knownAuthorities + [own].compactMap(\.self)).map { $0.lowercased() }
-            .contains { host == $0 || host.hasSuffix("." + $0) }
+            return
+        }
+        guard (URL(string: issuing)?.origin ?? issuing) == endpoint else {
+            throw error(
+                type, "\(issuing) issued the refresh token, and the token endpoint is now at \(endpoint ?? "no URL")")
+        }
+    }
+
+    /// Checks that the revocation endpoint, which receives refresh tokens too, has the origin of the token endpoint.
+    ///
+    /// - Throws: ``AccountStoreError`` of the kind `settings`.
+    static func checkRevocation(_ type: AccountType, _ server: AuthorizationServer) throws {
+        guard let endpoint = server.revocationEndpoint, let issuing = server.tokenEndpoint,
+            !endpoint.hasOrigin(of: issuing)
+        else { return }
+        throw error(
+            type,
+            "\(issuing.origin ?? "") issued the refresh token, and the revocation endpoint is at \(endpoint.origin ?? "")"
+        )
+    }
+
+    private static func error(_ type: AccountType, _ reason: String) -> AccountStoreError {
+        AccountStoreError(
+            .settings, what: "cannot use the saved sign-in of \(type.name)", reason: reason, remedy: .signInAgain,
+            hint: "restore the settings, or, if the change is right: \(AccountRemedy.signIn(type: type.name))")
     }
 }

@@ -3,6 +3,17 @@ import HTTPExchange
 import OAuth2Protocol
 import Synchronization
 
+extension HTTPResponse {
+    /// Returns the response with a `Retry-After` in seconds if the field has a date and the response has no `Date` to measure it from: then
+    /// this machine's clock counts.
+    func resolvingRetryAfter(now: Date) -> HTTPResponse {
+        guard fields["Retry-After"] != nil, retryAfter() == nil, let delay = retryAfter(now: now) else { return self }
+        var response = self
+        response.fields["Retry-After"] = String(Int((delay / .seconds(1)).rounded(.up)))
+        return response
+    }
+}
+
 /// The clock offsets and the last DPoP nonces of servers, as their responses had them.
 final class ServerHints: Sendable {
     private static let capacity = 64

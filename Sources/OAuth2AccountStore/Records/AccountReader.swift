@@ -28,6 +28,9 @@ final class RecordCache: Sendable {
         }
     }
 
+    /// Stores a record even if the cache has a newer revision, because the storage no longer has it.
+    func replace(_ restored: CachedRecord) { records.withLock { $0[restored.record.id] = restored } }
+
     func remove(_ id: Account.ID) { records.withLock { $0[id] = nil } }
 
     func removeAll() { records.withLock { $0.removeAll() } }
@@ -43,6 +46,7 @@ struct AccountReader: Sendable {
     ///
     /// - Throws: ``AccountStoreError`` if the record is damaged; `StorageError`.
     func read(_ id: Account.ID) async throws -> CachedRecord? {
+        let lastRevision = cache[id]?.revision ?? 0
         guard let sealed = try await storage.record(id.rawValue) else {
             cache.remove(id)
             return nil
@@ -55,7 +59,8 @@ struct AccountReader: Sendable {
                 hint: "the record is left as it is; sign in again to make a new one")
         }
         let read = CachedRecord(record: record, revision: sealed.revision, position: sealed.position)
-        cache.remember(read)
+        // A lower revision than before this read means that an older copy of the storage was restored.
+        if read.revision < lastRevision { cache.replace(read) } else { cache.remember(read) }
         return read
     }
 

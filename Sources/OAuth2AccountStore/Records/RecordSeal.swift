@@ -2,8 +2,11 @@ import JOSE
 import Platform
 import SealedStorage
 
-/// Seals records with AES-256-GCM. Identifier, type and revision are bound: a record that was copied to another account, or an old
-/// one that was restored, does not open.
+/// Seals records with AES-256-GCM. Identifier, type and revision are bound: a record that was copied to another account, type or
+/// revision does not open.
+///
+/// A complete older row, with its own revision, opens like a restored copy of the file: without a state outside of the file, the
+/// store cannot distinguish them.
 struct RecordSeal: Sendable {
     let key: SealingKey
     let identities: RecordIdentity
@@ -15,9 +18,11 @@ struct RecordSeal: Sendable {
         identities = RecordIdentity(key: key)
     }
 
-    private static func context(_ id: String, _ type: String, _ revision: Int64) -> [UInt8] {
+    private static func context(
+        _ id: String, _ type: String, _ revision: Int64, purpose: String = "account-1"
+    ) -> [UInt8] {
         // Lengths keep the parts apart.
-        Array("account-1:\(id.utf8.count):\(id):\(type.utf8.count):\(type):\(revision)".utf8)
+        Array("\(purpose):\(id.utf8.count):\(id):\(type.utf8.count):\(type):\(revision)".utf8)
     }
 
     func seal(_ record: AccountRecord, revision: Int64) throws -> SealedRecord {
@@ -33,6 +38,18 @@ struct RecordSeal: Sendable {
         let context = Self.context(record.id, record.type, record.revision)
         guard let plain = try? key.open(record.sealed, authenticating: context) else { return nil }
         return try? JSONDecoder().decode(AccountRecord.self, from: Data(plain))
+    }
+
+    /// Seals other contents for an account. They open only for the same purpose, and never as a record.
+    func seal(_ plain: [UInt8], for purpose: String, id: String, type: String, revision: Int64) throws -> SealedRecord {
+        let sealed = try key.seal(plain, authenticating: Self.context(id, type, revision, purpose: purpose))
+        return SealedRecord(id: id, type: type, revision: revision, sealed: sealed)
+    }
+
+    /// Returns the contents that were sealed for a purpose, or `nil` if the seal is broken.
+    func open(_ record: SealedRecord, for purpose: String) -> [UInt8]? {
+        let context = Self.context(record.id, record.type, record.revision, purpose: purpose)
+        return (try? key.open(record.sealed, authenticating: context)).map { Array($0) }
     }
 
     /// Returns a sealed text that identifies the key.

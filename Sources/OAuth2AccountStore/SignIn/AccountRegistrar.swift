@@ -87,6 +87,8 @@ struct AccountRegistrar: StoreCollaborator {
         }
         guard let account else { throw CancellationError() }
         history.setPendingUpdate(nil, account.id)
+        await TokenRescue(context: context, history: history).remove(account.id)
+        await ProviderFailures(context).remove(account.id)
         try await activeAccounts.setCurrentLocked(account)
         return account
     }

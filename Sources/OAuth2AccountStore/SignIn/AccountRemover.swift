@@ -12,7 +12,10 @@ struct AccountRemover: StoreCollaborator {
         try await AccountStoreError.wrappingErrors("cannot remove the account") {
             let isRemoved = try await repository.remove(id)
             history.setPendingUpdate(nil, id)
-            if isRemoved { try? await storage.setValue(nil, for: RefreshJournal.name(id)) }
+            await TokenRescue(context: context, history: history).remove(id)
+            guard isRemoved else { return }
+            try? await storage.setValue(nil, for: RefreshJournal.name(id))
+            await ProviderFailures(context).remove(id)
         }
     }
 
@@ -24,6 +27,7 @@ struct AccountRemover: StoreCollaborator {
         var record = read.record
         // The newest tokens are revoked, saved or not.
         try? history.pendingUpdate(id)?(&record)
+        if let update = await TokenRescue(context: context, history: history).update(of: id) { try? update(&record) }
         try await remove(id)
         let account = read.account
         // The client's own account has no session in any browser.

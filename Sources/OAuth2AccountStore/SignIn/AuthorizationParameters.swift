@@ -76,16 +76,24 @@ extension ProviderClient {
     func authorizationRequest(_ requested: AuthorizationParameters, redirectURI: RedirectURI) async throws
         -> AuthorizationRequest
     {
-        let isPushed = type.pushedAuthorizationRequests ?? server.requiresPushedAuthorizationRequests
+        // The URL of a pushed request, which other users can read in the arguments of the browser, contains no `state`.
+        let isRequired = type.pushedAuthorizationRequests ?? server.requiresPushedAuthorizationRequests
+        let isOffered = server.pushedAuthorizationRequestEndpoint != nil && type.pushedAuthorizationRequests != false
         let key = type.requestObjectSigning ? try requestSigningKey() : nil
         let now = serverTime(of: server.tokenEndpoint)
-        if isPushed {
+        if isRequired || isOffered {
             let pushed = try PushedAuthorizationRequest(
                 server: server, client: preparedClient(), redirectURI: redirectURI, scope: requested.consent,
                 options: requested.request, signedWith: key, now: now, random: dependencies.random)
-            return try AuthorizationRequest(
-                pushed: try PushedAuthorizationResponse.read(try await send(pushed.request)), server: server,
-                client: client, pending: pushed.pending)
+            let response = try await send(pushed.request)
+            do throws(OAuth2Error) {
+                return try AuthorizationRequest(
+                    pushed: PushedAuthorizationResponse.read(response), server: server, client: client,
+                    pending: pushed.pending)
+            } catch {
+                // Some providers offer pushed requests to other clients only.
+                guard !isRequired, (400..<500).contains(response.status), !error.isTransient else { throw error }
+            }
         }
         let plain = try AuthorizationRequest(
             server: server, client: client, redirectURI: redirectURI, scope: requested.consent,

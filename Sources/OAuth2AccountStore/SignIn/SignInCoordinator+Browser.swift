@@ -22,7 +22,8 @@ extension SignInCoordinator {
         let listener: LoopbackListener
         do throws(LoopbackError) {
             let host = redirect.host.filter { $0 != "[" && $0 != "]" }
-            listener = try LoopbackListener(host: host, port: redirect.port ?? 0, handler: receiver.respond)
+            listener = try LoopbackListener(
+                host: host, port: redirect.port ?? 0, limits: .redirect, handler: receiver.respond)
         } catch {
             throw AccountStoreError(
                 .settings, what: "cannot wait for the browser", reason: "\(error)", remedy: .changeSettings,

@@ -94,7 +94,7 @@ private struct DeviceSignIn {
         } catch let error as HTTPTransportError {
             switch error.kind {
             case .timedOut: return (.timedOut, error)
-            case .cannotResolveHost, .cannotConnect, .connectionLost, .tls, .proxy, .other:
+            case .cannotResolveHost, .cannotConnect, .connectionLost, .tls, .proxy, .intercepted, .other:
                 return (.connectionFailed, error)
             case .responseTooLarge, .plainHTTPRefused, .redirectRefused, .invalidRequest: throw error
             }

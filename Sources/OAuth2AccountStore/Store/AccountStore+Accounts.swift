@@ -22,6 +22,15 @@ extension AccountStore {
         }
     }
 
+    /// Checks that the file of the records is not damaged. SQLite reads the complete file.
+    ///
+    /// - Throws: ``AccountStoreError``
+    package func checkIntegrity() async throws {
+        try await AccountStoreError.wrappingErrors("the store is damaged") {
+            try await (storage as? SQLiteStorage)?.checkIntegrity()
+        }
+    }
+
     /// The account of this identifier, or nil.
     ///
     /// - Throws: ``AccountStoreError``, also when the record is damaged.

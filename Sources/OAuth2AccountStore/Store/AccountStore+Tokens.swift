@@ -12,6 +12,10 @@ extension AccountStore {
     /// grant them after consent elsewhere. It repeats a request that the provider denied only after ten minutes, or after a sign-in; the
     /// account remains signed in.
     ///
+    /// While the provider does not respond, a call returns a token that is still valid after ten seconds, and throws
+    /// `network` after `Dependencies.refreshTimeout`. After a response 429 or 5xx, or none, no process repeats the request while
+    /// the provider's `Retry-After` applies, at most 15 minutes, or for five seconds: all calls get the error.
+    ///
     /// If the provider sends the time of an early refresh (`refresh_in`), the store refreshes then and returns the old token until then.
     /// A failure of this refresh is no error.
     ///
@@ -49,6 +53,15 @@ extension AccountStore {
         return Scope(ScopeCoverage(type).missing(requested ?? type.scope, in: account.scope))
     }
 
+    /// Returns an access token that replaces the saved one, with one refresh, whether that has expired or not.
+    ///
+    /// Simultaneous calls, also of other processes, share the refresh. The store sends no request while it waits for a failing provider.
+    ///
+    /// - Throws: ``AccountStoreError``, as ``accessToken(for:minimumValidity:scopes:resource:claims:rejected:)``.
+    package func refreshedToken(for id: Account.ID, scopes: Scope? = nil) async throws -> AccessToken {
+        try await broker.refreshedToken(for: id, TokenKey(scope: scopes))
+    }
+
     /// Waits until no refresh is in progress. If the process ends during a refresh, a refresh token that the provider has rotated but
     /// that is not saved yet is lost.
     public func finishPendingRefreshes() async {
@@ -59,8 +72,8 @@ extension AccountStore {
     /// Prevents new refreshes and waits until the tokens of sent requests are saved. A refresh that still waits for the account's lock
     /// ends without a request.
     ///
-    /// - Returns: The number of refreshes that saved tokens during the wait.
-    package nonisolated func endRefreshes() async -> Int {
+    /// Tokens that cannot be saved are written to a rescue file after the first error.
+    package nonisolated func endRefreshes() async -> EndedRefreshes {
         // Unstructured, because the caller's task is usually cancelled.
         await Task { await broker.endRefreshes() }.value
     }

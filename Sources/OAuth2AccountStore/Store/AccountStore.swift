@@ -78,6 +78,7 @@ public actor AccountStore {
             registrar: AccountRegistrar(context: context, history: history, revoker: revoker), publisher: publisher)
         remover = AccountRemover(context: context, history: history, revoker: revoker)
         publisher.poster.setObject(self)
+        await refresher.importRescuedTokens()
     }
 
     deinit { publisher.close() }

@@ -65,9 +65,17 @@ struct RefreshJournal: Sendable {
 
     func remove(_ name: String) async throws { try await storage.setValue(nil, for: name) }
 
-    /// Returns whether the provider certainly issued no tokens: it said so, or the request never reached it.
+    /// The statuses of a gateway that received no response of the provider: 502 and 504 (RFC 9110 section 15.6), and Cloudflare's 520
+    /// and 524.
+    private static let gatewayStatuses: Set<Int> = [502, 504, 520, 524]
+
+    /// Returns whether no response with new tokens can be lost: the provider itself responded with an error, or the request never
+    /// reached it.
+    ///
+    /// Also after a 500 or a 503 the response of the provider has arrived. An error within the provider can have followed a rotation;
+    /// then the provider lost the tokens, and what it says about the old ones is the exact reason to sign in.
     private static func isDefiniteRejection(_ error: any Error) -> Bool {
-        func isRejection(_ status: Int) -> Bool { status < 500 || status == 503 }
+        func isRejection(_ status: Int) -> Bool { !gatewayStatuses.contains(status) }
         switch error {
         case OAuth2Error.provider(let error): return isRejection(error.status ?? 400)
         case OAuth2Error.http(let status, _): return isRejection(status)

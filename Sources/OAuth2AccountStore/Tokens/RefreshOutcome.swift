@@ -1,5 +1,6 @@
 import OAuth2Protocol
 import Platform
+import Synchronization
 
 /// The outcome of a refresh, shared by all waiting callers.
 enum RefreshOutcome: Sendable {
@@ -11,6 +12,17 @@ enum RefreshOutcome: Sendable {
     case kept(TokenSet, because: any Error)
 
     static let failure = "cannot get a fresh access token"
+}
+
+/// A refresh in progress, shared by all callers that need its token.
+final class RefreshInFlight: Sendable {
+    let outcome = Promise<RefreshOutcome>()
+    private let response = Atomic<Bool>(false)
+
+    /// Whether the provider issued tokens, which are being saved.
+    var hasResponse: Bool { response.load(ordering: .acquiring) }
+
+    func noteResponse() { response.store(true, ordering: .releasing) }
 }
 
 /// What a caller requires of a token.
@@ -38,5 +50,15 @@ extension AccessToken {
     init(_ tokens: TokenSet) {
         self.init(
             secret: tokens.accessToken, expiry: tokens.expiry, scope: tokens.scope, type: tokens.type ?? "bearer")
+    }
+}
+
+extension AccountStoreError {
+    /// Returns the error of a call whose time limit is over before the provider responded.
+    static func noResponse(within limit: Duration) -> AccountStoreError {
+        AccountStoreError(
+            .network, what: RefreshOutcome.failure,
+            reason: "no response from the provider within \(Int((limit / .seconds(1)).rounded(.up))) s",
+            remedy: .retryLater(after: nil))
     }
 }

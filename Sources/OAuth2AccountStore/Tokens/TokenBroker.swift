@@ -10,7 +10,9 @@ actor TokenBroker: StoreCollaborator {
     private nonisolated let semaphore: AsyncSemaphore
     private nonisolated var history: TokenHistory { refresher.history }
     /// The refreshes in progress, each shared by all callers that need its token.
-    private(set) var refreshesInFlight: [RefreshKey: Promise<RefreshOutcome>] = [:]
+    private(set) var refreshesInFlight: [RefreshKey: RefreshInFlight] = [:]
+    /// The time after which a caller gets a token that is valid for less than it requires, while the provider does not respond.
+    private static let patience = Duration.seconds(10)
 
     init(refresher: TokenRefresher, publisher: ChangePublisher, maximumRefreshes: Int) {
         context = refresher.context
@@ -29,6 +31,7 @@ actor TokenBroker: StoreCollaborator {
                 remedy: .changeSettings,
                 hint: "give them as they came, decoded from base64url, such as {\"access_token\": {…}}")
         }
+        let start = dependencies.uptime()
         while true {
             var token = requested
             if !requested.isMain {
@@ -44,23 +47,56 @@ actor TokenBroker: StoreCollaborator {
             let key = RefreshKey(account: id, token: token)
             // No await from here to the dictionary: of all callers one starts the refresh.
             if let token = try cachedToken(key, requirement) { return token }
-            let refresh = refreshesInFlight[key] ?? start(key, requirement)
-            if let tokens = try accepted(try await refresh.value(), requirement, id) {
+            let refresh = refreshesInFlight[key] ?? startRefresh(key, requirement)
+            if let tokens = try accepted(try await outcome(of: refresh, key, requirement, start), requirement, id) {
                 history.noteUse(of: tokens.key, account: id)
                 return AccessToken(tokens)
             }
         }
     }
 
+    /// Returns an access token that replaces the saved one, whether that has expired or not.
+    func refreshedToken(for id: Account.ID, _ requested: TokenKey = .main) async throws -> AccessToken {
+        let read = try await AccountStoreError.wrappingErrors(RefreshOutcome.failure) { try await repository.read(id) }
+        guard let record = read?.record else { throw AccountStoreError.unknownAccount(id) }
+        let saved = ScopeCoverage(try type(record.type)).tokens(for: requested, in: record)
+        return try await accessToken(for: id, requested, FreshnessRequirement(rejected: saved?.accessToken))
+    }
+
+    /// Waits for the outcome of a refresh, for another process too.
+    ///
+    /// While the provider does not respond, a caller gets a token that is still valid after ten seconds, and an error after its time
+    /// limit. Once the response has arrived, the caller waits until it is saved.
+    private func outcome(
+        of refresh: RefreshInFlight, _ key: RefreshKey, _ requirement: FreshnessRequirement, _ start: Double
+    ) async throws -> RefreshOutcome {
+        let limit = dependencies.refreshTimeout
+        func rest(of limit: Duration) -> Duration { limit - .seconds(max(0, dependencies.uptime() - start)) }
+        if let outcome = try await refresh.outcome.value(
+            within: rest(of: min(Self.patience, limit)), sleep: dependencies.timer)
+        {
+            return outcome
+        }
+        if key.token.claims == nil, let record = repository.cache[key.account]?.record, record.signInNeeded == nil,
+            let tokens = ScopeCoverage(try type(record.type)).tokens(for: key.token, in: record),
+            requirement.acceptsAfterFailure(tokens, at: now(forAgeOf: tokens, account: key.account))
+        {
+            return .kept(tokens, because: AccountStoreError.noResponse(within: Self.patience))
+        }
+        if let outcome = try await refresh.outcome.value(within: rest(of: limit), sleep: dependencies.timer) {
+            return outcome
+        }
+        guard refresh.hasResponse else { throw AccountStoreError.noResponse(within: limit) }
+        return try await refresh.outcome.value()
+    }
+
     /// Waits until no refresh is in progress.
     func finishPendingRefreshes() async {
-        while let refresh = refreshesInFlight.values.first { _ = try? await refresh.value() }
+        while let refresh = refreshesInFlight.values.first { _ = try? await refresh.outcome.value() }
     }
 
     /// Prevents new refreshes and waits until the tokens of sent requests are saved.
-    ///
-    /// - Returns: The number of refreshes that saved tokens during the wait.
-    nonisolated func endRefreshes() async -> Int { await history.endExchanges() }
+    nonisolated func endRefreshes() async -> EndedRefreshes { await history.endExchanges() }
 
     private func record(_ id: Account.ID) async throws -> AccountRecord {
         if let cached = repository.cache[id] { return cached.record }
@@ -102,16 +138,16 @@ actor TokenBroker: StoreCollaborator {
         }
     }
 
-    private func start(_ key: RefreshKey, _ requirement: FreshnessRequirement) -> Promise<RefreshOutcome> {
-        let promise = Promise<RefreshOutcome>()
-        refreshesInFlight[key] = promise
+    private func startRefresh(_ key: RefreshKey, _ requirement: FreshnessRequirement) -> RefreshInFlight {
+        let refresh = RefreshInFlight()
+        refreshesInFlight[key] = refresh
         // Unstructured: cancelling the caller that happened to start it ends only that caller's wait.
         Task {
             await semaphore.enter()
             defer { semaphore.leave() }
             let result: Result<RefreshOutcome, any Error>
             do {
-                let outcome = try await refresher.refresh(key, requirement)
+                let outcome = try await refresher.refresh(key, requirement) { refresh.noteResponse() }
                 if case .kept(let tokens, let error) = outcome {
                     didFail(key.account, requirement)
                     if !requirement.acceptsAfterFailure(tokens, at: now(forAgeOf: tokens, account: key.account)) {
@@ -126,9 +162,9 @@ actor TokenBroker: StoreCollaborator {
                 result = .failure(failure)
             }
             refreshesInFlight[key] = nil
-            promise.finish(result)
+            refresh.outcome.finish(result)
         }
-        return promise
+        return refresh
     }
 
     private func didFail(_ id: Account.ID, _ requirement: FreshnessRequirement) {
@@ -147,6 +183,6 @@ actor TokenBroker: StoreCollaborator {
         guard record.tokens.isDueEarly(at: now), record.canRefresh, refreshesInFlight[key] == nil,
             history.allowsEarlyRefresh(id, now: now)
         else { return }
-        _ = start(key, FreshnessRequirement(isEarly: true))
+        _ = startRefresh(key, FreshnessRequirement(isEarly: true))
     }
 }

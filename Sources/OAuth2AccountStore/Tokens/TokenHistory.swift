@@ -8,6 +8,21 @@ import Synchronization
 /// - Throws: an error if the record no longer has the refresh token that was sent.
 typealias RecordUpdate = @Sendable (inout AccountRecord) throws -> Void
 
+/// The refreshes that ended while the process waited for them.
+package struct EndedRefreshes: Sendable {
+    /// The number of refreshes that saved tokens.
+    package var saved = 0
+    /// The paths of the files with the tokens that could not be saved.
+    package var rescueFiles: [String] = []
+
+    package init() {}
+
+    package static func += (ended: inout EndedRefreshes, more: EndedRefreshes) {
+        ended.saved += more.saved
+        ended.rescueFiles += more.rescueFiles
+    }
+}
+
 /// Identifies a refresh: the account and the token.
 struct RefreshKey: Hashable, Sendable {
     let account: Account.ID
@@ -29,6 +44,7 @@ final class TokenHistory: Sendable {
         var exchanges: [Int: Task<TokenSet, any Error>] = [:]
         var exchangeCount = 0
         var isEnding = false
+        var rescueFiles: Set<String> = []
     }
     private let state = Mutex(State())
 
@@ -118,17 +134,21 @@ final class TokenHistory: Sendable {
     }
 
     /// Prevents new exchanges and waits for the exchanges in progress.
-    ///
-    /// - Returns: The number of exchanges whose tokens were saved.
-    func endExchanges() async -> Int {
+    func endExchanges() async -> EndedRefreshes {
         let exchanges = state.withLock { state in
             state.isEnding = true
             return Array(state.exchanges.values)
         }
-        var saved = 0
-        for exchange in exchanges where (try? await exchange.value) != nil { saved += 1 }
-        return saved
+        var ended = EndedRefreshes()
+        for exchange in exchanges where (try? await exchange.value) != nil { ended.saved += 1 }
+        ended.rescueFiles = state.withLock { $0.rescueFiles.sorted() }
+        return ended
     }
+
+    /// Whether the process is about to end.
+    var isEnding: Bool { state.withLock { $0.isEnding } }
+
+    func noteRescue(_ path: String) { state.withLock { _ = $0.rescueFiles.insert(path) } }
 
     var hasPendingUpdates: Bool { state.withLock { !$0.pendingUpdates.isEmpty } }
 }

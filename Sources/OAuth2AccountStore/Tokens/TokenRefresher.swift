@@ -9,9 +9,8 @@ struct TokenRefresher: StoreCollaborator {
     let history: TokenHistory
     let revoker: TokenRevoker
     var journal: RefreshJournal { RefreshJournal(storage: storage, seal: seal) }
-
-    /// Another process, or a sign-in, changed the tokens.
-    private struct RecordConflict: Error {}
+    private var failures: ProviderFailures { ProviderFailures(context) }
+    private var rescue: TokenRescue { TokenRescue(context: context, history: history) }
 
     private enum CacheLookup {
         case hit(TokenSet)
@@ -22,38 +21,67 @@ struct TokenRefresher: StoreCollaborator {
     /// The maximum number of attempts after another process changed the tokens.
     private static let maximumAttempts = 3
 
-    func refresh(_ key: RefreshKey, _ requirement: FreshnessRequirement) async throws -> RefreshOutcome {
+    /// Returns acceptable tokens of the storage, or requests new ones.
+    ///
+    /// - Parameter noteResponse: Called when the provider has issued tokens, before they are saved.
+    func refresh(
+        _ key: RefreshKey, _ requirement: FreshnessRequirement, noteResponse: @escaping @Sendable () -> Void = {}
+    ) async throws -> RefreshOutcome {
         let id = key.account
         // While an update is pending, the storage is out of date.
-        if history.pendingUpdate(id) == nil, case .hit(let tokens) = try await cacheLookup(key, requirement) {
-            return .found(tokens)
+        if history.pendingUpdate(id) == nil {
+            switch try await cacheLookup(key, requirement) {
+            case .hit(let tokens): return .found(tokens)
+            case .needsRefresh(_, let cached):
+                do { try await failures.check(id) } catch { return try kept(cached, error, requirement, id) }
+            }
         }
         // One lock for all tokens of the account: the same refresh token gets them.
-        let lock = try await storage.lock("account:\(id)", timeout: .seconds(120))
+        let lock = try await lock(id)
         defer { lock.release() }
         try await savePendingUpdate(id)
+        try await rescue.importTokens(of: id)
         for _ in 0..<Self.maximumAttempts {
             // Another process can have refreshed while this one waited.
             switch try await cacheLookup(key, requirement) {
             case .hit(let tokens): return .found(tokens)
             case .needsRefresh(let record, let cached):
                 do {
-                    return .refreshed(try await refresh(record, key, requirement))
+                    try await failures.check(id)
+                    return .refreshed(try await refresh(record, key, requirement, lock, noteResponse))
                 } catch is RecordConflict {
                     continue
                 } catch {
-                    // A failed early refresh is no failure: the present token still works.
-                    let failure = AccountStoreError.wrapping(error, what: RefreshOutcome.failure)
-                    guard Self.isTransient(failure) || requirement.isEarly, let cached,
-                        cached.isFresh(at: now(forAgeOf: cached, account: id), for: 0)
-                    else { throw failure }
-                    return .kept(cached, because: failure)
+                    return try kept(cached, error, requirement, id)
                 }
             }
         }
         throw AccountStoreError(
             .unavailable, what: RefreshOutcome.failure, reason: "another program changes the tokens all the time",
             remedy: .retryLater(after: nil))
+    }
+
+    /// Waits for the account's lock, which another process holds while it requests new tokens.
+    private func lock(_ id: Account.ID) async throws -> any StorageLock {
+        do {
+            return try await storage.lock("account:\(id)", timeout: dependencies.refreshTimeout)
+        } catch let error as StorageError where error.isLockTimeout && error.lockHolder?.isStopped != true {
+            throw AccountStoreError.noResponse(within: dependencies.refreshTimeout)
+        }
+    }
+
+    /// Returns the cached token after a transient error.
+    ///
+    /// - Throws: The error if it is not transient, or if the token has expired.
+    private func kept(
+        _ cached: TokenSet?, _ error: any Error, _ requirement: FreshnessRequirement, _ id: Account.ID
+    ) throws -> RefreshOutcome {
+        // A failed early refresh is no failure: the present token still works.
+        let failure = AccountStoreError.wrapping(error, what: RefreshOutcome.failure)
+        guard Self.isTransient(failure) || requirement.isEarly, let cached,
+            cached.isFresh(at: now(forAgeOf: cached, account: id), for: 0)
+        else { throw failure }
+        return .kept(cached, because: failure)
     }
 
     private static func isTransient(_ error: any Error) -> Bool {
@@ -104,36 +132,45 @@ struct TokenRefresher: StoreCollaborator {
         return true
     }
 
-    /// Requests new tokens and saves them, even if the task is cancelled after the request was sent. The caller holds the account's
-    /// lock. Returns the tokens for the key.
+    /// Requests new tokens and saves them, even if the task is cancelled after the request was sent. The caller holds `lock`, the
+    /// account's. Returns the tokens for the key.
     private func refresh(
-        _ record: AccountRecord, _ key: RefreshKey, _ requirement: FreshnessRequirement
+        _ record: AccountRecord, _ key: RefreshKey, _ requirement: FreshnessRequirement, _ lock: any StorageLock,
+        _ noteResponse: @escaping @Sendable () -> Void
     ) async throws -> TokenSet {
         let type = try type(of: record)
-        let client = try await client(of: type)
+        let client = try await failures.saving(record.id, of: .metadata) { try await self.client(of: type) }
         try RefreshTokenBinding.check(record, type, client.server)
         let request = try await RefreshRequest(record, key.token, client, providers)
-        return try await history.exchange { try await exchange(request, record, key, requirement) }
+        return try await history.exchange { try await exchange(request, record, key, requirement, lock, noteResponse) }
     }
 
     private func exchange(
-        _ request: RefreshRequest, _ record: AccountRecord, _ key: RefreshKey, _ requirement: FreshnessRequirement
+        _ request: RefreshRequest, _ record: AccountRecord, _ key: RefreshKey, _ requirement: FreshnessRequirement,
+        _ lock: any StorageLock, _ noteResponse: @Sendable () -> Void
     ) async throws -> TokenSet {
+        let revision = repository.cache[record.id]?.revision ?? 0
         let client = request.client
         // Once the provider has rotated the token, the response must be saved: check before that it can be.
         let entry = try await journal.write(record)
+        // Without the lock, another process may send the same refresh token.
+        try await lock.confirm()
         let token: TokenSet
         do {
-            token = try await journal.send(entry) { try await request.send() }
+            // Part of the exchange, for which an ending process waits: the next process must find the error.
+            token = try await failures.saving(record.id, of: .tokens) {
+                try await journal.send(entry) { try await request.send() }
+            }
         } catch {
             guard key.token.isMain else { throw try denial(of: key, record, error) }
             throw try await rejection(record, error, entry, isEarly: requirement.isEarly)
         }
         let unmet = token.key.isMain ? [] : ScopeCoverage(client.type).unmet(key.token, by: token.scope)
-        let update = update(with: token, sent: record.tokens.refreshToken, isStored: unmet.isEmpty)
+        noteResponse()
+        let update = TokenUpdate(token, of: record, isStored: unmet.isEmpty)
         var refreshed = record
-        try update(&refreshed)
-        guard try await save(update, record.id) else {
+        try update.apply(to: &refreshed, history, now: dependencies.now())
+        guard try await save(update, record, revision) else {
             // No caller will ever use these tokens.
             _ = await revoker.revoke(refreshed.tokens, client)
             throw AccountStoreError(
@@ -147,21 +184,9 @@ struct TokenRefresher: StoreCollaborator {
         {
             try? await journal.remove(entry.name)
         }
+        await failures.remove(record.id)
         guard unmet.isEmpty else { throw remember(Self.notGranted(key.token, unmet, nil), key, record) }
         return token
-    }
-
-    /// Returns the change that saves new tokens, if the record still has the refresh token that was sent.
-    private func update(with token: TokenSet, sent: Secret?, isStored: Bool) -> RecordUpdate {
-        { [history, dependencies] record in
-            guard record.tokens.refreshToken == sent else { throw RecordConflict() }
-            record.refresh(with: token)
-            guard isStored, !token.key.isMain else { return }
-            var additional = token
-            additional.refreshToken = nil
-            additional.idToken = nil
-            history.add(additional, to: &record.additionalTokens, account: record.id, now: dependencies.now())
-        }
     }
 
     /// Converts the error of a refresh of the main token.
@@ -199,28 +224,47 @@ struct TokenRefresher: StoreCollaborator {
             ? AccountStoreError.unknownAccount(record.id) : AccountStoreError.signInNeeded(reason, error)
     }
 
-    /// How long a save is tried again while another process uses the storage, or after an error of the disk.
+    /// The time in which a save is repeated while another process uses the storage, the disk is full or reports an error.
     private static let saveTimeout = Duration.seconds(60)
 
-    /// Saves new tokens; returns `false` if the account is gone. Tokens that cannot be saved stay pending and are saved with the next
-    /// call; until then no caller sees them.
-    private func save(_ update: @escaping RecordUpdate, _ id: Account.ID) async throws -> Bool {
-        history.setPendingUpdate(update, id)
-        let deadline = ContinuousClock.now + Self.saveTimeout
-        var delay = Duration.milliseconds(50)
+    /// Saves new tokens; returns `false` if the account no longer exists.
+    ///
+    /// After the first error the tokens are in a rescue file, if the storage has one, so that the process can end at any time. If it
+    /// does not, they remain pending and are saved with the next call; until then no caller sees them.
+    private func save(_ update: TokenUpdate, _ record: AccountRecord, _ revision: Int64) async throws -> Bool {
+        let id = record.id
+        let change: RecordUpdate = { [history, dependencies] in
+            try update.apply(to: &$0, history, now: dependencies.now())
+        }
+        history.setPendingUpdate(change, id)
+        let start = dependencies.uptime()
+        var waited = Duration.zero
+        var backoff = Backoff(.milliseconds(50) ... .seconds(2))
+        var rescueFile: String?
         while true {
             do {
-                let saved = try await repository.update(id, .tokens, update)
+                let saved = try await repository.update(id, .tokens, change)
                 history.setPendingUpdate(nil, id)
+                if rescueFile != nil { await rescue.remove(id) }
                 return saved != nil
             } catch is RecordConflict {
                 history.setPendingUpdate(nil, id)
+                if rescueFile != nil { await rescue.remove(id) }
                 throw RecordConflict()
-            } catch let error as StorageError where [.busy, .other].contains(error.kind) {
-                guard ContinuousClock.now + delay < deadline else { throw error }
-                // Not the sleep of the dependencies, which can end at the time limit of a caller.
-                try await Task.sleep(for: delay)
-                delay = min(delay * 2, .seconds(2))
+            } catch let error as StorageError {
+                if rescueFile == nil { rescueFile = await rescue.save(update, record, revision) }
+                let delay = backoff.next()
+                let elapsed = max(waited, .seconds(dependencies.uptime() - start))
+                guard [.busy, .full, .other].contains(error.kind), elapsed + delay < Self.saveTimeout,
+                    rescueFile == nil || !history.isEnding
+                else {
+                    guard let rescueFile else { throw error }
+                    history.setPendingUpdate(nil, id)
+                    history.noteRescue(rescueFile)
+                    throw TokenRescue.error(error, rescueFile)
+                }
+                try await dependencies.timer(delay)
+                waited += delay
             }
         }
     }
@@ -229,8 +273,10 @@ struct TokenRefresher: StoreCollaborator {
     private func savePendingUpdate(_ id: Account.ID) async throws {
         guard let update = history.pendingUpdate(id) else { return }
         do {
-            _ = try await save(update, id)
+            _ = try await repository.update(id, .tokens, update)
+            history.setPendingUpdate(nil, id)
         } catch is RecordConflict {
+            history.setPendingUpdate(nil, id)
             // A sign-in saved newer tokens.
         }
     }

@@ -38,6 +38,7 @@ struct TokenRevoker: Sendable {
         _ token: Secret, _ hint: RevocationRequest.Hint, _ tokens: TokenSet, _ connection: ProviderClient
     ) async throws -> Bool {
         let server = connection.server
+        if hint == .refreshToken { try RefreshTokenBinding.checkRevocation(connection.type, server) }
         guard
             let request = try RevocationRequest(
                 token, hint: hint, server: server, client: try connection.preparedClient())

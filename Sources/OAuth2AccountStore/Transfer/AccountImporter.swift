@@ -173,7 +173,7 @@ struct AccountImporter: StoreCollaborator {
         record.homeAccountID = entry.homeAccountID ?? record.homeAccountID
         record.grant = entry.grant
         record.policy = entry.policy
-        record.tokenOrigin = entry.tokenOrigin ?? record.tokenOrigin
+        record.tokenOrigin = entry.tokenOrigin ?? record.tokenOrigin ?? type.endpoints["token_endpoint"]?.origin
         record.senderKey = entry.senderKey
         record.userData = record.userData ?? entry.userData
     }

@@ -36,6 +36,7 @@ import StrictJSON
         // What is no table, where things are kept, has no place in one.
         default: try list(records.map(StatusRow.init), Self.columns)
         }
+        try await store.checkIntegrity()
         if !damaged.isEmpty { return .store }
         if records.isEmpty { console.note(context.text("No accounts yet. To sign in: \(run: "sign-in")")) }
         return records.contains(where: \.needsSignIn) ? .signInNeeded : .done

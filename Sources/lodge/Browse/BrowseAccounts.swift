@@ -16,6 +16,7 @@ import OAuth2AccountStore
     private let context: CommandContext
     private let inbox: EventQueue
     private let store: AccountStore
+    private let storeDirectory: StoreLocation
     private var watching: Task<Void, Never>?
     /// The claims that a directory requires of the next sign-in, by account.
     private var requiredClaims: [BrowseAccount.ID: String] = [:]
@@ -29,6 +30,7 @@ import OAuth2AccountStore
     init(_ context: CommandContext, _ inbox: EventQueue) async throws {
         self.context = context
         self.inbox = inbox
+        storeDirectory = try context.storeDirectory
         var dependencies = context.dependencies()
         let timeout = context.invocation[GlobalOptions.timeout]
         let (transport, certified) = (dependencies.transport, dependencies.certifiedTransport)
@@ -46,7 +48,7 @@ import OAuth2AccountStore
     private func use(_ account: Account) {
         active = ActiveAccount(
             account: account, directory: account.directory(in: store, retry: .never),
-            copy: OfflineDirectory(account: account.id, in: context.storeDirectory))
+            copy: OfflineDirectory(account: account.id, in: storeDirectory))
     }
 
     // MARK: The list

@@ -38,11 +38,11 @@ final class OpenStores: Sendable {
 
     func add(_ store: AccountStore) { stores.withLock { $0.append(store) } }
 
-    /// Waits until the tokens of the requests that were sent are saved. Returns their number.
-    func endRefreshes() async -> Int {
-        var saved = 0
-        for store in stores.withLock({ $0 }) { saved += await store.endRefreshes() }
-        return saved
+    /// Waits until the tokens of the requests that were sent are saved.
+    func endRefreshes() async -> EndedRefreshes {
+        var ended = EndedRefreshes()
+        for store in stores.withLock({ $0 }) { ended += await store.endRefreshes() }
+        return ended
     }
 }
 
@@ -51,6 +51,7 @@ final class OpenStores: Sendable {
     let command: Command
     let invocation: Invocation
     let world: CommandEnvironment
+    private let start = ContinuousClock.now
 
     var console: Console { world.console }
 
@@ -77,8 +78,7 @@ final class OpenStores: Sendable {
     /// Network and time, with the options of the command line.
     func dependencies() -> Dependencies {
         let caFile = invocation[GlobalOptions.caFile]
-        let timeout = command.timeoutUse == .command ? invocation[GlobalOptions.timeout] : nil
-        let deadline = timeout.map { ContinuousClock.now + $0 }
+        let deadline = deadline
         let console = console
         let isDebug = console.options.verbosity >= .debug
         @Sendable func transport(_ typeFile: String?, _ certificate: ClientCertificate?) -> any HTTPTransport {
@@ -93,6 +93,7 @@ final class OpenStores: Sendable {
         dependencies.certifiedTransport = { transport($0, $1) }
         if let open = world.openBrowser { dependencies.openBrowser = open }
         if let sleep = world.sleep { dependencies.sleep = sleep }
+        if let timeout { dependencies.refreshTimeout = max(timeout, dependencies.refreshTimeout) }
         if let deadline {
             dependencies.peerCertificates = { url in
                 let left = max(.zero, deadline - ContinuousClock.now)
@@ -108,9 +109,32 @@ final class OpenStores: Sendable {
         return dependencies
     }
 
+    /// The time when `--timeout` ends the command.
+    var deadline: ContinuousClock.Instant? {
+        command.timeoutUse == .command ? invocation[GlobalOptions.timeout].map { start + $0 } : nil
+    }
+
+    /// The folder of the store. As root with the home of another user, as some configurations of sudo leave it, an error: the store
+    /// would belong to root.
     var storeDirectory: StoreLocation {
-        invocation[GlobalOptions.store].map { StoreLocation($0) }
-            ?? StoreLocation(application: Program.name, environment: world.environment)
+        get throws(CommandError) {
+            if let path = invocation[GlobalOptions.store] { return StoreLocation(path) }
+            try checkHome()
+            return StoreLocation(application: Program.name, environment: world.environment)
+        }
+    }
+
+    private func checkHome() throws(CommandError) {
+        var status = stat()
+        guard geteuid() == 0, world.environment["XDG_DATA_HOME"]?.hasPrefix("/") != true,
+            let home = world.environment["HOME"], home.hasPrefix("/"), stat(home, &status) == 0, status.st_uid != 0
+        else { return }
+        throw CommandError(
+            .store, "cannot use the store of HOME",
+            reason: "lodge runs as root, and \(home) belongs to another user",
+            hint:
+                "run it without sudo; for accounts of root, run it with HOME=/root, or use --store or LODGE_STORE"
+        )
     }
 
     /// Returns a sentence, with the options `--store` and `--settings` of this command line in its commands.
@@ -123,16 +147,32 @@ final class OpenStores: Sendable {
         watchesOtherProcesses: Bool = false
     ) async throws -> AccountStore {
         let settings = try settings ?? self.settings()
-        let storage = SQLiteStorage(directory: storeDirectory)
+        let dependencies = dependencies ?? self.dependencies()
+        warnAboutSecrets(of: settings)
+        let storage = SQLiteStorage(directory: try storeDirectory, sleep: dependencies.sleep)
         let locations = try keyLocations()
-        let isInMemory = try !makesStore && !watchesOtherProcesses && storage.isMissing()
+        let isInMemory: Bool
+        do {
+            isInMemory = try !makesStore && !watchesOtherProcesses && storage.isMissing()
+        } catch {
+            throw AccountStoreError.wrapping(error, what: "cannot open the account store")
+        }
         let store = try await AccountStore(
             settings: settings, storage: isInMemory ? MemoryStorage(inPlaceOf: storage.location) : storage,
-            custody: isInMemory ? MemoryKey(inPlaceOf: locations.choice ?? .keyFile, in: storeDirectory) : nil,
-            keyLocations: locations, dependencies: dependencies ?? self.dependencies(),
+            custody: isInMemory ? MemoryKey(inPlaceOf: locations.choice ?? .keyFile, in: try storeDirectory) : nil,
+            keyLocations: locations, dependencies: dependencies,
             watchesOtherProcesses: watchesOtherProcesses)
         world.stores.add(store)
         return store
+    }
+
+    /// Prints a line for each secret that other users can read.
+    private func warnAboutSecrets(of settings: Settings) {
+        for secret in settings.exposedSecrets(of: settings.types) {
+            console.note(
+                "Warning: \(secret.key) of \(secret.type) is not secret: \(secret.problem.path): \(secret.problem.reason)."
+                    + (secret.problem.command.map { " To change this, run: \($0)" } ?? ""))
+        }
     }
 
     /// The store, opened, and the account to act for.
@@ -182,8 +222,9 @@ final class OpenStores: Sendable {
         return account
     }
 
-    /// Throws if a record cannot be read: its account must not look as if it never existed.
+    /// Throws if the store is damaged or a record cannot be read: its account must not look as if it never existed.
     func reportDamage(_ store: AccountStore) async throws {
+        try await store.checkIntegrity()
         let damaged = try await store.damagedRecords()
         guard let first = damaged.first else { return }
         throw CommandError(
@@ -211,9 +252,10 @@ extension CommandError {
 }
 
 extension HTTPRequest {
-    /// Limits a request to the time of `--timeout`. A request whose response is needed gets at least its own time.
+    /// Limits a request to the time of `--timeout`. A request whose response is needed gets at least its own limits.
     mutating func limitTime(to limit: Duration) {
-        timeout = needsResponse ? max(limit, timeout) : limit
+        if !needsResponse || limit > timeout { timeout = limit }
+        if let idle = idleTimeout { idleTimeout = max(idle, limit) }
         connectTimeout = min(limit, connectTimeout)
     }
 }

@@ -19,6 +19,16 @@ extension CommandError {
         hint = hint.map(remedyText.hint)
     }
 
+    /// Creates the error of a wait for a lock that the time of `--timeout` ended; `nil` for any other error.
+    init?(lockTimeout error: any Error, _ deadline: ContinuousClock.Instant) {
+        // The last delay before the deadline is not waited for.
+        guard ContinuousClock.now > deadline - .milliseconds(100),
+            (error as? AccountStoreError)?.kind == .storage(.busy) || (error as? StorageError)?.kind == .busy
+        else { return nil }
+        let busy = CommandError(failure: error)
+        self.init(.network, "the time of --timeout is over", reason: busy.reason, hint: busy.hint)
+    }
+
     /// The longest claims that are shown to be typed, in bytes.
     private static let maximumClaims = 4096
 
@@ -56,7 +66,7 @@ extension CommandError {
         let (status, what): (ExitStatus, String) =
             switch error.kind {
             case .invalidRequest, .plainHTTPRefused: (.settings, "the request cannot be sent")
-            case .redirectRefused, .responseTooLarge: (.failed, "the answer cannot be used")
+            case .responseTooLarge: (.failed, "the answer cannot be used")
             case .other: (.failed, "the request failed")
             default: (.network, "the network did not answer")
             }
@@ -65,11 +75,14 @@ extension CommandError {
 
     private static func hint(_ error: HTTPTransportError) -> Hint {
         switch error.kind {
+        case .tls where error.reason.contains("pinned"):
+            "if the server changed its key, correct pinnedKeys in the settings"
         case .tls: "for a private certificate authority, \(AccountRemedy.nameCertificateFile)"
         case .timedOut: "try again; if the network is slow, \(AccountRemedy.extendTimeLimit)"
         case .proxy: "check the proxy that is set in the environment"
         case .invalidRequest, .plainHTTPRefused: "correct the address in the settings, or the file of --ca-file"
-        case .redirectRefused: "check the address: it leads elsewhere"
+        case .redirectRefused, .intercepted:
+            "check the address; if this network has a sign-in page, open a browser to get past it"
         case .responseTooLarge: "ask for less at once"
         case .other: "try again; if it stays: \(run: "doctor")"
         default: "check the network and try again"
@@ -102,6 +115,8 @@ extension CommandError {
         }
         return switch error.remedy {
         case .retryLater(let seconds?) where seconds > 0: "come back in \(seconds) s"
+        // Without a response, the provider can have rotated the refresh token.
+        case .retryLater where error.kind == .network: "try again later"
         case .retryLater: "try again later; the saved sign-in is untouched"
         case .signInAgain: signIn(asking: error.provider?.claims)
         case .changeSettings: "correct the settings"
@@ -120,6 +135,7 @@ extension CommandError {
             case .notPermitted: .notPermitted
             case .notFound: .notFound
             case .throttled, .unavailable: .unavailable
+            case .intercepted: .network
             default: .failed
             }
         self.init(

@@ -34,7 +34,8 @@ extension CommandContext {
 
     /// Where the key of the accounts may be; `target` is where it is to be moved.
     func keyLocations(target: KeyCustodyChoice? = nil) throws -> KeyLocations {
-        var locations = KeyLocations(directory: storeDirectory, choice: try keyChoice(), environment: world.environment)
+        var locations = KeyLocations(
+            directory: try storeDirectory, choice: try keyChoice(), environment: world.environment)
         locations.keyLabel = "Key of the lodge accounts"
         try checkHandedOver(locations.choice)
         try checkHandedOver(target)

@@ -40,7 +40,9 @@ extension CommandContext {
 
     /// The complete presets, for commands that need no settings, if there is a store.
     func settingsOfPresets() throws -> Settings? {
-        guard command.needsNoSettings, FileManager.default.fileExists(atPath: storeDirectory.path) else { return nil }
+        guard command.needsNoSettings, FileManager.default.fileExists(atPath: try storeDirectory.path) else {
+            return nil
+        }
         let types = try ProviderPreset.all.filter(\.isComplete).map { try $0.accountType() }
         return types.isEmpty ? nil : try Settings(types: types, source: "the presets built in")
     }

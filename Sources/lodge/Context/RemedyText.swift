@@ -69,7 +69,7 @@ struct RemedyText: Sendable {
         switch remedy {
         case .signIn(let named, let parameters):
             command("sign-in") + Hint((named ?? type).map { " \($0)" } ?? "")
-                + Hint(parameters.map { " --param \(Self.quoted("\($0.name)=\($0.value)"))" }.joined())
+                + Hint(parameters.map { " --param \("\($0.name)=\($0.value)".shellWord)" }.joined())
         case .removeAccount(let id): command("accounts remove") + " \(id)"
         case .checkProvider(let type): command("providers check") + Hint(type.map { " \($0)" } ?? "")
         case .nameCertificateFile: "pass its certificate file with --ca-file"
@@ -80,20 +80,9 @@ struct RemedyText: Sendable {
     /// Returns a command with the options of the command line that it repeats.
     func command(_ words: String) -> Hint {
         var options = ""
-        if let store, !words.hasPrefix("providers") { options += " --store=" + Self.quoted(store) }
-        if let settings { options += " --settings=" + Self.quoted(settings) }
+        if let store, !words.hasPrefix("providers") { options += " --store=" + store.shellWord }
+        if let settings { options += " --settings=" + settings.shellWord }
         return "\(ProgramCommand(words: words, options: options))"
-    }
-
-    /// Returns a string quoted as one word of a shell.
-    private static func quoted(_ text: String) -> String {
-        let isPlain =
-            !text.isEmpty
-            && text.utf8.allSatisfy { byte in
-                (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7A || byte >= 0x30 && byte <= 0x39
-                    || "/._-+@%=".utf8.contains(byte)
-            }
-        return isPlain ? text : "'" + text.replacing("'", with: "'\\''") + "'"
     }
 }
 

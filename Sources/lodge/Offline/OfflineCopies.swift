@@ -27,7 +27,7 @@ import StrictJSON
 
     private static func copies(_ context: CommandContext, _ store: AccountStore) async throws -> [Copy] {
         var copies: [Copy] = []
-        for index in await OfflineIndex.all(in: context.storeDirectory) {
+        for index in await OfflineIndex.all(in: try context.storeDirectory) {
             // An account whose record cannot be read is reported where accounts are.
             let account = try? await store.account(index.account)
             do {

@@ -38,7 +38,7 @@ enum MailProgram: String, CaseIterable, Sendable { case mutt, aerc }
         let limit = min(invocation[Input.limit] ?? Self.defaultLimit, isAerc ? Self.defaultLimit : 1000)
 
         let (store, account) = try await context.storeAndAccount()
-        let offline = OfflineDirectory(account: account.id, in: context.storeDirectory)
+        let offline = OfflineDirectory(account: account.id, in: try context.storeDirectory)
         let users: [User]
         if invocation[Input.offline] {
             users = try await offline.users(typed: text, limit: limit)

@@ -36,7 +36,7 @@ import StrictJSON
         if let timeout = invocation[GlobalOptions.timeout] { retry.totalDelay = min(timeout, retry.totalDelay) }
         let sync = DirectorySync(
             of: GraphDirectory(account: account, in: store, retry: retry), account: account.id,
-            in: context.storeDirectory, properties: properties)
+            in: try context.storeDirectory, properties: properties)
         let line = ProgressLine(console)
         let done: DirectorySync.Progress
         do {
@@ -91,7 +91,7 @@ import StrictJSON
 
     private func forget() async throws -> ExitStatus {
         _ = try invocation.prefers(Input.forget, over: Input.properties)
-        let directory = context.storeDirectory
+        let directory = try context.storeDirectory
         var accounts = await OfflineIndex.all(in: directory).map(\.account)
         if !invocation[Input.all] { accounts = [try await context.storeAndAccount().account.id] }
         var count = 0

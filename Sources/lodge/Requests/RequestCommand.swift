@@ -208,6 +208,10 @@ extension CommandError {
             if let wait = head.retryAfter(now: Date()) {
                 hint = "come back in \(Int((wait / .seconds(1)).rounded(.up))) s"
             }
+        case 511:
+            status = .network
+            reason = "the network requires a sign-in"
+            hint = "open a browser to sign in to the network"
         default:
             status = .failed
             reason = response.status < 400 ? "it leads nowhere" : nil

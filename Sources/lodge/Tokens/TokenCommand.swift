@@ -102,8 +102,9 @@ extension CommandContext {
     ) async throws -> AccessToken {
         let scopes = try invocation.scope(scope)
         do {
-            let token = try await store.accessToken(for: account.id, scopes: scopes)
-            guard invocation[TokenOptions.refresh] else { return token }
+            guard invocation[TokenOptions.refresh] else {
+                return try await store.accessToken(for: account.id, scopes: scopes)
+            }
             // Nobody refused this one: it stays good where there is nothing to get another with.
             guard account.canRefresh else {
                 throw AccountStoreError(
@@ -111,7 +112,7 @@ extension CommandContext {
                     reason: "the provider issued no refresh token; the saved access token remains valid",
                     remedy: .signInAgain)
             }
-            return try await store.accessToken(for: account.id, scopes: scopes, rejected: token.secret)
+            return try await store.refreshedToken(for: account.id, scopes: scopes)
         } catch var error as AccountStoreError {
             if error.kind == .signInNeeded(.noRefreshToken), let type = store.settings[account.type] {
                 error.hint = error.hint ?? RefreshTokenAdvice.hint(for: type)

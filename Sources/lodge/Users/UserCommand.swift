@@ -21,7 +21,7 @@ extension CommandContext {
 
     func offlineCopy(_ settings: Settings? = nil) async throws -> OfflineDirectory {
         let store = try await store(try settings ?? self.settings())
-        let copy = OfflineDirectory(account: try await account(store).id, in: storeDirectory)
+        let copy = OfflineDirectory(account: try await account(store).id, in: try storeDirectory)
         try await noteIncomplete(copy)
         return copy
     }

@@ -189,8 +189,8 @@ import Testing
     }
 
     @Test func `--timeout ends the wait for a token request, and the response is saved`() async throws {
-        let terminal = try await signedIn(responseTime: "1")
-        let late = await terminal.run("token", "--refresh", "--timeout", "0.2")
+        let terminal = try await signedIn(responseTime: "4")
+        let late = await terminal.run("token", "--refresh", "--timeout", "1")
         #expect(late.status == 7 && late.output.isEmpty, "\(late)")
         #expect(late.errors.contains("the time of --timeout is over"), "\(late.errors)")
         #expect(late.errors.contains("the new tokens are saved"), "\(late.errors)")

@@ -44,6 +44,26 @@ struct AccountRepositoryTests {
         _ = try await rival.update(Account.ID(rawValue: "ada"), .profile) { $0.nickname = ($0.nickname ?? "") + "x" }
     }
 
+    @Test func `the cache takes the older record of a restored storage, and never the record of a late reader`()
+        async throws
+    {
+        let storage = MemoryStorage()
+        let reader = try Collaborators.reader(storage)
+        let repository = AccountRepository(reader: reader) { _ in }
+        let id = try await repository.insert(try Collaborators().record()).id
+        let backup = try #require(await storage.record(id.rawValue))
+        for _ in 0..<3 { _ = try await repository.update(id, .profile) { $0.nickname = "new" } }
+        let old = CachedRecord(record: try #require(reader.seal.open(backup)), revision: 1, position: 1)
+        reader.cache.remember(old)
+        #expect(reader.cache[id]?.revision == 4)
+        _ = await storage.remove(id.rawValue)
+        _ = try await storage.insert(backup)
+        #expect(try await repository.read(id)?.revision == 1)
+        #expect(reader.cache[id]?.revision == 1)
+        #expect(reader.cache[id]?.record.nickname == nil)
+        #expect(try await repository.update(id, .profile) { $0.nickname = "again" }?.revision == 2)
+    }
+
     @Test func `a change is saved and cached before it is published`() async throws {
         let storage = MemoryStorage()
         let reader = try Collaborators.reader(storage)

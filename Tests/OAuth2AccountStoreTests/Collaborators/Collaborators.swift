@@ -22,6 +22,7 @@ struct Collaborators {
     let clock: FakeClock
     let saves = Log<Int64>()
     let sleeps = Log<Duration>()
+    let timer: FakeTimer
     let repository: AccountRepository
     let context: StoreContext
     let history = TokenHistory()
@@ -32,15 +33,19 @@ struct Collaborators {
     var journal: RefreshJournal { refresher.journal }
 
     init(
-        storage: any AccountStorage = MemoryStorage(), type: AccountType? = nil, transport: (any HTTPTransport)? = nil
+        storage: any AccountStorage = MemoryStorage(), type: AccountType? = nil, transport: (any HTTPTransport)? = nil,
+        provider: FakeProvider? = nil, timer: FakeTimer = FakeTimer()
     ) throws {
         self.storage = storage
-        clock = FakeClock()
-        provider = try FakeProvider(clock: clock)
+        self.timer = timer
+        let provider = try provider ?? FakeProvider(clock: FakeClock())
+        self.provider = provider
+        clock = provider.clock
         provider.change { $0.sendsIDToken = false }
         var dependencies = Dependencies(transport: transport ?? provider, environment: [:])
         dependencies.now = { [clock] in clock.now }
-        dependencies.uptime = { 0 }
+        dependencies.uptime = { timer.uptime }
+        dependencies.timer = { try await timer.sleep($0) }
         dependencies.sleep = { [sleeps] in sleeps.append($0) }
         let reader = try Self.reader(storage)
         repository = AccountRepository(reader: reader) { [saves] in saves.append($0) }
@@ -59,6 +64,11 @@ struct Collaborators {
     static func reader(_ storage: any AccountStorage) throws -> AccountReader {
         let key = try SealingKey([UInt8](repeating: 7, count: SealingKey.byteCount))
         return AccountReader(storage: storage, seal: RecordSeal(key: key), cache: RecordCache())
+    }
+
+    /// Returns the collaborators of another process with the same storage, provider and time.
+    func process() throws -> Collaborators {
+        try Collaborators(storage: storage, provider: provider, timer: timer)
     }
 
     /// Returns the repository of another process with the same storage.
@@ -96,6 +106,11 @@ final class RecordingStorage: WrappedStorage {
         let inner: any StorageLock
         let name: String
         let log: Log<String>
+
+        func confirm() async throws {
+            log.append("confirm \(name)")
+            try await inner.confirm()
+        }
 
         func release() {
             log.append("release \(name)")

@@ -40,6 +40,7 @@ struct RefreshJournalTests {
     @Test(
         arguments: [
             OAuth2Error.provider(ProviderError(code: .invalidGrant)), OAuth2Error.http(status: 503, retryAfter: nil),
+            OAuth2Error.http(status: 500, retryAfter: nil), OAuth2Error.http(status: 429, retryAfter: 1),
             HTTPTransportError(.cannotConnect, host: "op.example.com", reason: "no"),
         ] as [any Error])
     func `a request that certainly returned no tokens removes its entry`(error: any Error) async throws {
@@ -50,7 +51,8 @@ struct RefreshJournalTests {
 
     @Test(
         arguments: [
-            OAuth2Error.http(status: 500, retryAfter: nil), CancellationError(),
+            OAuth2Error.http(status: 502, retryAfter: nil), OAuth2Error.http(status: 504, retryAfter: nil),
+            CancellationError(),
             HTTPTransportError(.connectionLost, host: "op.example.com", reason: "no"),
         ] as [any Error])
     func `a request whose response can be lost keeps its entry`(error: any Error) async throws {

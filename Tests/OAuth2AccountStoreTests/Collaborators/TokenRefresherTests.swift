@@ -15,6 +15,26 @@ import Testing
 @testable import OAuth2AccountStore
 @testable import SealedStorage
 
+/// A storage with its locks in a file, which the user removes before the first request.
+private final class RemovedLockStorage: WrappedStorage {
+    let inner = MemoryStorage()
+    private let locks: FileLock
+    private let once = Once()
+    private let path: String
+
+    init(path: String) {
+        self.path = path
+        locks = FileLock(path: path, sleep: { _ in })
+    }
+
+    func lock(_ name: String, timeout: Duration) async throws -> any StorageLock {
+        // Real identifiers are random. This identifier is not.
+        try await locks.lock(path + name, timeout: timeout)
+    }
+
+    func checkWritable() async throws { once.run { unlink(path) } }
+}
+
 @Suite(.timeLimit(.scaled(minutes: 5)))
 struct TokenRefresherTests {
     private func refresh(_ test: Collaborators, _ id: Account.ID) async throws -> RefreshOutcome {
@@ -41,11 +61,25 @@ struct TokenRefresherTests {
         #expect(refreshed(try await refresh(test, id)) == Secret("AT-2"))
         #expect(
             storage.log.all == [
-                "lock account:ada", "write attempt:ada", "request", "replace ada", "release account:ada",
+                "lock account:ada", "write attempt:ada", "confirm account:ada", "request", "replace ada",
+                "release account:ada",
             ])
         let saved = try #require(try await test.saved(id)).tokens
         #expect(saved.accessToken == Secret("AT-2") && saved.refreshToken == Secret("RT-2"))
         #expect(saved.received == test.clock.now)
+    }
+
+    @Test func `a refresh whose lock was lost before the request sends nothing`() async throws {
+        let directory = try TemporaryDirectory()
+        let test = try Collaborators(storage: RemovedLockStorage(path: directory.path + "/lock"))
+        let id = try await test.addAccount()
+        test.clock.advance(3600)
+        let error = await #expect(throws: AccountStoreError.self) { try await refresh(test, id) }
+        #expect(error?.kind == .storage(.busy))
+        #expect(error?.remedy == .retryLater(after: nil))
+        #expect(test.provider.refreshes == 0)
+        // The next refresh locks the new file.
+        #expect(refreshed(try await refresh(test, id)) == Secret("AT-2"))
     }
 
     @Test func `tokens that another process refreshed are found without a request`() async throws {
@@ -80,9 +114,12 @@ struct TokenRefresherTests {
         let test = try Collaborators(storage: storage)
         let id = try await test.addAccount()
         test.clock.advance(3600)
-        storage.change { $0.replacements = 1 }
+        storage.change {
+            $0.kind = .readOnly
+            $0.replacements = 1
+        }
         let error = try await failure { try await refresh(test, id) }
-        #expect(error?.kind == .storage(.full))
+        #expect(error?.kind == .storage(.readOnly))
         #expect(try await test.saved(id)?.tokens.refreshToken == Secret("RT-1"))
         #expect(test.history.hasPendingUpdates)
         #expect(found(try await refresh(test, id)) == Secret("AT-2"))
@@ -91,9 +128,8 @@ struct TokenRefresherTests {
         #expect(test.provider.refreshes == 1)
     }
 
-    @Test(arguments: [StorageError.Kind.busy, .other])
-    func `a save that fails because of another process or the disk is tried again`(kind: StorageError.Kind) async throws
-    {
+    @Test(arguments: [StorageError.Kind.busy, .full, .other])
+    func `a save that fails because of another process or the disk is repeated`(kind: StorageError.Kind) async throws {
         let storage = FailingStorage()
         let test = try Collaborators(storage: storage)
         let id = try await test.addAccount()

@@ -119,6 +119,8 @@ struct FailureTableTests {
         } else {
             // Untouched to the byte, and the next try is a refresh as if nothing had been.
             #expect(try await world.sealed() == before)
+            // A transient error is not followed by a request for a while.
+            world.clock.advance(901)
             #expect(try await world.store.accessToken(for: world.account.id).secret == Secret("AT-new"))
         }
     }

@@ -80,6 +80,7 @@ import Platform
         provider.advance(4000)
         provider.answer("/token", inTurn: HTTPResponse(status: 503))
         #expect(try await grantFailure { try await store.accessToken(for: account.id) }?.kind == .unavailable)
+        provider.advance(5)
         provider.answer("/token", inTurn: .grantError("invalid_client", status: 401))
         #expect(try await grantFailure { try await store.accessToken(for: account.id) }?.kind == .settings)
         provider.answer("/token", Self.numbered())

@@ -14,6 +14,28 @@ import Platform
 @Suite struct PushedAndSignedTests {
     private static let pushed: JSONObject = ["request_uri": "urn:ietf:params:oauth:request_uri:1", "expires_in": 60]
 
+    @Test(arguments: [201, 400, 404])
+    func `offered pushed requests are used, and a rejected one becomes a plain request`(status: Int) async throws {
+        let provider = try GrantProvider()
+        let isPushed = status == 201
+        provider.answer(
+            "/par",
+            inTurn: isPushed ? .grant(Self.pushed, status: 201) : .grantError("unauthorized_client", status: status))
+        let store = try await provider.store()
+        let prepared = try await store.prepareSignIn(to: "t")
+        let query = try #require(prepared.url.query(percentEncoded: true))
+        #expect(query.contains("request_uri=") == isPushed)
+        #expect(query.contains("state=") != isPushed)
+        #expect(provider.requests(to: "/par").count == 1)
+    }
+
+    @Test func `an offered push that the provider cannot take now is an error`() async throws {
+        let provider = try GrantProvider()
+        provider.answer("/par", inTurn: HTTPResponse(status: 503))
+        let store = try await provider.store()
+        #expect(try await grantFailure { try await store.prepareSignIn(to: "t") }?.kind == .unavailable)
+    }
+
     @Test(arguments: [true, false])
     func `requests are pushed when the provider requires it or the settings ask`(isRequired: Bool) async throws {
         let provider = try GrantProvider(isRequired ? ["require_pushed_authorization_requests": true] : [:])

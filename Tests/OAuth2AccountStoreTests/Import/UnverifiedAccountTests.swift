@@ -86,7 +86,7 @@ struct UnverifiedAccountTests {
             Issue.record("\(report.revocation)")
             return
         }
-        #expect(reason.contains("another provider"))
+        #expect(reason.contains("now name the provider"))
         #expect(
             !test.provider.requests.contains { String(decoding: $0.body ?? Data(), as: UTF8.self).contains("RT-f1") })
     }

@@ -116,21 +116,44 @@ struct AuthorityTests {
         #expect(error?.hint == "did you mean editProfile?")
     }
 
-    @Test(arguments: [([], false), (["login.other.example"], true), (["other.example"], true)] as [([String], Bool)])
-    func `a refresh token goes to no host that is not a known authority`(known: [String], goes: Bool) async throws {
+    /// Neither a known authority nor a key of the settings permits another origin.
+    @Test(
+        arguments: [
+            (["token_endpoint": "https://login.other.example/token"], [:]),
+            (["token_endpoint": "https://login.other.example/token"], ["knownAuthorities": ["login.other.example"]]),
+            (["token_endpoint": "https://id.example:8443/token"], [:]),
+            ([:], ["tokenEndpoint": "https://id.example:8443/token"]),
+            ([:], ["tokenEndpoint": "https://login.other.example/token"]),
+        ] as [(JSONObject, JSONObject)])
+    func `a refresh token goes to no other origin`(metadata: JSONObject, keys: JSONObject) async throws {
         let test = try ScopedProvider()
         let storage = MemoryStorage(), key = try MemoryKey()
-        let keys: JSONObject = ["knownAuthorities": .array(known.map(JSONValue.string))]
-        let ada = try await test.signIn(try await test.store(keys, storage: storage, custody: key))
-        // The metadata names another place for tokens, of the same issuer.
-        let moved = try ScopedProvider(["token_endpoint": "https://login.other.example/token"])
+        let ada = try await test.signIn(try await test.store(storage: storage, custody: key))
+        let moved = try ScopedProvider(metadata)
         moved.change { $0.good = ["rt-1"] }
         moved.provider.advance(3600)
         let store = try await moved.store(keys, storage: storage, custody: key)
         let error = try await grantFailure { try await store.accessToken(for: ada.id) }
-        #expect((error == nil) == goes)
-        #expect(moved.refreshes.count == (goes ? 1 : 0))
-        if !goes { #expect(error?.kind == .settings && error?.remedy == .signInAgain) }
+        #expect(moved.provider.requests.allSatisfy { $0.method == .get })
+        #expect(error?.kind == .settings && error?.remedy == .signInAgain)
+        #expect(error?.reason.contains("https://id.example:443 issued the refresh token") == true)
+        #expect(error?.hint == "restore the settings, or, if the change is right: \(AccountRemedy.signIn(type: "t"))")
+        // Nothing else is sent there either.
+        _ = try await store.signOut(ada.id)
+        #expect(moved.provider.requests.allSatisfy { $0.method == .get })
+    }
+
+    @Test func `a refresh token goes to no revocation endpoint of another origin`() async throws {
+        let test = try ScopedProvider()
+        let store = try await test.store(["revocationEndpoint": "https://id.example:8443/revoke"])
+        let ada = try await test.signIn(store)
+        let report = try await store.signOut(ada.id)
+        guard case .failed(let reason) = report.revocation else {
+            Issue.record("\(report.revocation)")
+            return
+        }
+        #expect(reason.contains("https://id.example:8443"))
+        #expect(!test.provider.requests.contains { $0.url.path.contains("revoke") })
     }
 
     @Test func `a token of another cloud's issuer is not refreshed`() async throws {

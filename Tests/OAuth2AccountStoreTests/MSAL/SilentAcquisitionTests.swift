@@ -203,6 +203,7 @@ struct SilentAcquisitionTests {
             throw HTTPTransportError(.cannotConnect, host: "id.example", reason: "no network")
         }
         for claims in [nil, "{}"] {
+            test.provider.advance(5)
             let error = try await grantFailure {
                 try await store.accessToken(for: ada.id, scopes: ["write"], claims: claims)
             }
@@ -319,7 +320,7 @@ struct SilentAcquisitionTests {
         let ada = try await test.signIn(store)
         storage.change { $0.replacements = 1 }
         let error = try await grantFailure { try await store.accessToken(for: ada.id, scopes: ["write"]) }
-        #expect(error?.kind == .storage(.full))
+        #expect(error?.kind == .storage(.readOnly))
         #expect(try await store.accessToken(for: ada.id, scopes: ["write"]).secret == Secret("at-2"))
         #expect(test.refreshes.count == 1)
         #expect(test.reuses == 0)

@@ -31,6 +31,7 @@ struct RefreshAttemptTests {
         test.clock.advance(4000)
         loseAnswer(test)
         #expect(try await failure { try await test.token(ada.id) }?.kind == .network)
+        test.clock.advance(5)
         // Another process knows it too.
         let next = try await TestStore(storage: storage, provider: test.provider)
         #expect(try await failure { try await next.token(ada.id) }?.kind == .signInNeeded(.answerLost))
@@ -48,6 +49,7 @@ struct RefreshAttemptTests {
         test.clock.advance(4000)
         test.provider.next { _ in throw HTTPTransportError(.timedOut, host: "op.example.com", reason: "too slow") }
         #expect(try await failure { try await test.token(ada.id) }?.kind == .network)
+        test.clock.advance(5)
         #expect(try await test.token(ada.id).hasPrefix("AT-"))
         test.clock.advance(4000)
         test.provider.next { _ in .refusal("invalid_grant") }
@@ -57,7 +59,7 @@ struct RefreshAttemptTests {
     @Test(
         arguments: [
             { _ in HTTPResponse.refusal("temporarily_unavailable", status: 503) },
-            { _ in .refusal("invalid_client") },
+            { _ in HTTPResponse(status: 500) }, { _ in .refusal("invalid_client") },
             { _ in throw HTTPTransportError(.cannotConnect, host: "op.example.com", reason: "refused") },
         ] as [FakeProvider.Answer])
     func `a refresh that surely brought nothing leaves no mark`(answer: @escaping FakeProvider.Answer) async throws {
@@ -66,6 +68,7 @@ struct RefreshAttemptTests {
         test.clock.advance(4000)
         test.provider.next(answer, { _ in .refusal("invalid_grant") })
         #expect(try await failure { try await test.token(ada.id) } != nil)
+        test.clock.advance(5)
         #expect(try await failure { try await test.token(ada.id) }?.kind == .signInNeeded(.grantGone))
     }
 

@@ -79,6 +79,17 @@ struct SealTests {
         try await expectDamage(ada.id, others: 0)
     }
 
+    @Test func `a complete older row opens, like a restored copy of the file`() async throws {
+        let test = try await TestStore(storage: storage)
+        let ada = try await test.signIn("ada")
+        let old = try #require(await storage.record(ada.id.rawValue))
+        try await test.store.setUserData("new", for: ada.id)
+        try await plant(old)
+        let again = try await TestStore(storage: storage)
+        #expect(try await again.store.damagedRecords().isEmpty)
+        #expect(try await again.store.account(ada.id)?.userData(as: String.self) == nil)
+    }
+
     @Test func `a record moved to another type is found`() async throws {
         let test = try await TestStore(storage: storage)
         let ada = try await test.signIn("ada")

@@ -67,6 +67,7 @@ struct FailureTests {
         }
         #expect(await before?.record(ada.id.rawValue) == record)
         #expect(try await test.store.account(ada.id)?.signInNeeded == nil)
+        test.clock.advance(5)
         #expect(try await test.token(ada.id) == "AT-3")
     }
 
@@ -88,6 +89,7 @@ struct FailureTests {
         test.clock.advance(3600)
         test.provider.next { _ in HTTPResponse(status: 429, fields: ["Retry-After": "17"]) }
         #expect(try await failure { try await test.token(ada.id) }?.remedy == .retryLater(after: 17))
+        test.clock.advance(17)
         test.provider.next { _ in
             var answer = HTTPResponse.refusal("temporarily_unavailable", status: 503)
             answer.fields["Retry-After"] = "5"

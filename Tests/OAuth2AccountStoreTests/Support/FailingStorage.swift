@@ -15,7 +15,7 @@ final class FailingStorage: WrappedStorage {
         /// How many of the next replacements fail.
         var replacements = 0
         /// The kind of their error.
-        var kind = StorageError.Kind.full
+        var kind = StorageError.Kind.readOnly
         var isReadOnly = false
         /// How many of the next looks into the log fail.
         var looks = 0

@@ -1,4 +1,5 @@
 import HTTPExchange
+import ProviderSettings
 
 /// Sends only to servers that have one of these public keys. They replace the pins of a request.
 struct KeyPinningTransport: HTTPTransport {
@@ -15,5 +16,12 @@ struct KeyPinningTransport: HTTPTransport {
         var request = request
         request.trust.pinnedKeys = pins
         return request
+    }
+}
+
+extension AccountType {
+    /// Returns the transport, limited to the pinned keys of the settings if there are any.
+    func pinning(_ transport: any HTTPTransport) -> any HTTPTransport {
+        pinnedKeys.isEmpty ? transport : KeyPinningTransport(inner: transport, pins: pinnedKeys)
     }
 }

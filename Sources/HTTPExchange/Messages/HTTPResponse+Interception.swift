@@ -1,0 +1,33 @@
+import Platform
+
+extension HTTPResponse {
+    /// Whether the content begins like HTML or XML, with any content type. No JSON text begins like this.
+    package var isMarkup: Bool {
+        // A byte order mark, and white space.
+        body.first { ![0xEF, 0xBB, 0xBF, 0x20, 0x09, 0x0A, 0x0D].contains($0) } == UInt8(ascii: "<")
+    }
+
+    /// Throws if the response of an endpoint for programs is from a network that requires a sign-in, or from a proxy: a redirect, status
+    /// 511, or a web page.
+    ///
+    /// A page with 401, 404, 405 or 410 can also be from a server that does not have the endpoint. One with 408, 429 or 5xx is an
+    /// overloaded server.
+    ///
+    /// See RFC 6585 section 6.
+    ///
+    /// - Throws: ``HTTPTransportError`` of the kind `intercepted`.
+    package func checkIsFromServer(of url: URL) throws(HTTPTransportError) {
+        let found: String
+        switch status {
+        case 511: found = "The network requires a sign-in."
+        case 300..<400:
+            let target = fields["Location"].flatMap { URL(string: $0, relativeTo: url) }?.shownHost ?? ""
+            found = "A redirect" + (target.isEmpty ? "" : " to \(target)") + " arrived instead of the response."
+        case 401, 404, 405, 408, 410, 429, 500...: return
+        default:
+            guard isMarkup else { return }
+            found = "A web page with status \(status) arrived instead of the response."
+        }
+        throw HTTPTransportError(.intercepted, host: url.shownHost, reason: found)
+    }
+}

@@ -1,0 +1,137 @@
+import HTTPExchange
+import OAuth2Protocol
+import Platform
+import SealedStorage
+
+/// A transient error of a provider, as the storage has it: a response 429 or 5xx, or no response.
+///
+/// It has no secrets and nothing that the provider wrote. It belongs to the account and not to one of its tokens, because the same
+/// refresh token gets them all.
+struct ProviderFailure: Codable, Sendable, Equatable {
+    /// The delay if the provider requests none, in seconds.
+    static let defaultDelay = 5.0
+    /// The delays that count, in seconds: with none at all, every waiting process would send its own request.
+    static let delays = 1.0...900.0
+
+    /// When it happened, in seconds since 1970.
+    let start: Double
+    /// The time in which no request is sent, in seconds.
+    let delay: Double
+    /// The HTTP status of the response.
+    private(set) var status: Int?
+    /// The error of the transport, without a response.
+    private(set) var kind: String?
+    private(set) var host: String?
+    private(set) var reason: String?
+
+    /// The errors without a response. An error of TLS or of the request itself is not transient: after the user corrects it, the next
+    /// request must be sent.
+    private static let kinds: Set<HTTPTransportError.Kind> = [
+        .timedOut, .connectionLost, .cannotConnect, .cannotResolveHost, .proxy,
+    ]
+    private static let maximumReason = 300
+
+    /// Creates the saved form of an error; returns `nil` if it is not transient.
+    init?(_ error: any Error, now: Date) {
+        var requested: Int?
+        switch error {
+        case OAuth2Error.http(let code, let seconds) where Self.isTransient(code): (status, requested) = (code, seconds)
+        case OAuth2Error.provider(let error) where Self.isTransient(error.status ?? 0):
+            (status, requested) = (error.status, error.retryAfter)
+        // An error without a host is a time limit of this process, which sent no request.
+        case let error as HTTPTransportError where Self.kinds.contains(error.kind) && !error.host.isEmpty:
+            kind = error.kind.rawValue
+            host = error.host
+            reason = String(error.reason.prefix(Self.maximumReason))
+        default: return nil
+        }
+        start = now.timeIntervalSince1970
+        let wanted = requested.map(Double.init) ?? Self.defaultDelay
+        delay = min(max(wanted, Self.delays.lowerBound), Self.delays.upperBound)
+    }
+
+    private static func isTransient(_ status: Int) -> Bool { status == 429 || (500...599).contains(status) }
+
+    /// Returns the seconds until the next request may be sent; `nil` if it may be sent now. A clock that was set back ends the delay.
+    func remaining(at now: Date) -> Double? {
+        let age = now.timeIntervalSince1970 - start
+        guard delay <= Self.delays.upperBound, age >= 0, age < delay else { return nil }
+        return delay - age
+    }
+
+    /// Returns the error for a caller; `nil` if it no longer applies.
+    func error(at now: Date) -> AccountStoreError? {
+        guard let seconds = remaining(at: now).map({ Int($0.rounded(.up)) }) else { return nil }
+        let cause: any Error
+        if let status {
+            cause = OAuth2Error.http(status: status, retryAfter: seconds)
+        } else if let kind = kind.flatMap(HTTPTransportError.Kind.init(rawValue:)), let host, let reason {
+            cause = HTTPTransportError(kind, host: host, reason: reason)
+        } else {
+            return nil
+        }
+        guard var error = AccountStoreError.wrapping(cause, what: RefreshOutcome.failure) as? AccountStoreError else {
+            return nil
+        }
+        error.reason += " (an earlier request; no other was sent)"
+        error.remedy = .retryLater(after: seconds)
+        error.hint = nil
+        return error
+    }
+}
+
+/// The transient errors of the providers of a store's accounts, shared by all processes.
+struct ProviderFailures: Sendable {
+    private let storage: any AccountStorage
+    private let now: @Sendable () -> Date
+
+    /// The requests of a refresh.
+    enum Request {
+        /// For the provider's endpoints, within the time limit of the caller.
+        case metadata
+        /// For the tokens.
+        case tokens
+    }
+
+    init(_ context: StoreContext) {
+        storage = context.repository.storage
+        now = context.dependencies.now
+    }
+
+    static func name(_ id: Account.ID) -> String { "failure:\(id)" }
+
+    /// Throws the saved error of an account if it still applies.
+    func check(_ id: Account.ID) async throws {
+        guard let value = try await storage.value(Self.name(id)),
+            let failure = try? JSONDecoder().decode(ProviderFailure.self, from: Data(value)),
+            let error = failure.error(at: now())
+        else { return }
+        throw error
+    }
+
+    /// Runs a request and saves its error if that is transient.
+    func saving<Value: Sendable>(
+        _ id: Account.ID, of request: Request, _ send: () async throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await send()
+        } catch {
+            // The time limit of one caller can be too short for any provider.
+            let isLimited = request == .metadata && (error as? HTTPTransportError)?.kind == .timedOut
+            if !isLimited, let failure = ProviderFailure(error, now: now()),
+                let value = try? JSONEncoder().encode(failure)
+            {
+                // If this write fails, the next process only sends another request.
+                try? await storage.setValue(Array(value), for: Self.name(id))
+            }
+            throw error
+        }
+    }
+
+    /// Removes the saved error of an account, after a success or with the account.
+    func remove(_ id: Account.ID) async {
+        let name = Self.name(id)
+        guard (try? await storage.value(name)) ?? nil != nil else { return }
+        try? await storage.setValue(nil, for: name)
+    }
+}

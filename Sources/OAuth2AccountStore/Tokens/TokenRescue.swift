@@ -1,0 +1,99 @@
+import Platform
+import SealedStorage
+
+/// Saves new tokens outside of a storage that cannot be written, and imports them when it can.
+///
+/// A rescue file is sealed like a record, for its account, type and revision. It contains the refresh token that was sent and the access
+/// token that it replaces: it is imported only into a record that still has both, so that it can neither replace newer tokens nor
+/// restore older ones.
+struct TokenRescue: StoreCollaborator {
+    let context: StoreContext
+    let history: TokenHistory
+
+    private static let purpose = "token-rescue-1"
+
+    private var files: (any RecordRescue)? { storage as? any RecordRescue }
+
+    /// Writes the tokens to a rescue file; returns its path, or `nil` if that fails.
+    ///
+    /// - Parameter revision: The revision of the record that the refresh started with.
+    func save(_ update: TokenUpdate, _ record: AccountRecord, _ revision: Int64) async -> String? {
+        // Tokens without a user can be requested again.
+        guard let files, record.serviceGrant == nil, let plain = try? JSONEncoder().encode(update),
+            let sealed = try? seal.seal(
+                Array(plain), for: Self.purpose, id: record.id.rawValue, type: record.type, revision: revision)
+        else { return nil }
+        return try? await files.rescue(sealed)
+    }
+
+    /// Returns the error of a save whose tokens are in a rescue file.
+    static func error(_ error: StorageError, _ path: String) -> AccountStoreError {
+        AccountStoreError(
+            .storage(error.kind), what: "cannot save the new tokens in the store",
+            reason: "\(error.description); the tokens are in \(path)", remedy: .repairStore,
+            hint: "\(error.hint); the next use of the account saves them there: you are still signed in")
+    }
+
+    /// Imports the rescue file of an account. The caller holds the account's lock and has sent no request yet.
+    ///
+    /// - Throws: `StorageError` if the tokens cannot be saved yet. The old refresh token must not be sent then.
+    func importTokens(of id: Account.ID) async throws {
+        guard let files, let file = try await files.rescueFile(of: id.rawValue) else { return }
+        try await importTokens(file, files)
+    }
+
+    /// Imports the rescue files of all accounts that no process is using. The others remain for the next refresh.
+    func importAll() async {
+        guard let files, let all = try? await files.rescueFiles() else { return }
+        for file in all {
+            guard let record = file.record else {
+                try? await files.setAside(file)
+                continue
+            }
+            guard let lock = try? await storage.lock("account:\(record.id)", timeout: .zero) else { continue }
+            defer { lock.release() }
+            // Another process can have imported it.
+            try? await importTokens(of: Account.ID(rawValue: record.id))
+        }
+    }
+
+    private func importTokens(_ file: RescueFile, _ files: any RecordRescue) async throws {
+        guard let record = file.record, let update = open(record) else {
+            // Without the tokens the refresh token that was sent is the only one. Diagnostics report the file.
+            return try await files.setAside(file)
+        }
+        do {
+            let saved = try await repository.update(Account.ID(rawValue: record.id), .tokens, change(update))
+            // The store may have been moved or restored: without its account the file remains.
+            guard saved != nil else { return }
+        } catch is RecordConflict {
+            // The record has newer tokens.
+        }
+        await files.removeRescueFile(of: record.id)
+    }
+
+    /// Returns the change that imports the rescue file of an account; `nil` without a file.
+    func update(of id: Account.ID) async -> RecordUpdate? {
+        guard let files, let record = (try? await files.rescueFile(of: id.rawValue))?.record else { return nil }
+        return open(record).map(change)
+    }
+
+    /// Removes the rescue file of an account.
+    func remove(_ id: Account.ID) async { await files?.removeRescueFile(of: id.rawValue) }
+
+    private func change(_ update: TokenUpdate) -> RecordUpdate {
+        { [history, dependencies] record in
+            guard update.isNewer(than: record) else { throw RecordConflict() }
+            try update.apply(to: &record, history, now: dependencies.now())
+        }
+    }
+
+    private func open(_ record: SealedRecord) -> TokenUpdate? {
+        seal.open(record, for: Self.purpose).flatMap { try? JSONDecoder().decode(TokenUpdate.self, from: Data($0)) }
+    }
+}
+
+extension TokenRefresher {
+    /// Imports the tokens that an earlier process could not save.
+    func importRescuedTokens() async { await TokenRescue(context: context, history: history).importAll() }
+}

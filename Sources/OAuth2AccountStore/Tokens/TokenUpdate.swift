@@ -1,0 +1,68 @@
+import OAuth2Protocol
+import Platform
+
+/// Another process, or a sign-in, changed the tokens.
+struct RecordConflict: Error {}
+
+/// The tokens of a refresh, and the tokens that they replace.
+struct TokenUpdate: Sendable {
+    /// The refresh token that was sent.
+    let sent: Secret?
+    /// The access token of the record.
+    let replaced: Secret
+    let token: TokenSet
+    /// Whether an additional token is stored. One that does not cover its request is not; the refresh token is.
+    let isStored: Bool
+
+    init(_ token: TokenSet, of record: AccountRecord, isStored: Bool) {
+        sent = record.tokens.refreshToken
+        replaced = record.tokens.accessToken
+        self.token = token
+        self.isStored = isStored
+    }
+
+    /// Saves the tokens in a record.
+    ///
+    /// - Throws: ``RecordConflict`` if the record no longer has the refresh token that was sent.
+    func apply(to record: inout AccountRecord, _ history: TokenHistory, now: Date) throws {
+        guard record.tokens.refreshToken == sent else { throw RecordConflict() }
+        record.refresh(with: token)
+        guard isStored, !token.key.isMain else { return }
+        var additional = token
+        additional.refreshToken = nil
+        additional.idToken = nil
+        history.add(additional, to: &record.additionalTokens, account: record.id, now: now)
+    }
+
+    /// Returns whether a record has the tokens that these replace, and none that were issued later.
+    func isNewer(than record: AccountRecord) -> Bool {
+        guard record.tokens.refreshToken == sent, record.tokens.accessToken == replaced else { return false }
+        let stored = record.additionalTokens?.all.first { $0.key == token.key }
+        return stored.map { $0.received < token.received } ?? true
+    }
+}
+
+extension TokenUpdate: Codable {
+    private enum CodingKeys: CodingKey { case sent, replaced, token, scope, resource, isStored }
+
+    init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        sent = try values.decodeIfPresent(Secret.self, forKey: .sent)
+        replaced = try values.decode(Secret.self, forKey: .replaced)
+        var token = try values.decode(TokenSet.self, forKey: .token)
+        token.key.scope = try values.decodeIfPresent([String].self, forKey: .scope).map { Scope($0) }
+        token.key.resource = try values.decodeIfPresent(String.self, forKey: .resource)
+        self.token = token
+        isStored = try values.decode(Bool.self, forKey: .isStored)
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var values = encoder.container(keyedBy: CodingKeys.self)
+        try values.encodeIfPresent(sent, forKey: .sent)
+        try values.encode(replaced, forKey: .replaced)
+        try values.encode(token, forKey: .token)
+        try values.encodeIfPresent(token.key.scope?.tokens, forKey: .scope)
+        try values.encodeIfPresent(token.key.resource, forKey: .resource)
+        try values.encode(isStored, forKey: .isStored)
+    }
+}

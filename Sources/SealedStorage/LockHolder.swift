@@ -1,0 +1,89 @@
+import Platform
+
+/// The process that holds a lock, for messages.
+package struct LockHolder: Sendable, Equatable {
+    /// The process ID.
+    package let process: Int32
+    /// The name of its program.
+    package let name: String
+    /// Whether a signal stopped it.
+    package let isStopped: Bool
+    /// How long it has held the lock, in seconds.
+    package let seconds: Int64
+
+    /// The process, such as "process 1234 (lodge)".
+    package var description: String { "process \(process) (\(name.visible)\(isStopped ? ", stopped" : ""))" }
+
+    /// The command that lets it continue or end. Ended with SIGTERM, lodge completes and saves a token request that it sent.
+    package var remedy: Hint {
+        isStopped
+            ? "wait for it, or let it continue: kill -CONT \(process)"
+            : "wait for it, or end it: kill \(process)"
+    }
+}
+
+// The lock file has room for a fixed number of entries. An entry tells the byte of a lock and the process that has it, as text of a
+// fixed length. Two locks can have the same entry; then the process of one of them is unknown.
+//
+// An entry is written after its lock is taken and removed before it is released. If the holder was killed, the entry remains, but
+// its process no longer runs: its ID and start identify it. So no entry names a process that does not hold the lock, and the
+// kernel alone decides who does.
+extension LockHolder {
+    private static let entryCount: off_t = 1024
+    private static let entrySize = 96
+
+    private static func offset(of byte: off_t) -> off_t { byte % entryCount * off_t(entrySize) }
+
+    /// Saves this process as the holder. If the disk is full, it remains unknown.
+    static func save(byte: off_t, in file: Int32) {
+        guard let process = ProcessIdentity.current else { return }
+        write("\(byte) \(process.id) \(process.start) \(secondsSinceBoot())", byte, file)
+    }
+
+    /// Removes the entry of this process.
+    static func remove(byte: off_t, from file: Int32) {
+        guard let entry = entry(byte, file), entry.process.id == getpid() else { return }
+        write("", byte, file)
+    }
+
+    /// Returns the holder of a locked byte, or `nil` if it is unknown.
+    static func read(byte: off_t, in file: Int32) -> LockHolder? {
+        guard let entry = entry(byte, file), let status = entry.process.status else { return nil }
+        return LockHolder(
+            process: status.identity.id, name: status.name, isStopped: status.isStopped,
+            seconds: max(0, secondsSinceBoot() - entry.since))
+    }
+
+    private static func write(_ text: String, _ byte: off_t, _ file: Int32) {
+        var bytes = Array(text.utf8)
+        bytes += [UInt8](repeating: 0x20, count: max(0, entrySize - 1 - bytes.count)) + [0x0A]
+        _ = pwrite(file, bytes, entrySize, offset(of: byte))
+    }
+
+    /// Returns the entry of a byte, unless it is empty, damaged, or the entry of another lock.
+    private static func entry(_ byte: off_t, _ file: Int32) -> (process: ProcessIdentity, since: Int64)? {
+        var bytes = [UInt8](repeating: 0, count: entrySize)
+        guard pread(file, &bytes, entrySize, offset(of: byte)) == entrySize else { return nil }
+        let words = String(decoding: bytes.dropLast(), as: UTF8.self).split(separator: " ")
+        guard words.count == 4, off_t(words[0]) == byte, let id = Int32(words[1]), let start = UInt64(words[2]),
+            let since = Int64(words[3])
+        else { return nil }
+        return (ProcessIdentity(id: id, start: start), since)
+    }
+}
+
+extension StorageError {
+    /// Returns the error of a lock that another process holds.
+    static func held(by holder: LockHolder?, for timeout: Duration, location: String) -> StorageError {
+        guard let holder else {
+            return StorageError(
+                .busy, location: location, reason: "another process has held a lock for \(timeout)",
+                hint: "try again; if the lock remains, end the process that uses the store")
+        }
+        var error = StorageError(
+            .busy, location: location, reason: "\(holder.description) has held a lock for \(holder.seconds) s",
+            hint: holder.remedy)
+        error.lockHolder = holder
+        return error
+    }
+}

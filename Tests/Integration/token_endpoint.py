@@ -1,0 +1,113 @@
+"""A token endpoint on loopback that rotates refresh tokens, revokes all of them if one is used twice, and fails as a check requires."""
+
+import http.server
+import json
+import threading
+import time
+import urllib.parse
+
+
+class TokenEndpoint:
+    def __init__(self, world):
+        self.lock = threading.Lock()
+        self.number = 0
+        self.valid = "RT-0"
+        self.requests = []
+        self.reuses = 0
+        # The number of requests without a response.
+        self.active = 0
+        # The fields of a response 429; None to issue tokens.
+        self.throttles = None
+        # The seconds for which the bytes of a response arrive.
+        self.duration = 0
+        # Set while the endpoint responds.
+        self.responds = threading.Event()
+        self.responds.set()
+        endpoint = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            # One byte at a time is one packet at a time.
+            disable_nagle_algorithm = True
+
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                endpoint.respond(self, dict(urllib.parse.parse_qsl(body.decode())))
+
+            def do_GET(self):
+                endpoint.responds.wait()
+                endpoint.send(self, 200, {}, b"x" * 400)
+
+            def log_message(self, *_):
+                pass
+
+        class Server(http.server.ThreadingHTTPServer):
+            daemon_threads = True
+            request_queue_size = 128
+
+            def handle_error(self, *_):
+                """A client that does not wait for the response is part of the checks."""
+
+        self.server = Server(("127.0.0.1", 0), Handler)
+        self.port = self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        world.closers.append(self.close)
+
+    def close(self):
+        self.responds.set()
+        self.server.shutdown()
+        self.server.server_close()
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def settings(self):
+        return {"types": {"t": {
+            "tokenEndpoint": self.url + "/token", "authorizationEndpoint": self.url + "/authorize", "clientId": "cli",
+            "redirectUri": "http://127.0.0.1/callback", "scopes": ["read"], "resourceHosts": [f"127.0.0.1:{self.port}"]}}}
+
+    def respond(self, handler, form):
+        with self.lock:
+            self.requests.append(form)
+            self.active += 1
+        try:
+            self.issue(handler, form)
+        finally:
+            with self.lock:
+                self.active -= 1
+
+    def finish(self):
+        """Responds to all requests, including those whose clients have left."""
+        self.responds.set()
+        while self.active:
+            time.sleep(0.02)
+
+    def issue(self, handler, form):
+        if self.throttles is not None:
+            return self.send(handler, 429, self.throttles, b"")
+        self.responds.wait()
+        with self.lock:
+            if form.get("refresh_token") != self.valid:
+                self.reuses += 1
+                self.valid = None
+                return self.send(handler, 400, {}, b'{"error":"invalid_grant"}')
+            self.number += 1
+            self.valid = f"RT-{self.number}"
+            body = json.dumps({
+                "access_token": f"AT-{self.number}", "token_type": "Bearer", "expires_in": 3600, "refresh_token": self.valid})
+        self.send(handler, 200, {"Content-Type": "application/json"}, body.encode())
+
+    def send(self, handler, status, fields, body):
+        handler.send_response_only(status)
+        for name, value in fields.items():
+            handler.send_header(name, value)
+        handler.send_header("Content-Length", str(len(body)))
+        handler.end_headers()
+        size = max(-(-len(body) // (40 if self.duration else 1)), 1)
+        for start in range(0, len(body), size):
+            piece = body[start:start + size]
+            time.sleep(self.duration * len(piece) / len(body))
+            handler.wfile.write(piece)
+            handler.wfile.flush()
