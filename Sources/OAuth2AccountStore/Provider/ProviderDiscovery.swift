@@ -85,6 +85,8 @@ package struct ProviderDiscovery: Sendable {
             metadata.server = configured(metadata.server)
         } catch let error as OAuth2Error where !error.isTransient {
             // There is none, or it is another issuer's.
+        } catch let error as HTTPTransportError where error.kind == .intercepted {
+            // Some servers send a web page for every unknown path.
         }
     }
 
