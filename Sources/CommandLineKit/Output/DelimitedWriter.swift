@@ -59,7 +59,7 @@ import Platform
 
     private static func quoted(_ text: String) -> String {
         guard text.utf8.contains(where: { $0 == 0x22 || $0 == 0x2C || $0 == 0x0A || $0 == 0x0D }) else { return text }
-        return "\"" + text.replacing("\"", with: "\"\"") + "\""
+        return "\"" + text.replacingBytes("\"", with: "\"\"") + "\""
     }
 
     private static func escaped(_ text: String) -> String {

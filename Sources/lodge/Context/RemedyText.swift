@@ -93,7 +93,7 @@ struct RemedyText: Sendable {
                 (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7A || byte >= 0x30 && byte <= 0x39
                     || "/._-+@%=".utf8.contains(byte)
             }
-        return isPlain ? text : "'" + text.replacing("'", with: "'\\''") + "'"
+        return isPlain ? text : "'" + text.replacingBytes("'", with: "'\\''") + "'"
     }
 }
 
