@@ -39,7 +39,9 @@ struct ResponseHead {
         }
         if line.first == 0x20 || line.first == 0x09 {
             // A folded line, RFC 9112 section 5.2: it continues the value before it.
-            if let before = last { last?.value = before.value + (before.value.isEmpty ? "" : " ") + Self.string(text) }
+            // In place: a new string for each line would take quadratic time.
+            if last?.value.isEmpty == false { last?.value.append(" ") }
+            last?.value.append(Self.string(text))
             return true
         }
         flush()

@@ -160,15 +160,18 @@ actor SessionLocks {
     fileprivate func unlock(_ key: Int64, _ holder: [UInt8]) {
         guard let owner = owners[key], owner.holder == holder else { return }
         owners[key] = nil
-        // Without a session there is no lock, but perhaps a lease.
-        guard session.connection != nil || owner.hasLease else { return }
-        do throws(PostgreSQLError) {
-            let connection = try connected()
-            if owner.hasLease { try connection.run(schema.removeLease(of: key, holder)) }
-            try connection.run("SELECT pg_advisory_unlock($1)", [.integer(key)])
-        } catch {
-            // The server drops the lock at the end of the session. Its lease expires.
-            drop()
+        // Without a session there is no lock, but perhaps a lease. A session that broke during the request shows only now.
+        for _ in 0..<2 where session.connection != nil || owner.hasLease {
+            do throws(PostgreSQLError) {
+                let connection = try connected()
+                if owner.hasLease { try connection.run(schema.removeLease(of: key, holder)) }
+                try connection.run("SELECT pg_advisory_unlock($1)", [.integer(key)])
+                return
+            } catch {
+                // The server drops the lock at the end of the session. The lease expires.
+                drop()
+                guard error.isLost else { return }
+            }
         }
     }
 }

@@ -54,8 +54,8 @@ enum Redaction {
     /// - Parameter token: A token to mask anywhere in the content.
     static func masked(_ body: Data, type whole: String?, token: String? = nil) -> Data {
         var body = body
-        if let token, let text = String(validating: body, as: UTF8.self), text.contains(token) {
-            body = Data(text.replacing(token, with: mask).utf8)
+        if let token, let text = String(validating: body, as: UTF8.self) {
+            body = Data(text.replacingBytes(token, with: mask).utf8)
         }
         let type = whole.map { $0.prefix { $0 != ";" }.lowercased() } ?? ""
         if let whole, type.hasPrefix("multipart/") { return masked(parts: body, type: whole) }

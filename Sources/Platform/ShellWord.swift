@@ -7,6 +7,6 @@ extension String {
                 (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7A || byte >= 0x30 && byte <= 0x39
                     || "/._-+@%=".utf8.contains(byte)
             }
-        return isPlain ? self : "'" + replacing("'", with: "'\\''") + "'"
+        return isPlain ? self : "'" + replacingBytes("'", with: "'\\''") + "'"
     }
 }

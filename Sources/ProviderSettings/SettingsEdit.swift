@@ -92,7 +92,7 @@ package enum SettingsEdit {
     private static func nested(
         _ bytes: [UInt8], _ file: String
     ) throws(SettingsError) -> (whole: JSONObject, types: JSONObject) {
-        guard !SettingsFile.isPropertyList(bytes) else {
+        guard !PropertyList.isPropertyList(bytes) else {
             throw SettingsError(
                 file: file, expected: "JSON", found: "a property list, which is not edited here",
                 hint: "add or remove the type in the file yourself, or write a settings.json")

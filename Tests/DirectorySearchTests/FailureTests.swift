@@ -104,7 +104,7 @@ func `an error answer of any body is read`(body: String) {
     DirectoryError.Kind.emptySearch, .invalidQuery("x"), .invalidURL("x"), .signInNeeded(claims: nil),
     .signInNeeded(claims: "{}"), .notPermitted(permissions: []), .notPermitted(permissions: ["a", "b"]), .notFound,
     .ambiguous, .throttled, .unavailable, .badRequest, .notSupported, .resyncNeeded, .unreadable("x"),
-    .foreignNextLink(host: "x"), .endlessPages,
+    .foreignNextLink(host: "x"), .endlessPages, .tooManyResults(maximum: 7), .copyTooLarge(maximumUsers: 7),
 ])
 func `every failure says what happened and what to do`(kind: DirectoryError.Kind) {
     let error = DirectoryError(kind)

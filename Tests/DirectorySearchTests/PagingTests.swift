@@ -126,7 +126,49 @@ func `the same place written otherwise is the same place`(link: String) async th
     let directory = GraphDirectory(client: try client(transport))
     let error = try await failure { try await directory.users(matching: query).collected() }
     #expect(error?.kind == .endlessPages)
-    #expect(transport.requests.count == LoopGuard.maximumEmptyPages + 1)
+    #expect(transport.requests.count == LoopGuard.maximumPagesWithoutNew)
+}
+
+@Test func `pages that repeat their users under new links end the search`() async throws {
+    let count = Log<Int>()
+    let transport = ScriptedTransport { _ in
+        count.append(1)
+        return .page(["\(count.all.count % 7)"], next: "\(graph)/users?p=\(count.all.count)")
+    }
+    let directory = GraphDirectory(client: try client(transport))
+    let found = Log<Int>()
+    let error = try await failure {
+        for try await page in directory.pages(matching: query) { found.append(page.users.count) }
+    }
+    #expect(error?.kind == .endlessPages)
+    // The users before the error are complete, and the first seven pages had new ones.
+    #expect(found.all.count == LoopGuard.maximumPagesWithoutNew + 6)
+    #expect(transport.requests.count == LoopGuard.maximumPagesWithoutNew + 7)
+}
+
+@Test func `a list that never ends has a maximum of users and of pages`() throws {
+    var users = LoopGuard(maximumElements: 100)
+    for page in 0..<9 {
+        try users.enter("\(page)")
+        try users.leave(newElements: 11, hasNext: true)
+    }
+    // The last page may reach the maximum.
+    try users.leave(newElements: 1, hasNext: false)
+    #expect(throws: DirectoryError(.tooManyResults(maximum: 100))) { try users.leave(newElements: 1, hasNext: true) }
+    var restarted = LoopGuard()
+    for page in 0..<2000 {
+        try restarted.enter("\(page)")
+        try restarted.leave(newElements: 1, hasNext: true)
+    }
+    restarted.restart()
+    for page in 0..<2999 {
+        try restarted.enter("\(page)")
+        try restarted.leave(newElements: 0, hasNext: true)
+    }
+    #expect(throws: DirectoryError(.endlessPages)) { try restarted.leave(newElements: 0, hasNext: true) }
+    var pages = LoopGuard()
+    for page in 0..<LoopGuard.maximumPages { try pages.enter("\(page)") }
+    #expect(throws: DirectoryError(.endlessPages)) { try pages.enter("last") }
 }
 
 @Test(arguments: [(0, 0), (1, 1), (2, 1), (3, 2), (4, 2), (9, 2)])

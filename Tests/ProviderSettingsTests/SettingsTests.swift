@@ -178,17 +178,6 @@ struct SettingsTests {
         #expect(!error.expected.isEmpty && !error.found.isEmpty)
     }
 
-    @Test func `deeply nested settings are a fault, never a crash`() throws {
-        let arrays = String(repeating: "[", count: 100_000)
-        #expect(decodingError([UInt8](arrays.utf8)) != nil)
-        let dictionaries = String(repeating: "<dict><key>a</key>", count: 20_000)
-        #expect(decodingError([UInt8]("<plist>\(dictionaries)".utf8)) != nil)
-        // An array whose only element is itself: object 0 at offset 8, its table at offset 10.
-        let trailer: [UInt8] = [0, 0, 0, 0, 0, 0, 1, 1] + [0, 0, 0, 0, 0, 0, 0, 1] + [0, 0, 0, 0, 0, 0, 0, 0]
-        let itself = [UInt8]("bplist00".utf8) + [0xA1, 0, 8] + trailer + [0, 0, 0, 0, 0, 0, 0, 10]
-        #expect(decodingError(itself) != nil)
-    }
-
     @Test func `a file that is missing, a directory or too large is a fault that names it`() throws {
         let directory = try TemporaryDirectory()
         func error(_ path: String) -> SettingsError? {

@@ -99,7 +99,7 @@ import Platform
     private static func quoted(_ text: String) -> String {
         let special = Set("\",;\t\n\r".utf8)
         guard text.utf8.contains(where: special.contains) else { return text }
-        return "\"" + text.replacing("\"", with: "\"\"") + "\""
+        return "\"" + text.replacingBytes("\"", with: "\"\"") + "\""
     }
 
     private static func escaped(_ text: String) -> String {

@@ -27,7 +27,7 @@ package struct Detail: Sendable, Equatable {
         let labels = entries.map { $0.label.visible }
         let column = (labels.map(TerminalText.width).max() ?? 0) + 3
         for (label, entry) in zip(labels, entries) {
-            for (location, value) in entry.values.map(\.visible).enumerated() {
+            for (location, value) in entry.values.map(TerminalText.cell).enumerated() {
                 guard console.terminal.outputIsTerminal else {
                     try console.writeLine((console.usesColor ? Style.bold(label) : label) + "\t" + value)
                     continue

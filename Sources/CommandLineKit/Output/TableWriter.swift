@@ -27,7 +27,7 @@
 
     /// Writes a row. Missing cells are empty; those without a column are dropped.
     package func write(_ cells: [String]) throws(OutputError) {
-        var row = cells.prefix(columns.count).map(\.visible)
+        var row = cells.prefix(columns.count).map(TerminalText.cell)
         row += Array(repeating: "", count: columns.count - row.count)
         guard console.terminal.outputIsTerminal else {
             try begin()

@@ -13,20 +13,25 @@ extension TerminalText {
         package mutating func take(_ chunk: Data) -> [String]? {
             bytes += chunk
             var lines: [String] = []
-            while let end = bytes.firstIndex(of: 0x0A) ?? (bytes.count > Self.maximumLine ? Self.maximumLine : nil) {
-                var line = bytes[..<end]
-                let isBroken = bytes[end] != 0x0A
-                // A piece ends where a character ends.
-                while isBroken, let last = line.last, last & 0xC0 == 0x80, line.count > Self.maximumLine - 4 {
-                    line.removeLast()
-                }
-                let next = isBroken ? line.endIndex : end + 1
+            var start = 0
+            defer { bytes.removeFirst(start) }
+            while let end = lineEnd(from: start) {
+                var line = bytes[start..<end]
+                let next = bytes[end] == 0x0A ? end + 1 : end
                 if line.last == 0x0D { line.removeLast() }
                 guard let text = String(validating: line, as: UTF8.self), !text.utf8.contains(0) else { return nil }
                 lines.append(Self.shown(text))
-                bytes.removeFirst(next)
+                start = next
             }
-            return bytes.contains(0) ? nil : lines
+            return bytes[start...].contains(0) ? nil : lines
+        }
+
+        /// Returns the position of the next line break, or the end of a piece: the start of a character.
+        private func lineEnd(from start: Int) -> Int? {
+            let limit = start + Self.maximumLine
+            if let end = bytes[start..<min(limit + 1, bytes.count)].firstIndex(of: 0x0A) { return end }
+            guard limit < bytes.count else { return nil }
+            return ((limit - 3)...limit).last { bytes[$0] & 0xC0 != 0x80 } ?? limit
         }
 
         /// Returns the text after the last line break.

@@ -27,6 +27,23 @@ package enum TerminalText {
         return text
     }
 
+    /// The maximum number of characters of a cell.
+    package static let maximumCell = 4096
+
+    /// Returns the visible text of a table's cell, cut with `…` after ``maximumCell`` characters.
+    ///
+    /// The rest of a longer text is not read: it takes the time of a short one.
+    package static func cell(_ text: String) -> String {
+        if text.utf8.count <= maximumCell { return shortened(text.visible) }
+        let scalars = text.unicodeScalars.prefix(maximumCell + 1)
+        return shortened(String(String.UnicodeScalarView(scalars)).visible, isCut: scalars.count > maximumCell)
+    }
+
+    private static func shortened(_ visible: String, isCut: Bool = false) -> String {
+        guard isCut || visible.utf8.count > maximumCell && visible.count > maximumCell else { return visible }
+        return visible.prefix(maximumCell - 1) + "…"
+    }
+
     /// The text with spaces behind it up to `columns`.
     static func padded(_ text: String, to columns: Int) -> String {
         text + String(repeating: " ", count: max(0, columns - width(text)))

@@ -38,8 +38,12 @@ public struct DirectoryError: Error, Sendable, Equatable {
         case intercepted(String)
         /// The link to the next page has this other server. No request was sent there.
         case foreignNextLink(host: String)
-        /// The links lead back to a page already read, or too many pages in a row are empty.
+        /// The links lead back to a page already read, or 1,000 pages in succession have no new user.
         case endlessPages
+        /// The directory returns more users than this. The results so far are complete.
+        case tooManyResults(maximum: Int)
+        /// A sync would exceed its limit of users, or of bytes for that number of users.
+        case copyTooLarge(maximumUsers: Int)
     }
 
     /// The kind of the error.
@@ -125,6 +129,8 @@ extension DirectoryError: CustomStringConvertible {
         case .foreignNextLink(let host):
             "the next page is said to be at \(host.visible(limit: 100)), which is not this directory; nothing was sent there"
         case .endlessPages: "the directory's pages do not end"
+        case .tooManyResults(let maximum): "the directory returns more than \(maximum) results"
+        case .copyTooLarge(let maximum): "the directory returns more than \(maximum) users, or users of unusual size"
         }
     }
 
@@ -132,7 +138,8 @@ extension DirectoryError: CustomStringConvertible {
     public var remedy: DirectoryRemedy {
         switch kind {
         case .emptySearch: .enterText
-        case .invalidQuery, .ambiguous, .badRequest, .notSupported: .changeQuery
+        case .invalidQuery, .ambiguous, .badRequest, .notSupported, .tooManyResults: .changeQuery
+        case .copyTooLarge(let maximum): .raiseLimit(users: maximum)
         case .invalidURL: .correctURL
         case .foreignNextLink, .endlessPages: .checkURL
         case .signInNeeded(let claims): .signIn(claims: claims)

@@ -20,6 +20,8 @@ public enum DirectoryRemedy: SuggestedAction {
     case checkName
     /// Send the request again at this time; `nil` if the directory does not return one.
     case retry(at: Date?)
+    /// Check the directory's URL, or allow more users in ``DirectorySync``.
+    case raiseLimit(users: Int)
     /// Start the search again.
     case startAgain
     /// Run ``DirectorySync/run(_:)``, or search the directory instead.
@@ -46,6 +48,7 @@ public enum DirectoryRemedy: SuggestedAction {
                 : "ask an administrator to grant \(permissions.joined(separator: " or ")), then sign in with it"
         case .checkName: "check the spelling, and that it is the right directory"
         case .retry(let date): date.map { "come back at \($0.rfc3339)" } ?? "try again later"
+        case .raiseLimit(let users): "check the directory's address in the settings, or allow more than \(users) users"
         case .startAgain: "start again from the beginning"
         case .sync: "update the offline copy"
         case .replaceCopy: "remove the offline copy and sync again"

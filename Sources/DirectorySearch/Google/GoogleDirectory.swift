@@ -103,7 +103,7 @@ public struct GoogleDirectory: UserDirectory {
         of key: String, _ client: DirectoryClient, _ budget: RetryBudget
     ) async throws -> UserDetail.Part<[DirectoryObject]> {
         var found: [DirectoryObject] = []
-        var loopGuard = LoopGuard()
+        var loopGuard = LoopGuard(maximumElements: LoopGuard.maximumRelations)
         var target: String? = "groups?userKey=\(ODataEscaping.queryValue(key))&maxResults=200"
         let first = target ?? ""
         do {
@@ -114,7 +114,7 @@ public struct GoogleDirectory: UserDirectory {
                     budget: budget)
                 let (members, elements) = try response.list("groups") { $0["kind"]?.string == "admin#directory#groups" }
                 found += elements.map { Self.group($0.value.object ?? JSONObject()) }
-                try loopGuard.leave(isEmpty: elements.isEmpty && members["nextPageToken"] != nil)
+                try loopGuard.leave(newElements: elements.count, hasNext: members["nextPageToken"] != nil)
                 target = try Self.next(members, response).map { "\(first)&pageToken=\(ODataEscaping.queryValue($0))" }
             }
         } catch let error as DirectoryError {

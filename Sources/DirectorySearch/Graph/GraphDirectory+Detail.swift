@@ -110,13 +110,13 @@ private struct DetailReader {
         do {
             var response = try next(permissions: permissions)
             var objects: [DirectoryObject] = []
-            var loopGuard = LoopGuard()
+            var loopGuard = LoopGuard(maximumElements: LoopGuard.maximumRelations)
             while true {
                 let (members, elements) = try response.list()
                 objects += elements.map { DirectoryObject(json: $0.value) }
                 guard let link = members["@odata.nextLink"]?.string, !link.isEmpty else { break }
                 try loopGuard.enter(link)
-                try loopGuard.leave(isEmpty: elements.isEmpty)
+                try loopGuard.leave(newElements: elements.count, hasNext: true)
                 response = try await client.response(
                     to: DirectoryClient.Request(url: link, permissions: permissions), budget: budget)
             }

@@ -12,10 +12,12 @@ struct WireRecord {
     }
 
     private func index(_ name: String) -> Int? {
-        let name = ignoresCase ? name.lowercased() : name
+        let name = folded(name)
         // The last member of a name counts.
-        return remaining.lastIndex { (ignoresCase ? $0.name.lowercased() : $0.name) == name }
+        return remaining.lastIndex { folded($0.name) == name }
     }
+
+    private func folded(_ name: String) -> String { ignoresCase ? name.lowercased() : name }
 
     private mutating func remove<Value>(_ name: String, _ convert: (JSONValue) -> Value?) -> Value? {
         guard let index = index(name), let value = convert(remaining[index].value) else { return nil }
@@ -54,7 +56,8 @@ struct WireRecord {
 
     /// Removes all members with this name.
     mutating func drop(_ name: String) {
-        while let index = index(name) { remaining.remove(at: index) }
+        let name = folded(name)
+        remaining = remaining.filter { folded($0.name) != name }
     }
 
     /// Returns a string without removing it.

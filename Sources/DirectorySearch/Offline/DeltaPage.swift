@@ -44,7 +44,7 @@ extension DirectoryClient {
             return try await loadPage {
                 try await response(to: request, budget: budget)
             } read: { response in
-                let page = try read(response, try response.object())
+                let page = try changes(in: response.object(), of: response)
                 return (page, page.next.isPage)
             }
         } catch var error as DirectoryError {
@@ -55,7 +55,8 @@ extension DirectoryClient {
         }
     }
 
-    private func read(_ response: Response, _ object: JSONObject) throws(DirectoryError) -> DeltaPage {
+    /// Returns the changes of a response, whose object this is.
+    func changes(in object: JSONObject, of response: Response) throws(DirectoryError) -> DeltaPage {
         guard case .array(let elements)? = object["value"] else {
             throw response.unreadable("the list \"value\" is missing")
         }

@@ -42,16 +42,24 @@ public actor DirectorySync {
     public nonisolated let index: OfflineIndex
     private let makeClient: @Sendable () async throws -> DirectoryClient
     private let requestedProperties: [String]?
+    private let maximumUsers: Int
     private let thread = SerialThread()
     private var client: DirectoryClient?
     private var database: OfflineDatabase?
-    private var loopGuard = LoopGuard()
+    private var loopGuard: LoopGuard
     private var isMerging = false
     /// Whether this created the copy, and it is still empty.
     private var isNew = false
     /// Whether the first step continued an interrupted sync; `nil` before the first step.
     private var isResumed: Bool?
     private var progress = Progress()
+
+    /// The default of the maximum number of users. Microsoft Entra admits this number of objects in a large tenant.
+    public static let defaultMaximumUsers = 5_000_000
+    /// The largest maximum number of users.
+    public static let largestMaximumUsers = 100_000_000
+    /// The maximum size of the copy: a fixed part, and a part for each user.
+    private static let maximumSize = (fixed: 64 << 20, perUser: 4 << 10)
 
     /// The maximum number of new lists in one sync.
     private static let maximumRestarts = 3
@@ -65,13 +73,22 @@ public actor DirectorySync {
     ///   - directory: The source of the users.
     ///   - properties: The properties to save, besides the identifier; `nil` for those of the existing copy, or
     ///     ``UserQuery/defaultProperties``. A change of the properties starts a new list.
+    ///   - maximumUsers: The maximum number of users of the copy, and of changes in one sync, against a directory that does not end.
+    ///     The copy has at most 4 KB for each of them, and 64 MB.
     public init(
         of directory: GraphDirectory, account: Account.ID, in storeDirectory: StoreLocation,
-        properties: [String]? = nil
+        properties: [String]? = nil, maximumUsers: Int = DirectorySync.defaultMaximumUsers
     ) {
         index = OfflineIndex(account: account, in: storeDirectory)
         makeClient = directory.makeClient
         requestedProperties = properties
+        self.maximumUsers = min(max(0, maximumUsers), Self.largestMaximumUsers)
+        loopGuard = Self.makeLoopGuard(self.maximumUsers)
+    }
+
+    /// Returns a guard for one list. A user may change again while the sync reads the changes.
+    private static func makeLoopGuard(_ maximumUsers: Int) -> LoopGuard {
+        LoopGuard(maximumElements: 2 * maximumUsers)
     }
 
     /// Reads changes until there are no more.
@@ -103,13 +120,14 @@ public actor DirectorySync {
         let client = try await currentClient()
         var (stored, state) = try openedState(client)
         if isResumed == nil { isResumed = state.phase != .current && state.link != nil }
+        try checkSize(state)
         if state.phase == .finishing {
             try finish(state, client)
             return progress
         }
         let url = try state.link ?? client.deltaURL(selecting: state.properties)
         // A round of changes starts where the last one ended, so the guard compares only the pages of one round.
-        if state.phase == .current { loopGuard = LoopGuard() }
+        if state.phase == .current { loopGuard = Self.makeLoopGuard(maximumUsers) }
         try loopGuard.enter(url)
         let page: DeltaPage
         do {
@@ -124,14 +142,32 @@ public actor DirectorySync {
         }
         // Another process may have signed out and removed the copy during the request.
         let database = try currentDatabase()
-        try loopGuard.leave(isEmpty: page.changes.isEmpty && page.next.isPage)
         guard let applied = try database.apply(page, at: state, replacing: stored, now: Self.seconds(client))
         else { return progress }
         isNew = false
         state = applied.state
         progress.pages += 1
         note(applied.changes, state)
+        // A list has each user once; a round of changes has the same user again if the user changed again.
+        let changes = applied.changes
+        let newUsers = state.phase == .listing ? changes.new : changes.changed + changes.removed
+        do throws(DirectoryError) {
+            try loopGuard.leave(newElements: newUsers, hasNext: page.next.isPage)
+        } catch {
+            if case .tooManyResults = error.kind { throw DirectoryError(.copyTooLarge(maximumUsers: maximumUsers)) }
+            throw error
+        }
         return progress
+    }
+
+    /// Checks the size of the copy before the next page.
+    private func checkSize(_ state: SyncState) throws {
+        // While a new list replaces an old one, the copy has the users of both.
+        let lists = state.generation > 1 && state.phase == .listing ? 2 : 1
+        let users = lists * maximumUsers
+        guard state.users <= users,
+            try currentDatabase().size() <= Self.maximumSize.fixed + users * Self.maximumSize.perUser
+        else { throw DirectoryError(.copyTooLarge(maximumUsers: maximumUsers)) }
     }
 
     private func currentClient() async throws -> DirectoryClient {
@@ -162,7 +198,7 @@ public actor DirectorySync {
             let properties = requestedProperties ?? state.properties
             if Set(properties) != Set(state.properties) || state.base != client.base {
                 state.startList(of: properties, base: client.base)
-                loopGuard = LoopGuard()
+                loopGuard = Self.makeLoopGuard(maximumUsers)
             }
             return (stored, state)
         }
@@ -193,7 +229,7 @@ public actor DirectorySync {
             now.startList(of: now.properties, base: now.base)
             try database.save(now)
         }
-        loopGuard = LoopGuard()
+        loopGuard = Self.makeLoopGuard(maximumUsers)
         isMerging = false
         progress.restarts += 1
         progress.phase = .listing

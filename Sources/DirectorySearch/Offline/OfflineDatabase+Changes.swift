@@ -7,6 +7,8 @@ struct AppliedChanges: Sendable, Equatable {
     var changed = 0
     /// The number of removed users.
     var removed = 0
+    /// The number of users that the list did not have before.
+    var new = 0
 }
 
 extension OfflineDatabase {
@@ -62,11 +64,13 @@ extension OfflineDatabase {
             try addWords(IndexedText(user), connection.lastInsertedRow)
             state.users += 1
             changes.changed += 1
+            changes.new += 1
             return
         }
         let before = (try? JSONValue(parsing: old))?.object ?? JSONObject()
         // In a new list, the first entry of a user has all properties, later ones only the changes.
         let isNewList = generation != state.generation
+        if isNewList { changes.new += 1 }
         let user = Self.saved(update, of: state.properties, over: isNewList ? nil : before, id: id)
         let new = JSONValue.object(user).text()
         guard new != old || isNewList else { return }
@@ -166,6 +170,13 @@ extension OfflineDatabase {
             try save(state)
             return (state, changes, true)
         }
+    }
+
+    /// Returns the size of the file in bytes.
+    func size() throws(StorageError) -> Int64 {
+        let rows = try connection.run("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
+        guard case .integer(let size)? = rows.first?.first else { return 0 }
+        return size
     }
 
     private func totalChanges() throws(StorageError) -> Int64 {

@@ -27,6 +27,7 @@ struct CursorPages: UserPageSource {
     private var cursor: String?
     private var hasEnded = false
     private var loopGuard = LoopGuard()
+    private var seen = SeenUsers()
     /// The users of the previous page.
     private var previous: Set<Int> = []
     /// The number of pages in a row that repeat the previous one: a service that ignores the cursor repeats it forever.
@@ -68,7 +69,7 @@ struct CursorPages: UserPageSource {
         var page = UserPage(users: users, hasMore: found.next != nil)
         if cursor == nil, countsTotal { page.count = found.total }
         cursor = found.next
-        try loopGuard.leave(isEmpty: found.users.isEmpty && found.next != nil)
+        try loopGuard.leave(newElements: seen.add(found.users), hasNext: found.next != nil)
         hasEnded = session.finishes(with: &page) || found.next == nil
         return page
     }

@@ -39,14 +39,15 @@ struct GraphPages: UserPageSource {
         let (client, budget) = try await session.start()
         var (page, link) = try await read(plan, client, budget)
         position = .end
-        try loopGuard.leave(isEmpty: page.users.isEmpty && link != nil)
-        if restarts > 0 {
-            page.users.removeAll(where: seen.contains)
+        let known = restarts > 0 ? seen : nil
+        let newUsers = link == nil ? page.users.count : seen.add(page.users)
+        try loopGuard.leave(newElements: newUsers, hasNext: link != nil)
+        if let known {
+            page.users.removeAll(where: known.contains)
             page.count = nil
         }
         // The next request checks the link: a wrong one must not discard the users of this page.
         if !session.finishes(with: &page), let link { position = .link(link) }
-        if link != nil { seen.add(page.users) }
         return page
     }
 
@@ -64,7 +65,7 @@ struct GraphPages: UserPageSource {
                 guard case .link = position, restarts < Self.maximumRestarts, seen.isComplete else { throw error }
                 restarts += 1
                 position = .start
-                loopGuard = LoopGuard()
+                loopGuard.restart()
             }
         }
     }
@@ -114,51 +115,5 @@ extension DirectoryClient.Response {
         }
         let count = members["@odata.count"]?.number?.int64.flatMap { Int(exactly: $0) }
         return (UserPage(users: elements.map { User(json: $0) }, count: count, hasMore: link != nil), link)
-    }
-}
-
-/// The users that a search returned, so that a restarted search does not repeat them.
-private struct SeenUsers: Sendable {
-    /// The maximum number of users of a search that restarts: memory must not grow with the directory.
-    private static let maximum = 250_000
-
-    private var identities: Set<Int> = []
-    /// Whether this contains all returned users.
-    private(set) var isComplete = true
-
-    mutating func add(_ users: [User]) {
-        guard isComplete else { return }
-        for user in users {
-            guard let identity = user.identity, identities.count < Self.maximum else {
-                isComplete = false
-                identities = []
-                return
-            }
-            identities.insert(identity)
-        }
-    }
-
-    func contains(_ user: User) -> Bool { user.identity.map(identities.contains) ?? false }
-}
-
-/// Stops at pages that lead back to one already read, and at too many empty pages.
-struct LoopGuard: Sendable {
-    /// The maximum number of empty pages in a row.
-    static let maximumEmptyPages = 100
-    /// The maximum number of recorded URLs. The next round of a longer loop finds it.
-    static let maximumURLs = 100_000
-
-    /// Hashes, not the URLs: a long listing has thousands, of hundreds of bytes each.
-    private var seen: Set<Int> = []
-    private var emptyPages = 0
-
-    mutating func enter(_ url: String) throws(DirectoryError) {
-        if seen.count >= Self.maximumURLs { seen.removeAll(keepingCapacity: true) }
-        guard seen.insert(url.hashValue).inserted else { throw DirectoryError(.endlessPages) }
-    }
-
-    mutating func leave(isEmpty: Bool) throws(DirectoryError) {
-        emptyPages = isEmpty ? emptyPages + 1 : 0
-        guard emptyPages <= Self.maximumEmptyPages else { throw DirectoryError(.endlessPages) }
     }
 }

@@ -156,7 +156,7 @@ extension OAuth2Error {
         func redacted(_ text: String?, atLeast count: Int = 1) -> String? {
             secrets.reduce(text) { text, secret in
                 guard let secret, secret.value.utf8.count >= count else { return text }
-                return text?.replacing(secret.value, with: Secret.mask)
+                return text?.replacingBytes(secret.value, with: Secret.mask)
             }
         }
         // A secret of a few letters can be part of a word, and the code decides what happens.

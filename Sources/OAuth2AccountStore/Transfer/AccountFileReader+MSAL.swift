@@ -30,16 +30,51 @@ extension AccountFileReader {
         }
     }
 
-    /// The credentials of a section by group, so that a large cache is searched once.
-    private struct Groups {
-        private let all: [[String?]: [Credential]]
+    /// The values of a section by the group of their credentials. Each credential is read once, however many clients share it.
+    private struct Groups<Value> {
+        private let values: [[String?]: Value]
 
-        init(_ credentials: [Credential]) { all = Dictionary(grouping: credentials, by: \.group) }
+        init(
+            _ credentials: [Credential], read: ([Credential]) throws(AccountFileError) -> Value
+        ) throws(AccountFileError) {
+            var values: [[String?]: Value] = [:]
+            for (group, credentials) in Dictionary(grouping: credentials.filter { $0.home != nil }, by: \.group) {
+                values[group] = try read(credentials)
+            }
+            self.values = values
+        }
 
-        /// Returns the credentials of the same account and client, then those of the account without a client.
-        func with(_ credential: Credential) -> [Credential] {
-            let own = all[credential.group] ?? []
-            return credential.client == nil ? own : own + (all[[credential.home, credential.host, nil]] ?? [])
+        /// Returns the value of the same account and client, and the value of the account without a client.
+        func of(_ credential: Credential) -> (own: Value?, shared: Value?) {
+            let own = values[credential.group]
+            return (own, credential.client == nil ? nil : values[[credential.home, credential.host, nil]])
+        }
+
+        func first(_ credential: Credential) -> Value? {
+            let (own, shared) = of(credential)
+            return own ?? shared
+        }
+    }
+
+    /// The access tokens of a group.
+    private struct AccessTokens {
+        /// The one that expires last; `nil` if all are bound to a key, and useless without it.
+        var newest: TokenSet?
+        var count = 0
+
+        mutating func add(_ tokens: TokenSet) {
+            count += 1
+            if let newest, (newest.expiry ?? .distantPast) >= (tokens.expiry ?? .distantPast) { return }
+            newest = tokens
+        }
+
+        static func both(_ tokens: (own: AccessTokens?, shared: AccessTokens?)) -> AccessTokens {
+            var all = tokens.own ?? AccessTokens()
+            if let shared = tokens.shared, let newest = shared.newest {
+                all.add(newest)
+                all.count += shared.count - 1
+            }
+            return all
         }
     }
 
@@ -67,7 +102,9 @@ extension AccountFileReader {
 
     func msalCache(_ cache: AccountFileObject) throws(AccountFileError) -> Contents {
         let access = try section(cache, "AccessToken"), refresh = try section(cache, "RefreshToken")
-        let accessOf = Groups(access), refreshOf = Groups(refresh), identitiesOf = Groups(try section(cache, "IdToken"))
+        let accessOf = try Groups(access, read: accessTokens)
+        let refreshOf = try Groups(refresh) { $0[0] }
+        let identitiesOf = try Groups(try section(cache, "IdToken")) { $0[0] }
         let people = try section(cache, "Account")
         let peopleOf = Dictionary(people.map { ([$0.home, $0.host], $0) }) { first, _ in first }
         var contents = Contents()
@@ -82,8 +119,8 @@ extension AccountFileReader {
             guard used.insert(credential.group).inserted else { continue }
             let person = peopleOf[[home, credential.host]]?.object
             let name = try person?.text("username")
-            let (tokens, others) = try newest(accessOf.with(credential))
-            let refreshing = refreshOf.with(credential).first
+            let all = AccessTokens.both(accessOf.of(credential)), tokens = all.newest
+            let refreshing = refreshOf.first(credential)
             let refreshToken = try refreshing?.secret()
             guard tokens != nil || refreshToken != nil else {
                 contents.left.append((location, name, "its tokens are bound to a key that is not in the file"))
@@ -95,7 +132,7 @@ extension AccountFileReader {
             var entry = AccountFile.Entry(location: location, key: "home:\(home)", tokens: tokens ?? expired)
             entry.hasTime = tokens != nil && !entry.tokens.isUndated
             entry.tokens.refreshToken = refreshToken
-            entry.tokens.idToken = try identitiesOf.with(credential).first?.secret()
+            entry.tokens.idToken = try identitiesOf.first(credential)?.secret()
             entry.homeAccountID = home
             entry.clientID = credential.client
             entry.host = credential.host
@@ -103,18 +140,17 @@ extension AccountFileReader {
             entry.displayName = try person?.text("name")
             entry.fill(unverified: entry.tokens.idToken)
             contents.entries.append(entry)
-            if others > 0 {
-                let reason = "\(others) further access tokens: they are asked for again when needed"
+            if all.count > 1 {
+                let reason = "\(all.count - 1) further access tokens: they are asked for again when needed"
                 contents.left.append((location, name, reason))
             }
         }
         return contents
     }
 
-    /// Returns the access token of an account that expires last, and the number of the others. Tokens that are bound to a key are
-    /// useless without it.
-    private func newest(_ credentials: [Credential]) throws(AccountFileError) -> (TokenSet?, others: Int) {
-        var all: [TokenSet] = []
+    /// Reads the access tokens of a group. Tokens that are bound to a key are useless without it.
+    private func accessTokens(_ credentials: [Credential]) throws(AccountFileError) -> AccessTokens {
+        var all = AccessTokens()
         for credential in credentials {
             let object = credential.object
             let type = try object.text("token_type")?.lowercased()
@@ -126,9 +162,8 @@ extension AccountFileReader {
                 received: received.map(Date.init(timeIntervalSince1970:)),
                 lifetime: received.flatMap { received in end.map { $0 - received } })
             if received == nil { tokens.end(at: end.map(Date.init(timeIntervalSince1970:))) }
-            all.append(tokens)
+            all.add(tokens)
         }
-        let newest = all.max { ($0.expiry ?? .distantPast) < ($1.expiry ?? .distantPast) }
-        return (newest, max(0, all.count - 1))
+        return all
     }
 }

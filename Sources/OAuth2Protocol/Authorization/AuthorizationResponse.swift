@@ -21,8 +21,10 @@ public struct AuthorizationResponse: Sendable {
         guard address.utf8.count <= Self.maximumSize else {
             throw Self.rejected(.tooLarge, "size", "at most \(Self.maximumSize) bytes", "\(address.utf8.count) bytes")
         }
-        let beforeFragment = address.prefix { $0 != "#" }
-        let query = beforeFragment.firstIndex(of: "?").map { beforeFragment[beforeFragment.index(after: $0)...] } ?? ""
+        // Bytes, because a mark after a separator would hide it in a character.
+        let beforeFragment = Substring(address.utf8.prefix { $0 != UInt8(ascii: "#") })
+        let mark = beforeFragment.utf8.firstIndex(of: UInt8(ascii: "?"))
+        let query = mark.map { beforeFragment[beforeFragment.utf8.index(after: $0)...] } ?? ""
         guard let parameters = FormEncoding.decode(query) else { throw Self.rejected(.malformed, "query") }
         self.address = String(beforeFragment)
         self.parameters = parameters
@@ -148,5 +150,5 @@ public struct AuthorizationResponse: Sendable {
 
 extension AuthorizationResponse: Redacted {
     /// The address without its query.
-    public var description: String { String(address.prefix { $0 != "?" }) }
+    public var description: String { String(Substring(address.utf8.prefix { $0 != UInt8(ascii: "?") })) }
 }

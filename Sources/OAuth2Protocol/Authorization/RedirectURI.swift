@@ -17,7 +17,7 @@ public struct RedirectURI: Sendable, Equatable {
         var hasFragment: Bool
 
         init?(_ text: String) {
-            guard let colon = text.firstIndex(of: ":") else { return nil }
+            guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
             let scheme = text[..<colon]
             guard let first = scheme.utf8.first, first | 0x20 >= 0x61, first | 0x20 <= 0x7A,
                 scheme.utf8.allSatisfy({
@@ -25,16 +25,16 @@ public struct RedirectURI: Sendable, Equatable {
                 })
             else { return nil }
             self.scheme = scheme.lowercased()
-            var rest = text[text.index(after: colon)...]
-            hasFragment = rest.contains("#")
-            if let hash = rest.firstIndex(of: "#") { rest = rest[..<hash] }
-            if let mark = rest.firstIndex(of: "?") {
-                query = String(rest[rest.index(after: mark)...])
+            var rest = text[text.utf8.index(after: colon)...]
+            hasFragment = rest.utf8.contains(UInt8(ascii: "#"))
+            if let hash = rest.utf8.firstIndex(of: UInt8(ascii: "#")) { rest = rest[..<hash] }
+            if let mark = rest.utf8.firstIndex(of: UInt8(ascii: "?")) {
+                query = String(rest[rest.utf8.index(after: mark)...])
                 rest = rest[..<mark]
             }
-            if rest.hasPrefix("//") {
-                let start = rest.index(rest.startIndex, offsetBy: 2)
-                let end = rest[start...].firstIndex(of: "/") ?? rest.endIndex
+            if rest.utf8.starts(with: "//".utf8) {
+                let start = rest.utf8.index(rest.startIndex, offsetBy: 2)
+                let end = rest[start...].utf8.firstIndex(of: UInt8(ascii: "/")) ?? rest.endIndex
                 authority = rest[start..<end].lowercased()
                 rest = rest[end...]
             }

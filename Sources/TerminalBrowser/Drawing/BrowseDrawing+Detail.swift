@@ -125,9 +125,9 @@ extension BrowseDrawing {
         case .value(let groups):
             var lines = groups.prefix(Self.maximumGroups).map { group in
                 var line = ScreenLine(columns: columns)
-                line.add((group.displayName ?? group.id ?? "?").visible)
-                if let kind = group.kind, kind != "group" { line.add("  " + kind.visible, .dimmed) }
-                if let words = group.objectDescription { line.add("  " + words.visible, .dimmed) }
+                line.add(TerminalText.cell(group.displayName ?? group.id ?? "?"))
+                if let kind = group.kind, kind != "group" { line.add("  " + TerminalText.cell(kind), .dimmed) }
+                if let words = group.objectDescription { line.add("  " + TerminalText.cell(words), .dimmed) }
                 return line
             }
             if groups.count > Self.maximumGroups {
@@ -188,7 +188,7 @@ private struct DetailBlock {
         for value in values {
             let room = room
             let keyWidth = key.map { TerminalText.width($0) + 2 } ?? 0
-            let parts = TerminalText.wrapped(value.text.visible, to: room - indent - keyWidth, limit: 6)
+            let parts = TerminalText.wrapped(TerminalText.cell(value.text), to: room - indent - keyWidth, limit: 6)
             for (position, part) in parts.enumerated() {
                 var line = ScreenLine(columns: room)
                 if result.isEmpty { line.add(label, .label) }

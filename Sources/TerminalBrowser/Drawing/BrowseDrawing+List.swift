@@ -92,7 +92,7 @@ extension BrowseDrawing {
         var end = Self.gap
         for (column, width) in grid {
             end += width
-            let text = TerminalText.truncated(cell(column, row).visible, to: width)
+            let text = TerminalText.truncated(TerminalText.cell(cell(column, row)), to: width)
             if style == .plain, let needles, column != .title, column != .phone {
                 for piece in needles.parted(text) { line.add(piece.text, piece.style) }
             } else {

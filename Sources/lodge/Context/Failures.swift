@@ -38,7 +38,7 @@ extension CommandError {
         guard let claims, let object = (try? JSONValue(parsing: claims))?.object,
             case let text = JSONValue.object(object).text(), text.utf8.count <= maximumClaims
         else { return "\(AccountRemedy.signIn(type: nil))" }
-        return "\(AccountRemedy.signIn(type: nil)) --claims '\(text.replacing("'", with: "'\\''"))'"
+        return "\(AccountRemedy.signIn(type: nil)) --claims '\(text.replacingBytes("'", with: "'\\''"))'"
     }
 
     private init(failure error: any Error) {

@@ -9,6 +9,9 @@ extension RemedyText {
         case .enterText: command("search") + " ada"
         case .signIn(let claims): hint(CommandError.signIn(asking: claims))
         case .sync: command("sync")
+        case .raiseLimit(let users):
+            "check the directory's address in the settings; to allow more users: " + command("sync")
+                + " --limit \(2 * users)"
         case .replaceCopy: command("sync") + " --forget, then " + command("sync")
         case .chooseOwnStore: "choose a directory of your own with --store"
         case .makeRoom: "make room or choose another directory with --store"

@@ -8,6 +8,9 @@ import StrictJSON
     enum Input {
         static let properties = Option.text(
             "properties", "A,B,C", "what to keep of each person; other properties than before begin a new list")
+        static let limit = Option.integer(
+            "limit", "N", "copy at most this number of users (5000000)",
+            in: 1...DirectorySync.largestMaximumUsers, environment: .none)
         static let forget = Option.flag("forget", "overwrite and remove the copy", environment: .none)
         static let all = Option.flag(
             "all", "with --forget, the copies of all accounts, also of those that are gone", environment: .none)
@@ -18,9 +21,9 @@ import StrictJSON
         discussion: """
             The first time everybody is listed, later only what changed. A sync that is stopped goes on where it was. The copy is a file that \
             only you can read, in the store's folder, in clear text: an index cannot be searched otherwise. It goes with sign-out and with \
-            --forget, overwritten.
+            --forget, overwritten. A directory that returns more than --limit users, or users of more than 4 KB each, ends it with an error.
             """, examples: ["lodge sync", "lodge sync --properties displayName,givenName,surname,mail"],
-        options: [Input.properties, Input.forget, Input.all], formats: OutputFormat.ofSentences
+        options: [Input.properties, Input.limit, Input.forget, Input.all], formats: OutputFormat.ofSentences
     ) { try await SyncCommand(context: $0).run() }
 
     let context: CommandContext
@@ -36,7 +39,8 @@ import StrictJSON
         if let timeout = invocation[GlobalOptions.timeout] { retry.totalDelay = min(timeout, retry.totalDelay) }
         let sync = DirectorySync(
             of: GraphDirectory(account: account, in: store, retry: retry), account: account.id,
-            in: try context.storeDirectory, properties: properties)
+            in: try context.storeDirectory, properties: properties,
+            maximumUsers: invocation[Input.limit] ?? DirectorySync.defaultMaximumUsers)
         let line = ProgressLine(console)
         let done: DirectorySync.Progress
         do {

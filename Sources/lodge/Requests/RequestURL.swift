@@ -18,7 +18,7 @@ struct RequestURL {
                 .usage, "the address has a # in it", reason: "what follows it is never sent",
                 hint: "write %23 where it is part of a name, or leave out what begins with it")
         }
-        let whole = isPath ? try base(for: text) + text.replacing("#", with: "%23") : text
+        let whole = isPath ? try base(for: text) + text.replacingBytes("#", with: "%23") : text
         guard let url = URL(written: whole), let scheme = url.scheme?.lowercased(),
             ["https", "http"].contains(scheme), url.host()?.isEmpty == false
         else {

@@ -17,6 +17,8 @@ final class DeltaService: Sendable {
         var oldestToken = 0
         /// Answers given instead, first come first served.
         var failures: [HTTPResponse] = []
+        /// Makes the responses instead.
+        var makeFailure: (@Sendable () -> HTTPResponse)?
         var requests: [HTTPRequest] = []
         /// Done once, with the number of the request that is being answered.
         var meanwhile: (@Sendable (Int) -> Void)?
@@ -72,6 +74,7 @@ final class DeltaService: Sendable {
         }
         work?(number)
         return state.withLock { state in
+            if let makeFailure = state.makeFailure { return makeFailure() }
             if !state.failures.isEmpty { return state.failures.removeFirst() }
             let query = URLComponents(url: request.url, resolvingAgainstBaseURL: false)?.queryItems ?? []
             let token = query.first { $0.name == "$skiptoken" || $0.name == "$deltatoken" }?.value ?? ""
@@ -136,8 +139,12 @@ final class TestStore: Sendable {
     var index: OfflineIndex { OfflineIndex(account: account, in: directory) }
     var offline: OfflineDirectory { OfflineDirectory(account: account, in: directory) }
 
-    func sync(_ service: DeltaService, _ properties: [String]? = nil) throws -> DirectorySync {
-        DirectorySync(of: try service.directory, account: account, in: directory, properties: properties)
+    func sync(
+        _ service: DeltaService, _ properties: [String]? = nil, maximumUsers: Int = DirectorySync.defaultMaximumUsers
+    ) throws -> DirectorySync {
+        DirectorySync(
+            of: try service.directory, account: account, in: directory, properties: properties,
+            maximumUsers: maximumUsers)
     }
 
     /// Everybody who is kept, by identifier.

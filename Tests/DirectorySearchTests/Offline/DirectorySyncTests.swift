@@ -254,6 +254,56 @@ import Testing
         #expect(try await failure { try await store.sync(service).run() }?.kind == .endlessPages)
     }
 
+    @Test func `a directory with more users than the limit is an error, and the old copy remains`() async throws {
+        fill(6)
+        try await store.sync(service).run()
+        let before = try await store.everybody()
+        service.state.withLock { $0.oldestToken = $0.log.count + 1 }
+        for number in 0..<40 { service.person("new-\(1000 + number)", "New\(number)", "User") }
+        let error = try await failure { try await store.sync(service, maximumUsers: 8).run() }
+        #expect(error?.kind == .copyTooLarge(maximumUsers: 8) && error?.remedy == .raiseLimit(users: 8))
+        let after = try await store.everybody()
+        #expect(before.allSatisfy { after[$0.key]?.displayName == $0.value.displayName })
+        #expect(after.count < 40)
+        // The higher limit continues where the sync stopped.
+        #expect(try await store.sync(service, maximumUsers: 46).run().users == 46)
+    }
+
+    @Test func `changes that do not end are an error`() async throws {
+        fill(2)
+        try await store.sync(service).run()
+        let number = Log<Int>()
+        service.state.withLock {
+            $0.makeFailure = {
+                number.append(1)
+                let count = number.all.count
+                return .json(
+                    #"{"value":[{"id":"id-1000","displayName":"\#(count)"}],"@odata.nextLink":"\#(graph)/d?\#(count)"}"#
+                )
+            }
+        }
+        let error = try await failure { try await store.sync(service, maximumUsers: 50).run() }
+        #expect(error?.kind == .copyTooLarge(maximumUsers: 50))
+        #expect(number.all.count == 100)
+    }
+
+    @Test func `users of unusual size are an error at the limit of the copy`() async throws {
+        let number = Log<Int>()
+        let large = String(repeating: "x", count: 4 << 20)
+        service.state.withLock {
+            $0.makeFailure = {
+                number.append(1)
+                let count = number.all.count
+                return .json(
+                    #"{"value":[{"id":"\#(count)","displayName":"\#(large)"}],"@odata.nextLink":"\#(graph)/d?\#(count)"}"#
+                )
+            }
+        }
+        let error = try await failure { try await store.sync(service, maximumUsers: 100).run() }
+        #expect(error?.kind == .copyTooLarge(maximumUsers: 100))
+        #expect(number.all.count <= 18)
+    }
+
     @Test func `the place in an answer to a retried request is not gone on from`() async throws {
         fill(5)
         service.state.withLock { $0.failures = [.failure(503)] }

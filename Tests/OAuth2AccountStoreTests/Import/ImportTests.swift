@@ -120,6 +120,33 @@ struct ImportTests {
         #expect(accounts[1].scope == ["read"])
     }
 
+    @Test func `a cache with thousands of clients that share access tokens is read in linear time`() throws {
+        let count = 4000
+        var access: JSONObject = [:]
+        var refresh: JSONObject = [:]
+        for number in 0..<count {
+            let common: JSONObject = ["home_account_id": "u.t", "environment": "login.microsoftonline.com"]
+            var shared = common
+            shared["secret"] = .string("shared-\(number)")
+            shared["expires_on"] = .string(String(1_768_473_000 + number))
+            access.append("a\(number)", .object(shared))
+            var own = common
+            own["secret"] = .string("own-\(number)")
+            own["client_id"] = .string("client-\(number)")
+            refresh.append("r\(number)", .object(own))
+        }
+        let cache: JSONValue = ["AccessToken": .object(access), "RefreshToken": .object(refresh)]
+        let start = ContinuousClock.now
+        let file = try AccountFile(parsing: cache.serialized(), source: "cache")
+        // With a search of all shared tokens for each client it took minutes.
+        #expect(ContinuousClock.now - start < .seconds(TestTime.seconds(20)))
+        #expect(file.entries.count == count + 1)
+        // Each client has the shared token that expires last, and the other tokens are reported.
+        #expect(file.entries.allSatisfy { $0.tokens.accessToken.value == "shared-\(count - 1)" })
+        #expect(file.left.count == count + 1)
+        #expect(file.left.allSatisfy { $0.reason.hasPrefix("\(count - 1) ") })
+    }
+
     @Test func `what does not fit the settings is left`() async throws {
         let test = try await world()
         for (file, word) in [

@@ -48,7 +48,7 @@ struct GraphResources: Sendable {
     /// Returns the key of `users('…')` without doubled quotes.
     private static func keyInParentheses(_ segment: String) -> String? {
         segment.wholeMatch(of: /users\('((?:[^']|'')+)'\)/.ignoresCase())
-            .map { String($0.1).replacing("''", with: "'") }
+            .map { String($0.1).replacingBytes("''", with: "'") }
     }
 
     private func index(of key: String) throws(GraphFailure) -> Int {
