@@ -13,6 +13,7 @@ import damage
 import demo
 import doctor
 import grants
+import hostile_input
 import interrupted
 import keyring
 import local_directory
@@ -36,7 +37,7 @@ from world import World
 
 # The topics that need nothing but the program, and those that need real software.
 ALONE = [
-    browse, settings, damage, demo, doctor, interrupted, local_directory, mail_programs, offline, package, postgresql, qr_code,
+    browse, settings, damage, demo, doctor, hostile_input, interrupted, local_directory, mail_programs, offline, package, postgresql, qr_code,
     requests_nginx, shells, signed_requests, terminal]
 WITH_PEERS = [
     browser_sign_in, closing_page, grants, keyring, parallel, refusals, registration, signatures, tls]
