@@ -9,6 +9,10 @@ OUTPUT ?= .build/docs
 KILLS ?= 2000
 SEED ?= 1
 
+# How long `make fuzz` runs, in seconds, and which readers it tries: all without one.
+SECONDS ?= 300
+READERS ?=
+
 # Extra words for `swift build` and `swift test`, such as -j 1.
 SWIFTFLAGS ?=
 
@@ -34,7 +38,7 @@ PROGRAM := .build/release/lodge
 SOURCES := $(wildcard Package.swift Sources Tests Examples Benchmarks)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test lint format docs integration soak bench install install-files package uninstall clean
+.PHONY: help deps build demo test lint format docs integration fuzz soak bench install install-files package uninstall clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -70,6 +74,10 @@ docs: deps ## Build the documentation of every library: .build/docs
 integration: build ## Check the command against real servers, a real browser and a real terminal
 	@set -o pipefail; $(SWIFT) build $(RELEASE) $(SWIFTFLAGS) --product store-process 2>&1 | .ci/quiet-build
 	@Tests/Integration/run "$(CURDIR)/$(PROGRAM)"
+	@if [ "$$(uname -s)" = Linux ]; then .ci/fuzz 60 && .ci/fuzz --scale; fi
+
+fuzz: deps ## Pass changed inputs to every reader of outside bytes (SECONDS, READERS); Linux
+	@SWIFT="$(SWIFT)" .ci/fuzz $(SECONDS) $(READERS)
 
 soak: deps $(if $(STATIC),$(STATIC)/libstdc++.a) ## Kill a process that works with a store 2,000 times (KILLS, SEED), and look at what is left
 	@set -o pipefail; $(SWIFT) build $(RELEASE) $(SWIFTFLAGS) --product store-process 2>&1 | .ci/quiet-build

@@ -56,7 +56,7 @@ struct RequestAddress: Equatable {
         }
         // `https:///a` is a path to one parser and a host to the other. IPv6 addresses may be spelt in several ways.
         guard let named = url.host(percentEncoded: true)?.lowercased(), !named.isEmpty,
-            host.hasPrefix("[") || named == host
+            host.hasPrefix("[") || named == host, Origin.isHost(host)
         else {
             throw rejected(reason: "The address's host can be read in more than one way; write it plainly.")
         }

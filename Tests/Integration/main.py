@@ -15,6 +15,7 @@ import doctor
 import failing_provider
 import grants
 import hardening
+import hostile_input
 import intercepted
 import interrupted
 import keyring
@@ -39,8 +40,8 @@ from world import World
 
 # The topics that need nothing but the program, and those that need real software.
 ALONE = [
-    browse, settings, damage, demo, doctor, failing_provider, hardening, intercepted, interrupted, local_directory,
-    mail_programs, offline, package, postgresql, qr_code,
+    browse, settings, damage, demo, doctor, failing_provider, hardening, hostile_input, intercepted, interrupted,
+    local_directory, mail_programs, offline, package, postgresql, qr_code,
     requests_nginx, shells, signed_requests, terminal]
 WITH_PEERS = [
     browser_sign_in, closing_page, grants, keyring, parallel, refusals, registration, signatures, tls]

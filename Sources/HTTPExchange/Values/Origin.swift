@@ -34,12 +34,29 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
         }
         let name = host.lowercased()
         let other = parsed.lowercased()
-        guard name == other || name == "[\(other)]", url.port == nil || url.port == port, url.user == nil else {
-            return nil
-        }
+        guard name == other || name == "[\(other)]", url.port == nil || url.port == port, url.user == nil,
+            Self.isHost(name)
+        else { return nil }
         self.scheme = scheme
         self.host = name
         self.port = port
+    }
+
+    /// Returns whether all programs read a host in the same way: an IPv6 address in brackets, an IPv4 address of four decimal
+    /// numbers, or a name that does not end in a number. A name such as `0x7f.1` is an address to some.
+    package static func isHost(_ host: String) -> Bool {
+        if host.utf8.first == UInt8(ascii: "[") {
+            var address = in6_addr()
+            return host.utf8.last == UInt8(ascii: "]")
+                && inet_pton(AF_INET6, String(host.dropFirst().dropLast()), &address) == 1
+        }
+        let labels = host.split(separator: ".", omittingEmptySubsequences: false)
+        let last = labels.last?.isEmpty == true ? labels.dropLast().last : labels.last
+        guard let last, !last.isEmpty else { return false }
+        let isHexadecimal = last.hasPrefix("0x") && last.dropFirst(2).allSatisfy(\.isHexDigit)
+        guard isHexadecimal || last.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return true }
+        var address = in_addr()
+        return inet_pton(AF_INET, host, &address) == 1
     }
 
     /// The URL of the origin, with the port if it is not the default of the scheme.

@@ -93,7 +93,9 @@ final class OpenStores: Sendable {
         dependencies.certifiedTransport = { transport($0, $1) }
         if let open = world.openBrowser { dependencies.openBrowser = open }
         if let sleep = world.sleep { dependencies.sleep = sleep }
-        if let timeout { dependencies.refreshTimeout = max(timeout, dependencies.refreshTimeout) }
+        if command.timeoutUse == .command, let timeout = invocation[GlobalOptions.timeout] {
+            dependencies.refreshTimeout = max(timeout, dependencies.refreshTimeout)
+        }
         if let deadline {
             dependencies.peerCertificates = { url in
                 let left = max(.zero, deadline - ContinuousClock.now)

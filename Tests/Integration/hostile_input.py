@@ -1,0 +1,221 @@
+"""Hostile input: names without an end, pages without an end, nested and repeated settings."""
+
+import http.server
+import json
+import os
+import shutil
+import signal
+import struct
+import threading
+import time
+import urllib.parse
+
+from provider import Provider, sign_in
+from terminal import Terminal
+
+# Longer than a slow machine takes.
+AT_ONCE = 5
+MARKS = 300_000
+
+
+class Directory:
+    """A directory that returns what the topic chooses."""
+
+    def __init__(self):
+        self.mode, self.requests = "long", 0
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self.handler())
+        self.server.daemon_threads = True
+        self.server.handle_error = lambda *_: None
+        self.base = f"http://127.0.0.1:{self.server.server_address[1]}/"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+    def answer(self, path):
+        self.requests += 1
+        number = self.requests
+        link = f"{self.base}v1.0/users?page={number}"
+        if self.mode == "long":
+            person = {"id": "1", "displayName": "Ada" + "\u0301" * MARKS, "givenName": "A" + "\u202e" * MARKS,
+                      "surname": "\u0600" * MARKS, "jobTitle": "\U0001F468\u200d" * MARKS, "mail": "a" * MARKS + "@b.example",
+                      "userPrincipalName": "ada@b.example", "businessPhones": ["\u0903" * MARKS], "department": "\"" * MARKS}
+            return person if "/users/" in path.split("?")[0] else {"value": [person]}
+        if self.mode == "loop":
+            return {"value": [{"id": "1"}], "@odata.nextLink": f"{self.base}v1.0/users?page={number % 3}"}
+        if self.mode == "same":
+            return {"value": [{"id": str(number % 5), "displayName": "Ada"}], "@odata.nextLink": link}
+        if self.mode == "empty":
+            return {"value": [], "@odata.nextLink": link}
+        if self.mode == "ending":
+            value = [{"id": f"old-{n}", "displayName": f"Ada {n}"} for n in range(20)]
+            return {"value": value, "@odata.deltaLink": f"{self.base}v1.0/users/delta?$deltatoken=1"}
+        value = [{"id": f"{number}-{n}", "displayName": "Ada " + "x" * 1000} for n in range(500)]
+        return {"value": value, "@odata.nextLink": link}
+
+    def handler(self):
+        directory = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self):
+                self.reply(directory.answer(self.path))
+
+            def do_POST(self):
+                batch = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                self.reply({"responses": [
+                    {"id": part["id"], "status": 200, "headers": {"Content-Type": "application/json"},
+                     "body": directory.answer(part["url"])} for part in batch["requests"]]})
+
+            def reply(self, content):
+                body = json.dumps(content).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                try:
+                    self.wfile.write(body)
+                except OSError:
+                    self.close_connection = True
+
+            def log_message(self, *_):
+                pass
+        return Handler
+
+
+def run(checks, world):
+    settings_files(checks, world)
+    directory = Directory()
+    world.closers.append(directory.close)
+    provider = Provider(world, "--users", "10")
+    settings = provider.settings
+    for account_type in settings["types"].values():
+        account_type["graphAPI"] = directory.base
+        account_type["api-version"] = "v1.0"
+    world.use_settings(settings)
+    sign_in(world)
+    long_names(checks, world, directory)
+    endless_pages(checks, world, directory)
+    endless_sync(checks, world, directory)
+    account_files(checks, world)
+
+
+def timed(world, *words):
+    begun = time.monotonic()
+    ended = world.run(*words)
+    return ended, time.monotonic() - begun
+
+
+def settings_files(checks, world):
+    def refused(sentence, content, *words):
+        path = world.path("hostile")
+        with open(path, "wb") as file:
+            file.write(content)
+        os.chmod(path, 0o600)
+        ended, seconds = timed(world, "accounts", "--settings", path)
+        checks.ends(sentence, ended, 8, *words)
+        checks.check(f"{sentence}: within a second", seconds < 1, f"{seconds:.2f} s")
+
+    nested = b"<dict><key>a</key>"
+    refused("10,000 nested dictionaries", b"<plist>" + nested * 10_000, "32 dictionaries")
+    refused("10,000 nested dictionaries after comments", b"<plist>" + (b"<!-- </dict> -->" + nested) * 10_000, "32 dictionaries")
+    section = b"<dict><key>b</key><string><![CDATA[</dict>]]></string><key>a</key>"
+    refused("10,000 nested dictionaries after CDATA sections", b"<plist>" + section * 10_000, "32 dictionaries")
+    refused("200,000 opening brackets", b"<" * 200_000)
+    refused("a million opening brackets of a comment", b"<!--" * 250_000)
+    refused("100,000 nested lists in JSON", b"[" * 100_000, "64")
+    refused("a file of 2 MB", b" " * (2 << 20))
+    objects = [bytes([0xA2, n, n]) for n in range(1, 21)] + [b"\x09"]
+    offsets, body = [], b"bplist00"
+    for item in objects:
+        offsets.append(len(body))
+        body += item
+    trailer = struct.pack(">6xBBQQQ", 1, 1, len(objects), 0, len(body))
+    refused("20 levels of shared lists in a binary property list", body + bytes(offsets) + trailer, "100000 values")
+
+
+def long_names(checks, world, directory):
+    """Each field has 300,000 characters. --timeout and the first Ctrl-C end the command as with other names."""
+    directory.mode = "long"
+    for words in (["search", "ada"], ["show", "ada@b.example"], ["lookup", world.write("names", "ada@b.example\n")]):
+        for form in ("table", "json", "jsonl", "csv", "tsv", "vcard"):
+            if words[0] == "show" and form not in ("table", "json", "vcard"):
+                continue
+            ended, seconds = timed(world, *words, "--output", form, "--timeout", "30")
+            checks.check(f"{words[0]} --output {form} of names without an end", ended.status == 0 and "Ada" in ended.out, str(ended)[:500])
+            checks.check(f"{words[0]} --output {form} takes no longer than other names", seconds < AT_ONCE, f"{seconds:.1f} s")
+            if form == "table":
+                longest = max(len(cell) for line in ended.out.splitlines() for cell in line.split("\t"))
+                checks.check(f"{words[0]}: a cell shows at most 4,096 characters", longest <= 4096, longest)
+    if not shutil.which("tmux"):
+        return
+    for words in (["search", "ada"], ["show", "ada@b.example"], ["search", "ada", "--output", "csv"],
+                  ["search", "ada", "--output", "vcard"]):
+        shown = Terminal(world, 80, 24, *words, "--no-pager")
+        begun = time.monotonic()
+        checks.check(f"{' '.join(words)} in a terminal ends with 0", shown.status() == 0, shown.screen[-500:])
+        seconds = time.monotonic() - begun
+        checks.check(f"{' '.join(words)} in a terminal takes no longer than other names", seconds < AT_ONCE, f"{seconds:.1f} s")
+        shown.stop()
+    shown = Terminal(world, 100, 30, "browse", "ada")
+    checks.check("browse shows the user", shown.wait("Ada"), shown.screen[-500:])
+    begun = time.monotonic()
+    shown.keys("Down", "Tab", "C-c")
+    status = shown.status()
+    seconds = time.monotonic() - begun
+    checks.check("browse: Ctrl-C ends it without a wait", status in (0, 130) and seconds < AT_ONCE, f"{status} after {seconds:.1f} s")
+    shown.stop()
+
+
+def endless_pages(checks, world, directory):
+    for mode, sentence in (("loop", "pages with repeated links"), ("same", "pages that repeat their users"), ("empty", "empty pages")):
+        directory.mode, directory.requests = mode, 0
+        ended, seconds = timed(world, "search", "--all", "--output", "jsonl", "--timeout", "80")
+        checks.ends(f"{sentence} end with an error", ended, 1, "pages", "hint:")
+        checks.check(f"{sentence}: at most 1,010 requests", directory.requests <= 1010, f"{directory.requests} in {seconds:.1f} s")
+        lines = [json.loads(line) for line in ended.out.splitlines()]
+        checks.check(f"{sentence}: each printed line is whole", all("id" in line for line in lines), ended)
+
+
+def endless_sync(checks, world, directory):
+    directory.mode = "ending"
+    checks.ends("a first copy", world.run("sync"), 0)
+    before = world.run("search", "--offline", "--all", "--output", "json").json
+    directory.mode = "new"
+    # Another property, so that a new list begins.
+    running = world.start("sync", "--properties", "displayName", "--limit", "5000")
+    ended = running.finish()
+    checks.ends("a sync without an end ends at --limit", ended, 1, "5000 users", "hint:", "--limit")
+    size = sum(os.path.getsize(os.path.join(world.store, name)) for name in os.listdir(world.store))
+    checks.check("a sync without an end does not fill the disk", size < 100 << 20, size)
+    found = world.run("search", "--offline", "--all", "--output", "json")
+    names = {user["id"] for user in found.json or []}
+    checks.check("the users of the old copy remain", before and all(user["id"] in names for user in before), str(found)[:500])
+    directory.mode, directory.requests = "same", 0
+    world.run("sync", "--forget")
+    ended = world.run("sync")
+    checks.ends("a sync of pages that repeat their users ends with an error", ended, 1, "pages", "hint:")
+    checks.check("a sync of repeated pages: at most 1,010 requests", directory.requests <= 1010, directory.requests)
+    world.run("sync", "--forget")
+    directory.mode = "new"
+    running = world.start("sync", "--limit", "100000000")
+    running.wait_for(lambda _: directory.requests > 1030)
+    begun = time.monotonic()
+    running.signal(signal.SIGINT)
+    ended = running.finish()
+    checks.check("the first Ctrl-C ends a long sync", ended.status == 130 and time.monotonic() - begun < AT_ONCE, ended)
+    world.run("sync", "--forget")
+
+
+def account_files(checks, world):
+    common = {"home_account_id": "u.t", "environment": "login.microsoftonline.com"}
+    count = 5000
+    cache = {
+        "AccessToken": {f"a{n}": {**common, "secret": f"s{n}", "expires_on": "1"} for n in range(count)},
+        "RefreshToken": {f"r{n}": {**common, "secret": f"r{n}", "client_id": f"c{n}"} for n in range(count)}}
+    path = world.write("cache.json", cache)
+    ended, seconds = timed(world, "accounts", "import", path)
+    checks.check("a token cache with 5,000 clients is read without a wait", seconds < AT_ONCE and ended.status in (0, 1, 3, 8),
+                 f"{seconds:.1f} s\n{str(ended)[:500]}")
