@@ -126,7 +126,7 @@ struct DiagnosisTests {
         let portal = Answers { _ in
             HTTPResponse(status: 200, fields: ["Content-Type": "text/html"], body: Data("<html>".utf8))
         }
-        #expect(try finding(try await examine(test, transport: portal), .discovery).state == .problem)
+        #expect(try finding(try await examine(test, transport: portal), .network).failure?.kind == .network)
         let bare = Answers { _ in .json(["issuer": "https://op.example.com"]) }
         let found = try finding(try await examine(test, transport: bare), .discovery)
         #expect(found.failure?.kind == .refused && found.detail.contains("token_endpoint") || found.state == .problem)

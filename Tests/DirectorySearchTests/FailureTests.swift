@@ -15,7 +15,7 @@ private func error(_ status: Int, _ body: String, _ fields: HTTPFields = [:]) ->
     (403, .notPermitted(permissions: ["User.ReadBasic.All"])), (404, .notFound), (405, .badRequest),
     (410, .resyncNeeded),
     (416, .badRequest), (429, .throttled), (500, .unavailable), (501, .notSupported), (502, .unavailable),
-    (503, .unavailable), (504, .unavailable), (302, .unreadable("an unexpected status (no content type, status 302)")),
+    (503, .unavailable), (504, .unavailable), (302, .intercepted("a redirect (no content type, status 302)")),
     (204, .unreadable("an unexpected status (no content type, status 204)")),
 ])
 func `the status decides`(status: Int, kind: DirectoryError.Kind) {

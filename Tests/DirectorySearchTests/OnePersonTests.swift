@@ -54,7 +54,7 @@ func `what can be no mail address is not looked up as one`(name: String) async t
     #expect(try await failure { try await directory.me() }?.kind == .notPermitted(permissions: ["User.Read"]))
 }
 
-@Test(arguments: [#"{"value":[]}"#, #"{"error":{"code":"x"}}"#, "[]", "<html>"])
+@Test(arguments: [#"{"value":[]}"#, #"{"error":{"code":"x"}}"#, "[]", "sign in"])
 func `an answer that is no person is an error`(body: String) async throws {
     let transport = ScriptedTransport([.json(body)])
     let error = try await failure { try await GraphDirectory(client: try client(transport)).me() }

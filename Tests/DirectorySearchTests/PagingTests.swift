@@ -193,7 +193,7 @@ func `a limit ends the search without a further request`(limit: Int, requests: I
 }
 
 @Test(arguments: [
-    "", "<html>sign in here</html>", "[]", "null", "{}", #"{"value":{}}"#, #"{"value":null}"#, #"{"value":[1]}"#,
+    "", "sign in here", "[]", "null", "{}", #"{"value":{}}"#, #"{"value":null}"#, #"{"value":[1]}"#,
     #"{"value":[null]}"#, #"{"value":[],"@odata.nextLink":5}"#, #"{"value":[],"@odata.nextLink":""}"#,
     #"{"error":{"code":"x"}}"#, #"{"value":[{"id":"1"}"#, "\u{0}",
 ])
@@ -208,6 +208,22 @@ func `an answer that is no page is an error, never an empty list`(body: String) 
     }
     #expect(reason.hasSuffix("(text/html, status 200)"))
     #expect(error?.clientRequestID != nil)
+}
+
+@Test(arguments: [
+    (200, "<html>sign in here</html>", true), (403, "<html>blocked</html>", true), (302, "", true), (511, "", true),
+    (403, "{}", false), (400, "<h2>Bad Request</h2>", false), (503, "<html>", false), (404, "<html>", false),
+])
+func `a redirect, a web page and status 511 are not from the directory`(
+    status: Int, body: String, isIntercepted: Bool
+) async throws {
+    let answer = HTTPResponse(status: status, fields: ["Content-Type": "text/html"], body: Data(body.utf8))
+    let directory = GraphDirectory(client: try client(ScriptedTransport([answer, answer, answer, answer, answer])))
+    let error = try #require(await failure { try await directory.users(matching: query).collected() })
+    var found = false
+    if case .intercepted = error.kind { found = true }
+    #expect(found == isIntercepted, "\(error)")
+    if isIntercepted { #expect(error.remedy == .checkNetwork) }
 }
 
 @Test func `what the transport throws comes out as it is`() async throws {

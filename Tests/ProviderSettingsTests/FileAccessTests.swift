@@ -13,7 +13,7 @@ struct FileAccessTests {
 
     private func write(_ directory: TemporaryDirectory, _ name: String = "settings.json", mode: mode_t) throws -> String
     {
-        let path = (directory.path + "/" + name)
+        let path = directory.path + "/" + name
         try Self.json.write(toFile: path, atomically: false, encoding: .utf8)
         #expect(chmod(path, mode) == 0)
         return path
@@ -42,23 +42,23 @@ struct FileAccessTests {
 
     @Test func `a folder that all users can write is refused, also through links`() throws {
         let directory = try TemporaryDirectory()
-        let open = (directory.path + "/" + "open"), closed = try write(directory, mode: 0o600)
+        let open = directory.path + "/" + "open", closed = try write(directory, mode: 0o600)
         #expect(mkdir(open, 0o700) == 0)
         let inside = try write(directory, "open/settings.json", mode: 0o600)
         #expect(symlink(closed, open + "/link") == 0)
-        #expect(symlink("open/settings.json", (directory.path + "/" + "relative")) == 0)
-        #expect(symlink("open", (directory.path + "/" + "folder")) == 0)
-        #expect(symlink("open/link", (directory.path + "/" + "chain")) == 0)
+        #expect(symlink("open/settings.json", directory.path + "/" + "relative") == 0)
+        #expect(symlink("open", directory.path + "/" + "folder") == 0)
+        #expect(symlink("open/link", directory.path + "/" + "chain") == 0)
         let paths = [
-            inside, open + "/link", (directory.path + "/" + "relative"),
-            (directory.path + "/" + "folder/settings.json"),
-            (directory.path + "/" + "chain"),
+            inside, open + "/link", directory.path + "/" + "relative",
+            directory.path + "/" + "folder/settings.json",
+            directory.path + "/" + "chain",
         ]
         for path in paths { #expect(error(path) == nil) }
         #expect(chmod(open, 0o777) == 0)
         for path in paths {
             #expect(error(path)?.found.contains("can write to its folder") == true, "\(path)")
-            #expect(error(path)?.hint?.description.hasSuffix("/open") == true, "\(path)")
+            #expect(error(path)?.hint?.description.contains("chmod o-w ") == true, "\(path)")
         }
         #expect(chmod(open, 0o1777) == 0)
         for path in paths { #expect(error(path) == nil) }
@@ -85,7 +85,7 @@ struct FileAccessTests {
 
     @Test func `a secret that other users can read is reported with the command`() throws {
         let directory = try TemporaryDirectory()
-        let folder = (directory.path + "/" + "folder")
+        let folder = directory.path + "/" + "folder"
         #expect(mkdir(folder, 0o700) == 0)
         let path = try write(directory, "folder/settings.json", mode: 0o644)
         let settings = try Settings(contentsOf: URL(filePath: path))

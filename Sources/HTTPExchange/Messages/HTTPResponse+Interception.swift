@@ -10,7 +10,7 @@ extension HTTPResponse {
     /// Throws if the response of an endpoint for programs is from a network that requires a sign-in, or from a proxy: a redirect, status
     /// 511, or a web page.
     ///
-    /// A page with 401, 404, 405 or 410 can also be from a server that does not have the endpoint. One with 408, 429 or 5xx is an
+    /// A page with 401, 404, 405 or 410 can be from a server that does not have the endpoint. One with 408, 429 or 5xx is an
     /// overloaded server.
     ///
     /// See RFC 6585 section 6.
@@ -19,11 +19,11 @@ extension HTTPResponse {
     package func checkIsFromServer(of url: URL) throws(HTTPTransportError) {
         let found: String
         switch status {
-        case 511: found = "The network requires a sign-in."
+        case 511: found = "The network requires a sign-in (HTTP status 511)."
         case 300..<400:
             let target = fields["Location"].flatMap { URL(string: $0, relativeTo: url) }?.shownHost ?? ""
             found = "A redirect" + (target.isEmpty ? "" : " to \(target)") + " arrived instead of the response."
-        case 401, 404, 405, 408, 410, 429, 500...: return
+        case 401, 404, 405, 407, 408, 410, 429, 500...: return
         default:
             guard isMarkup else { return }
             found = "A web page with status \(status) arrived instead of the response."

@@ -60,7 +60,7 @@ struct ExitStatusTests {
     }
 
     @Test(arguments: [
-        (HTTPTransportError.Kind.redirectRefused, 1, "the answer cannot be used"),
+        (HTTPTransportError.Kind.redirectRefused, 7, "the network did not answer"),
         (.responseTooLarge, 1, "the answer cannot be used"), (.other, 1, "the request failed"),
         (.invalidRequest, 8, "the request cannot be sent"), (.plainHTTPRefused, 8, "the request cannot be sent"),
         (.timedOut, 7, "the network did not answer"), (.connectionLost, 7, "the network did not answer"),

@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("token-html", 1), ("token-half-json", 1), ("token-huge", 1), ("token-nothing", 7), ("token-slow=1", 7),
+        ("token-html", 7), ("token-half-json", 1), ("token-huge", 1), ("token-nothing", 7), ("token-slow=1", 7),
         ("token-500", 6), ("token-503", 6), ("token-429", 6), ("token-temporarily-unavailable", 6),
         ("token-invalid-client", 8),
         ("token-invalid-grant", 4),

@@ -26,7 +26,7 @@ import Testing
         provider.answer("/token", Self.answer)
         let signedIn = await terminal.run("sign-in", "old", "--username", "ada", input: "pass word\n")
         #expect(signedIn.status == 0, "\(signedIn.errors)")
-        #expect(signedIn.errors.hasPrefix("Signed in to old as ") && !signedIn.errors.contains("pass word"))
+        #expect(signedIn.errors.contains("Signed in to old as ") && !signedIn.errors.contains("pass word"))
         let form = String(decoding: try #require(provider.requests("/token").first).body, as: UTF8.self)
         #expect(
             form.contains("grant_type=password&username=ada&password=pass+word")

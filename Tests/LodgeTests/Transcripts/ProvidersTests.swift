@@ -139,9 +139,9 @@ import Testing
     }
 
     @Test(arguments: [
-        (200, #"{"issuer": "https://other.example"}"#, 1, "belongs to the issuer"), (200, "<html>", 1, "is not JSON"),
+        (200, #"{"issuer": "https://other.example"}"#, 1, "belongs to the issuer"), (200, "<html>", 7, "A web page"),
         (200, "[]", 1, "an array"), (404, "", 1, "HTTP status 404"), (503, "", 6, "HTTP status 503"),
-        (302, "", 1, "HTTP status 302"),
+        (302, "", 7, "A redirect"),
     ])
     func `broken metadata is told and decides the status`(
         answer: Int, body: String, status: Int32, reason: String
