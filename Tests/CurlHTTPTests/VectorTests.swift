@@ -168,7 +168,7 @@ import Testing
         #expect(one.expect["outcome"] == "transport_error")
         let server = try ScriptedServer { connection, number in
             _ = connection.readRequest()
-            // The first answer leaves a connection behind for the next request.
+            // The first response leaves a connection for the next request.
             if number == 1 {
                 connection.send(answer())
                 _ = connection.readRequest()

@@ -11,7 +11,7 @@ struct AuthorizationResponseTests {
         "AR-070": "taking a pending sign-in out when its redirect came is the store's"
     ]
 
-    /// The cases whose sign-in ends, although the case keeps it waiting: an error response ends it at once.
+    /// The cases whose sign-in ends, although the case keeps it waiting: an error response ends it immediately.
     static let ended: Set = ["AR-042"]
 
     @Test(arguments: VectorFile("authorization-responses", deep: ["pending"]).cases(except: leftOut))

@@ -69,7 +69,7 @@ struct IDTokenClaimTests {
                     try validation.check(header: ["alg": "RS256"], claims: claims(tenant), now: 0)
                 } == .issuerMismatch)
         }
-        // A path is no tenant, although it would fill the template.
+        // A path is not a tenant, although it would fill the template.
         #expect(
             rejectedKind { () throws(IDTokenError) in
                 try validation.check(header: ["alg": "RS256"], claims: claims("t1", issuer: "t1"), now: 0)

@@ -46,7 +46,7 @@ public struct Account: Sendable, Identifiable, Equatable {
     public let type: String
     /// The issuer, if known. Issuer and subject identify the user; the name does not.
     public let issuer: String?
-    /// The issuer that the redirect of the sign-in named, if the settings of the type name no issuer (RFC 9207). The store did not check
+    /// The issuer that the redirect of the sign-in named, for a type without an issuer in the settings (RFC 9207). The store did not check
     /// it: do not use it to identify the provider.
     public let redirectIssuer: String?
     /// The user's identifier at the issuer, if known.

@@ -37,7 +37,7 @@ struct AccountRecord: Codable, Sendable, Equatable {
     var policy: String?
     /// The time of the last sign-in, or of an import over the tokens of a sign-in.
     var signedIn: Date?
-    /// The issuer that the redirect of the sign-in named, if the settings know none.
+    /// The issuer that the redirect of the sign-in named, for a type without an issuer in the settings.
     var redirectIssuer: String?
 
     private enum CodingKeys: String, CodingKey {

@@ -79,7 +79,7 @@ actor ProviderCache {
         return try await result.value()
     }
 
-    /// Returns the provider of a type after both of its metadata documents were searched for an endpoint.
+    /// Returns the provider of a type, and searches both of its metadata documents for an endpoint.
     func server(
         for type: AccountType, offering endpoint: String
     ) async throws -> AuthorizationServer {

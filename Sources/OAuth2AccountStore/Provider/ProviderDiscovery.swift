@@ -6,12 +6,12 @@ import Platform
 ///
 /// OAuth 2 and OpenID Connect have different well-known URLs, and some servers insert the latter between host and path (RFC 8414
 /// sections 3 and 5). A provider can have both documents, and they can differ: django-oauth-toolkit lists revocation, introspection and
-/// registration only in that of RFC 8414.
+/// registration only in the document of RFC 8414.
 package struct ProviderDiscovery: Sendable {
     private let type: AccountType
     private let send: @Sendable (HTTPRequest) async throws -> HTTPResponse
 
-    /// The metadata of a provider, with the endpoints in the settings instead of its own.
+    /// The metadata of a provider. The endpoints of the settings replace the endpoints of the metadata.
     package struct Metadata: Sendable {
         /// The provider.
         package var server: AuthorizationServer
@@ -19,7 +19,7 @@ package struct ProviderDiscovery: Sendable {
         package let url: URL?
         /// The provider's time.
         package let date: Date?
-        /// The provider's other document, which nobody has read yet.
+        /// The provider's other document, until it is read.
         fileprivate var other: Discovery?
     }
 
@@ -51,7 +51,7 @@ package struct ProviderDiscovery: Sendable {
             let discovery = try Discovery(issuer: issuer, placement: placement, allowsLoopbackHTTP: true)
             do {
                 var metadata = try await fetch(discovery)
-                // The inserted one comes after that of RFC 8414 is known to be missing.
+                // With the inserted document, the document of RFC 8414 is missing.
                 if placement == .openID { metadata.other = oauth }
                 return metadata
             } catch OAuth2Error.http(let status, let retryAfter) where status == 404 {
@@ -69,7 +69,7 @@ package struct ProviderDiscovery: Sendable {
     }
 
     /// Adds the endpoints that only the provider's other document lists, if that names the same issuer. Without such a document the
-    /// metadata remains as it is.
+    /// metadata is unchanged.
     package func complete(_ metadata: inout Metadata) async throws {
         guard let discovery = metadata.other else { return }
         metadata.other = nil
@@ -84,7 +84,7 @@ package struct ProviderDiscovery: Sendable {
             }
             metadata.server = configured(metadata.server)
         } catch let error as OAuth2Error where !error.isTransient {
-            // There is none, or it is another issuer's.
+            // The provider does not have it, or it belongs to another issuer.
         } catch let error as HTTPTransportError where error.kind == .intercepted {
             // Some servers send a web page for every unknown path.
         }

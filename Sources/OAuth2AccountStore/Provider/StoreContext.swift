@@ -70,7 +70,7 @@ extension StoreContext {
     /// - Throws: the errors of discovery; `SettingsError` and `OAuth2Error` if the client cannot authenticate.
     /// Returns the client of a type.
     ///
-    /// - Parameter endpoint: The name in the metadata of an endpoint that the caller needs, and that both metadata documents of the provider are searched for.
+    /// - Parameter endpoint: The name in the metadata of an endpoint that the caller needs. Both metadata documents are searched for it.
     func client(
         of type: AccountType, offering endpoint: String? = nil
     ) async throws -> ProviderClient {

@@ -15,7 +15,7 @@ struct AccountRegistrar: StoreCollaborator {
     /// - Parameters:
     ///   - consented: the scope of the user's consent; `nil`: the requested one.
     ///   - serviceGrant: how to get tokens again without a user.
-    ///   - redirectIssuer: the issuer that the redirect named, if the settings know none. It is saved, and never checked.
+    ///   - redirectIssuer: the issuer that the redirect named, for a type without an issuer in the settings. It is saved, and never checked.
     func save(
         _ response: TokenResponse, received: Date, requested: Scope, consented: Scope? = nil, _ found: Identity,
         _ connection: ProviderClient, senderKey: SigningKey? = nil, serviceGrant: AccountRecord.ServiceGrant? = nil,
@@ -93,7 +93,7 @@ struct AccountRegistrar: StoreCollaborator {
         return account
     }
 
-    /// Revokes the tokens of a response if the check of its user fails: no account has them, and nobody would use them.
+    /// Revokes the tokens of a response if the check of its user fails: no account uses them.
     func revokingIfRejected<Value>(
         _ response: TokenResponse, _ connection: ProviderClient, _ verify: () async throws -> Value
     ) async throws -> Value {

@@ -54,7 +54,7 @@ struct IdentityVerifier: StoreCollaborator {
 
     /// Requests the claims that the ID token does not have. The sign-in succeeds without them.
     ///
-    /// - Throws: `OAuth2Error` if the claims are those of another user (OpenID Connect Core 1.0 section 5.3.2).
+    /// - Throws: `OAuth2Error` if the claims belong to another user (OpenID Connect Core 1.0 section 5.3.2).
     func complete(
         _ identity: inout Identity, _ response: TokenResponse, _ connection: ProviderClient,
         _ senderKey: SigningKey?

@@ -47,7 +47,7 @@ extension AccountStore {
     ///
     /// - Parameters:
     ///   - account: The account.
-    ///   - requested: The requested scope. The default is that of the settings.
+    ///   - requested: The requested scope. The default is the scope of the settings.
     public nonisolated func scopeNotGranted(to account: Account, of requested: Scope? = nil) -> Scope {
         guard let type = settings[account.type] else { return [] }
         return Scope(ScopeCoverage(type).missing(requested ?? type.scope, in: account.scope))

@@ -88,7 +88,7 @@ struct RefreshRequest: Sendable {
 
     /// Returns whether the response has an ID token that can replace the previous one (OpenID Connect Core 1.0 section 12.2).
     ///
-    /// The store ignores an ID token that it cannot check because the provider's keys are not available or not known. A settings type
+    /// The store ignores an ID token that it cannot check because the provider's key is unavailable. A settings type
     /// can also ignore one that fails a check other than issuer and subject, by the quirk `invalidRefreshedIDToken`.
     ///
     /// - Throws: `OAuth2Error` for every other invalid ID token: then the other tokens are not accepted either.

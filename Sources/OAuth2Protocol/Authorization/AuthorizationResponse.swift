@@ -11,8 +11,13 @@ public struct AuthorizationResponse: Sendable {
     /// The longest address that is read, in bytes.
     public static let maximumSize = 64 * 1024
 
-    private let address: String
-    private let parameters: [FormEncoding.Pair]
+    let address: String
+    let parameters: [FormEncoding.Pair]
+
+    init(address: String, parameters: [FormEncoding.Pair]) {
+        self.address = address
+        self.parameters = parameters
+    }
 
     /// Creates a response from a received redirect. Only the query counts: fragments contain no codes.
     ///
@@ -28,39 +33,6 @@ public struct AuthorizationResponse: Sendable {
         guard let parameters = FormEncoding.decode(query) else { throw Self.rejected(.malformed, "query") }
         self.address = String(beforeFragment)
         self.parameters = parameters
-    }
-
-    /// Creates a response from a redirect whose parameters are in a signed JWT: `response_mode=jwt` (JARM).
-    ///
-    /// The JWT must be signed, name the issuer and this client, and not have expired. A provider that was asked for it answers with
-    /// nothing else: do not fall back to ``init(redirect:)``.
-    ///
-    /// JWT Secured Authorization Response Mode for OAuth 2.0 (JARM) section 2.4
-    ///
-    /// - Parameters:
-    ///   - address: The received redirect.
-    ///   - validation: The issuer, the client and the signature algorithms. Its other checks are not made.
-    ///   - keys: The provider's keys.
-    ///   - now: The seconds since 1970.
-    /// - Throws: ``OAuth2Error/redirect(_:)`` if there is no JWT; ``OAuth2Error/idToken(_:)`` if the JWT is rejected.
-    public init(
-        jwtSecured address: String, validation: IDTokenValidation, keys: JWKSet, clientSecret: Secret? = nil,
-        now: Double
-    ) throws(OAuth2Error) {
-        let redirect = try AuthorizationResponse(redirect: address)
-        let tokens = redirect.parameters.filter { $0.name == "response" }
-        guard tokens.count == 1 else {
-            throw Self.rejected(tokens.isEmpty ? .codeMissing : .duplicateParameter, "response")
-        }
-        let claims: JSONObject
-        do throws(IDTokenError) {
-            claims = try validation.checkSigned(Secret(tokens[0].value), keys: keys, clientSecret: clientSecret)
-            try validation.checkExpiry(claims, now: now)
-        } catch {
-            throw .idToken(error)
-        }
-        self.address = redirect.address
-        parameters = claims.members.compactMap { member in member.value.string.map { (member.name, $0) } }
     }
 
     /// The state, which finds the sign-in; `nil` if it is missing, empty or there twice.
@@ -109,7 +81,7 @@ public struct AuthorizationResponse: Sendable {
         guard equalInConstantTime(Array(state.utf8), Array(pending.state.utf8)) else { throw .redirect(.stateMismatch) }
         if let issuer = value("iss") {
             // Compared as strings, byte by byte: no normalization of host, port or slash (RFC 9207 section 2.4). Without a known
-            // issuer, as for a provider whose settings name only endpoints, nothing can be compared.
+            // issuer, as for a provider whose settings name only endpoints, the issuer cannot be compared.
             if let expected = pending.issuer, !Self.isIssuer(issuer, of: expected) {
                 throw Self.rejected(
                     .issuerMismatch, "iss", Evidence.visible(.string(expected)), quoted(issuer),
@@ -126,7 +98,7 @@ public struct AuthorizationResponse: Sendable {
         return Secret(code)
     }
 
-    private static func rejected(
+    static func rejected(
         _ kind: RedirectError.Kind, _ name: String, _ expected: String? = nil, _ received: String? = nil,
         provider: ProviderError? = nil
     ) -> OAuth2Error {

@@ -11,7 +11,7 @@ public struct PendingAuthorization: Sendable, Equatable {
     public let verifier: CodeVerifier
     /// The redirect URI.
     public let redirectURI: RedirectURI
-    /// The issuer of the request, or `nil` if it is not known: then any issuer in the redirect is accepted.
+    /// The issuer of the request, or `nil` without one: then any issuer in the redirect is accepted.
     public let issuer: String?
     /// Whether the redirect must name the issuer.
     public let expectsIssuer: Bool

@@ -49,7 +49,7 @@ public struct Discovery: Sendable, Equatable {
     /// Creates the discovery of a Microsoft Entra authority, such as `https://login.microsoftonline.com/common`.
     ///
     /// Entra's shared tenants name an issuer with a `{tenantid}` in it, B2C and External ID one with the tenant's identifier
-    /// in place of its name: the issuer must be on the authority's host or in `knownAuthorities`, and must not be that of another
+    /// in place of its name: the issuer must be on the authority's host or in `knownAuthorities`, and must not belong to another
     /// tenant. Only `/common`, `/organizations` and `/consumers` can have the template.
     public init(
         authority: String, knownAuthorities: [String] = [], allowsLoopbackHTTP: Bool = false

@@ -29,7 +29,7 @@ public enum EntraTenants: Sendable, Equatable {
         }
     }
 
-    /// Returns whether a text is the identifier of a tenant: a UUID.
+    /// Returns whether a string is the identifier of a tenant: a UUID.
     static func isIdentifier(_ text: some StringProtocol) -> Bool {
         let parts = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
         return parts.map(\.count) == [8, 4, 4, 4, 12]

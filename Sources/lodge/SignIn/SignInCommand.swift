@@ -52,10 +52,12 @@ import StrictJSON
         let settings = try context.settings(for: invocation[Input.type])
         let type = invocation[Input.type] ?? context.typeName(settings)
         let store = try await context.store(settings, makesStore: true)
-        let account = try await signIn(to: type, try await flow(type, store), options, store)
+        let flow = try await flow(type, store)
+        let account = try await signIn(to: type, flow, options, store)
         let name = account.displayName.map { name in account.userName.map { "\(name) (\($0))" } ?? name }
         console.note("Signed in to \(type) as \(name ?? account.label).")
-        noteGrant(of: account, options, store)
+        // A token response of the user's own is as the user wanted it.
+        if flow != .token { noteGrant(of: account, options, store) }
         try await noteTwins(of: account, store)
         if console.options.reportsJSON {
             let record = AccountRecord(account: account, isCurrent: true, now: store.dependencies.now())

@@ -98,8 +98,8 @@ import Testing
     @Test(arguments: [
         (["--audience", "billing"], "--audience needs --exchange"),
         (["--resource", "https://pay.example/"], "--resource needs --exchange"),
-        (["--exchange", "--introspect"], "--exchange and --introspect exclude each other"),
-        (["--exchange", "--refresh"], "--exchange and --refresh exclude each other"),
+        (["--exchange", "--introspect"], "--exchange and --introspect"),
+        (["--exchange", "--refresh"], "--exchange and --refresh"),
     ])
     func `options of token that do not fit together are a usage error`(options: [String], message: String) async throws
     {

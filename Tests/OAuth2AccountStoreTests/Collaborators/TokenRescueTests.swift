@@ -42,7 +42,8 @@ private final class RescueStorage: WrappedStorage, RecordRescue {
     }
 
     func lock(_ name: String, timeout: Duration) async throws -> any StorageLock {
-        try await files.lock(name, timeout: timeout)
+        // The accounts of all tests have the same identifier, and this process holds their locks in several files.
+        try await files.lock(name + directory.store.path, timeout: timeout)
     }
     func rescue(_ record: SealedRecord) async throws -> String { try await files.rescue(record) }
     func rescueFile(of id: String) async throws -> RescueFile? { try await files.rescueFile(of: id) }
