@@ -13,14 +13,25 @@ package enum OpenFileLock {
         return fcntl(file, setCommand, &range) == 0 ? 0 : errno
     }
 
-    /// Returns the number of such locks of one byte in all files of the machine. It is 0 if the system does not tell (proc_locks(5)).
-    package static func count(ofByte byte: off_t) -> Int {
+    /// Returns the number of files of the machine in which one byte has such a lock. It is 0 if the system does not tell
+    /// (proc_locks(5)).
+    package static func fileCount(ofByte byte: off_t) -> Int {
         guard case .success(let bytes) = OwnerOnlyFile.read("/proc/locks", maximumSize: 16 << 20) else { return 0 }
+        return files(ofByte: byte, in: bytes).count
+    }
+
+    /// Returns the device and inode of the files, from the text of `/proc/locks`. A lock can be there twice, because the system reads
+    /// the list in parts, and other processes change it in between.
+    static func files(ofByte byte: off_t, in locks: [UInt8]) -> Set<[UInt8]> {
         let ends = [UInt8]("\(byte) \(byte)".utf8)
-        // "12: OFDLCK ADVISORY  WRITE -1 08:01:1234 FIRST LAST"; a waiting process has an arrow after the number.
-        return bytes.split(separator: UInt8(ascii: "\n")).count { line in
-            line.suffix(ends.count).elementsEqual(ends)
-                && line.split(separator: UInt8(ascii: " ")).dropFirst().first?.elementsEqual("OFDLCK".utf8) == true
+        var files: Set<[UInt8]> = []
+        for line in locks.split(separator: UInt8(ascii: "\n")) where line.suffix(ends.count).elementsEqual(ends) {
+            // "12: OFDLCK ADVISORY  WRITE -1 08:01:1234 FIRST LAST"; a waiting process has an arrow after the number.
+            let words = line.split(separator: UInt8(ascii: " "))
+            guard words.count == 8, words[1].elementsEqual("OFDLCK".utf8), words[6].elementsEqual("\(byte)".utf8)
+            else { continue }
+            files.insert([UInt8](words[5]))
         }
+        return files
     }
 }

@@ -94,7 +94,7 @@ private final class HeldFileLock: StorageLock {
                 hint: "try again; no request was sent")
         }
         // The holder of the same lock in a file that was removed, moved or restored since, or in the folder of a hard link.
-        guard OpenFileLock.count(ofByte: byte) <= 1 else {
+        guard OpenFileLock.fileCount(ofByte: byte) <= 1 else {
             throw StorageError(
                 .busy, location: path,
                 reason: "another process has this lock in another lock file: the store was moved, restored or linked",

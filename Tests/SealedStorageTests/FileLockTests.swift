@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @testable import SealedStorage
-import Platform
+@testable import Platform
 
 /// Locks where a file system has none, and where somebody removes the file.
 @Suite(.timeLimit(.scaled(minutes: 5)))
@@ -147,5 +147,20 @@ struct FileLockTests {
         #expect(try Data(contentsOf: URL(filePath: path)) == Data([1, 2, 3]))
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["file"])
         #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
+    }
+
+    @Test func `a lock that the system lists twice is one lock`() {
+        let list = """
+            1: OFDLCK ADVISORY  WRITE -1 fe:00:77 41 41
+            2: OFDLCK ADVISORY  WRITE -1 fe:00:77 41 41
+            3: POSIX  ADVISORY  WRITE 9 fe:00:78 41 41
+            4: OFDLCK ADVISORY  WRITE -1 fe:00:79 141 41
+            5: OFDLCK ADVISORY  WRITE -1 fe:00:80 41 EOF
+            5: -> OFDLCK ADVISORY  WRITE -1 fe:00:81 41 41
+            """
+        #expect(OpenFileLock.files(ofByte: 41, in: Array(list.utf8)) == [Array("fe:00:77".utf8)])
+        let another = list + "\n6: OFDLCK ADVISORY  WRITE -1 fe:01:77 41 41\n"
+        #expect(OpenFileLock.files(ofByte: 41, in: Array(another.utf8)).count == 2)
+        #expect(OpenFileLock.files(ofByte: 41, in: []).isEmpty)
     }
 }
