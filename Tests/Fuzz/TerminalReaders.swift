@@ -64,7 +64,7 @@ private func readText(_ bytes: [UInt8]) {
         require(TerminalText.width(line) <= 20, "a wrapped line fits")
     }
     let cell = TerminalText.cell(text)
-    require(cell.count <= TerminalText.maximumCell && isHarmless(cell), "a cell has a limit")
+    require(cell.unicodeScalars.count <= TerminalText.maximumCell && isHarmless(cell), "a cell has a limit")
     var card = VCard(name: text)
     card.add("EMAIL", text)
     card.givenName = text

@@ -17,7 +17,8 @@ def run(checks, world):
     basic = "confidential-basic"
     alone = ["User.Read"]
     world.use_settings({"defaultType": "public", "types": {
-        "public": server.type(),
+        # The address of a pushed request has no state.
+        "public": server.type(pushedAuthorizationRequests=False),
         "service": {**server.type(basic, **secret), "scopes": alone},
         "service-wrong": {**server.type(basic, **wrong), "scopes": alone},
         "service-public": {**server.type(), "scopes": alone},
@@ -26,7 +27,7 @@ def run(checks, world):
         "pushed-wrong": server.type(basic, pushedAuthorizationRequests=True, **wrong),
         "password": {**server.type(basic, **secret), "allowsPasswordGrant": True},
         "password-wrong": {**server.type(basic, **wrong), "allowsPasswordGrant": True},
-        "bound": server.type(dpop=True)}})
+        "bound": server.type(dpop=True, pushedAuthorizationRequests=False)}})
 
     device(checks, world, server)
     client_credentials(checks, world, server)

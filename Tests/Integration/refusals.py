@@ -15,7 +15,8 @@ def run(checks, world):
     world.write("secret.txt", secret + "\n")
     basic, post = "confidential-basic", "confidential-post"
     types = {
-        "public": server.type(),
+        # The address of a pushed request has no state.
+        "public": server.type(pushedAuthorizationRequests=False),
         "basic": server.type(basic, clientSecret=secret, clientAuthentication="client_secret_basic"),
         "post": server.type(post, clientSecret={"environment": "POST_SECRET"},
                             clientAuthentication="client_secret_post"),
@@ -94,7 +95,7 @@ def foreign_redirects(checks, world, server):
     state = urllib.parse.parse_qs(urllib.parse.urlsplit(url).query)["state"][0]
     foreign = {
         "no state": "/callback?code=abc", "another state": "/callback?code=abc&state=xyz", "nothing": "/callback",
-        "another path": f"/other?code=abc&state={state}", "an error without state": "/callback?error=access_denied",
+        "another path": f"/other?code=abc&state={state}", "an error with another state": "/callback?error=x&state=y",
         "the state twice": f"/callback?code=abc&state={state}&state=xyz",
         "another issuer": f"/callback?code=abc&state=xyz&iss=https%3A%2F%2Fevil.example",
     }
@@ -102,6 +103,8 @@ def foreign_redirects(checks, world, server):
     bad = {name: str(answer) for name, answer in answers.items() if not 400 <= answer.status < 500}
     checks.check("foreign redirects are refused", not bad, bad)
     checks.check("the sign-in goes on waiting", waiting.process.poll() is None, waiting.err)
+    checks.check("a line reports each rejected redirect, five at most",
+                 1 <= waiting.err.count("The sign-in continues to wait.") <= 5, waiting.err)
     redirect = server.redirect(url)
     checks.check("the answer to its own redirect is a page", web.send(redirect).status == 200, redirect[:60])
     checks.ends("it ends well", waiting.finish(), 0, "Signed in")
@@ -110,3 +113,10 @@ def foreign_redirects(checks, world, server):
     answer = web.send(redirect)
     checks.check("a replayed redirect is refused", 400 <= answer.status < 500, answer)
     checks.ends("and signs nobody in", again.finish(), 4)
+    for sentence, query in (("an error without state", "error=access_denied"),
+                            ("an error", "error=access_denied&state=STATE"),
+                            ("an error of another issuer", "error=access_denied&iss=https%3A%2F%2Fevil.example&state=STATE")):
+        denied = world.start("sign-in", "public", "--no-browser", "--timeout", "30")
+        state = urllib.parse.parse_qs(urllib.parse.urlsplit(address_shown(denied)).query)["state"][0]
+        web.send(f"{back}/callback?{query.replace('STATE', state)}")
+        checks.ends(f"{sentence} ends the sign-in immediately", denied.finish(), 5, "access_denied")

@@ -40,8 +40,11 @@ package enum TerminalText {
     }
 
     private static func shortened(_ visible: String, isCut: Bool = false) -> String {
-        guard isCut || visible.utf8.count > maximumCell && visible.count > maximumCell else { return visible }
-        return visible.prefix(maximumCell - 1) + "…"
+        guard isCut || visible.utf8.count > maximumCell && visible.unicodeScalars.count > maximumCell else {
+            return visible
+        }
+        // Scalars, because one character can have any number of marks.
+        return String(String.UnicodeScalarView(visible.unicodeScalars.prefix(maximumCell - 1))) + "…"
     }
 
     /// The text with spaces behind it up to `columns`.

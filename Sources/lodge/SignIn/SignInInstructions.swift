@@ -45,12 +45,13 @@ struct SignInInstructions: Sendable {
             rejecting: { error in
                 // Any page in the browser can send redirects without end.
                 guard rejected.add(1, ordering: .relaxed).oldValue < Self.maximumRejections else { return }
+                let reason = error.reason.visible
                 await console.instruct(
-                    "Ignored a redirect of the browser: \(error.reason.visible). The sign-in continues to wait.")
+                    reason.prefix(1).uppercased() + reason.dropFirst() + ". The sign-in continues to wait.")
             })
     }
 
-    /// The maximum number of lines about ignored redirects.
+    /// The maximum number of lines about rejected redirects.
     private static let maximumRejections = 5
 
     /// On another device. `reason` says why, unless the user asked for that.
