@@ -18,6 +18,13 @@ import Testing
         #expect(TerminalText.cell(hostile).unicodeScalars.count == 4096)
     }
 
+    @Test func `a grapheme that is wider than a line is wrapped`() {
+        let joined = String(repeating: "\u{0915}\u{094D}", count: 1000)
+        let lines = TerminalText.wrapped(joined, to: 20, limit: 6)
+        #expect(lines.count == 6)
+        #expect(lines.allSatisfy { TerminalText.width($0) <= 20 && !$0.isEmpty }, "\(lines)")
+    }
+
     @Test func `the table and the detail view show the start of a long value`() throws {
         for isTerminal in [true, false] {
             let output = CapturedOutput()

@@ -59,7 +59,7 @@ struct ScalingTest {
             let seconds = Double(clock() - start) / Double(CLOCKS_PER_SEC)
             shortest = min(shortest, seconds)
             total += seconds
-            if total > 0.3 { break }
+            if total > 0.1 { break }
         }
         return shortest
     }

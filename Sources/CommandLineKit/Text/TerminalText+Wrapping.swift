@@ -34,11 +34,17 @@ extension TerminalText {
             if taken > columns {
                 if text[index] == " " { return index }
                 if afterSpace == nil, !breaksWords { return text[index...].firstIndex(of: " ") ?? text.endIndex }
-                // One grapheme at least, or there would be no end.
-                return afterSpace ?? (index == text.startIndex ? text.index(after: index) : index)
+                return afterSpace ?? (index == text.startIndex ? partEnd(text, columns) : index)
             }
             if text[index] == " ", index != text.startIndex { afterSpace = text.index(after: index) }
         }
         return text.endIndex
+    }
+
+    /// Returns the end of a part of the first grapheme that fits into the columns: some scripts join any number of letters into one. A
+    /// scalar has at most two columns.
+    private static func partEnd(_ text: Substring, _ columns: Int) -> String.Index {
+        let end = text.index(after: text.startIndex)
+        return text.unicodeScalars.index(text.startIndex, offsetBy: max(1, columns / 2), limitedBy: end) ?? end
     }
 }

@@ -115,7 +115,9 @@ public struct RedirectURI: Sendable, Equatable {
         else { return false }
         guard let own = components.query, !own.isEmpty else { return true }
         guard let query = other.query else { return false }
-        let parts = query.split(separator: "&")
-        return own.split(separator: "&").allSatisfy { parts.contains($0) }
+        func parts(_ query: some StringProtocol) -> [[UInt8]] {
+            query.utf8.split(separator: UInt8(ascii: "&")).map { [UInt8]($0) }
+        }
+        return Set(parts(query)).isSuperset(of: parts(own))
     }
 }
