@@ -19,7 +19,7 @@ import Platform
 /// If the server is unreachable for ten seconds, the error says that it is unknown whether the change took effect.
 ///
 /// The server drops the locks of a connection that breaks, even if their holder is alive. Before it sends a refresh, the holder
-/// therefore saves a lease in the same session: ``StorageLock/confirm()``. It throws if the session broke. No other worker gets the
+/// therefore saves a lease in the same session: `StorageLock.confirm()`. It throws if the session broke. No other worker gets the
 /// lock until the holder releases it, or until the lease ends a minute later by the server's clock: the limit of a token request
 /// (30 s) and the time to notice a broken connection and to save on another one. A worker that is killed during a refresh
 /// therefore blocks the refresh of this account, and of no other, for up to a minute.
