@@ -25,6 +25,8 @@ struct AccountRepository: Sendable {
             let sealed = try seal.seal(record, revision: current.revision + 1)
             guard let sequence = try await storage.replace(sealed, kind: kind) else {
                 try Task.checkCancellation()
+                // A storage in memory does not suspend, and this loop would keep its thread.
+                await Task.yield()
                 continue
             }
             let saved = CachedRecord(record: record, revision: sealed.revision, position: current.position)
