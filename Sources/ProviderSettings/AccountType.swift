@@ -102,7 +102,7 @@ public struct AccountType: Sendable, Equatable, Identifiable {
     public var claims: JSONObject?
     /// The accepted deviations of token responses from the specifications.
     public var tolerance = TokenResponse.ResponseQuirks.providers
-    /// Whether to push authorization requests (RFC 9126), or `nil` to push them if the provider requires it.
+    /// Whether to push authorization requests (RFC 9126), or `nil` to push them if the provider offers it.
     public var pushedAuthorizationRequests: Bool?
     /// Whether to sign authorization requests with ``clientKey`` (RFC 9101).
     public var requestObjectSigning = false

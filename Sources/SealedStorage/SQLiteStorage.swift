@@ -4,7 +4,8 @@ import Platform
 ///
 /// The file is `accounts.sqlite` in the store's folder, with mode 0600, next to the lock file `accounts.lock` and SQLite's
 /// journal. A copy of the store is a copy of the whole folder: SQLite applies the journal to the file that is next to it. Every
-/// process must use the same path: a hard link to the file has another lock file and another journal. Every change is a transaction that is on the disk when the call returns (`synchronous=FULL`).
+/// process must use the same path: a hard link to the file has another lock file and another journal. Every change is a
+/// transaction that is on the disk when the call returns (`synchronous=FULL`).
 /// The storage uses a rollback journal instead of a write-ahead log: a reader then needs no shared memory, so that it can read
 /// a store on a read-only medium, and a short-lived process opens and closes the file without extra cost. The journal remains
 /// between transactions, because its space is part of the reserve of ``checkWritable()``.

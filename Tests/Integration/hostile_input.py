@@ -1,16 +1,15 @@
 """Hostile input: names without an end, pages without an end, nested and repeated settings."""
 
-import http.server
 import json
 import os
 import shutil
 import signal
 import struct
-import threading
 import time
 import urllib.parse
 
-from provider import Provider, sign_in
+from directory_server import DirectoryServer
+from provider import sign_in
 from terminal import Terminal
 
 # Longer than a slow machine takes.
@@ -18,20 +17,15 @@ AT_ONCE = 5
 MARKS = 300_000
 
 
-class Directory:
+class Directory(DirectoryServer):
     """A directory that returns what the topic chooses."""
 
-    def __init__(self):
+    def __init__(self, world):
+        super().__init__(world)
         self.mode, self.requests = "long", 0
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self.handler())
-        self.server.daemon_threads = True
-        self.server.handle_error = lambda *_: None
-        self.base = f"http://127.0.0.1:{self.server.server_address[1]}/"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
-    def close(self):
-        self.server.shutdown()
-        self.server.server_close()
+    def respond(self, path):
+        return 200, self.answer(path)
 
     def answer(self, path):
         self.requests += 1
@@ -54,47 +48,11 @@ class Directory:
         value = [{"id": f"{number}-{n}", "displayName": "Ada " + "x" * 1000} for n in range(500)]
         return {"value": value, "@odata.nextLink": link}
 
-    def handler(self):
-        directory = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self):
-                self.reply(directory.answer(self.path))
-
-            def do_POST(self):
-                batch = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                self.reply({"responses": [
-                    {"id": part["id"], "status": 200, "headers": {"Content-Type": "application/json"},
-                     "body": directory.answer(part["url"])} for part in batch["requests"]]})
-
-            def reply(self, content):
-                body = json.dumps(content).encode()
-                self.send_response(200)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                try:
-                    self.wfile.write(body)
-                except OSError:
-                    self.close_connection = True
-
-            def log_message(self, *_):
-                pass
-        return Handler
-
 
 def run(checks, world):
     settings_files(checks, world)
-    directory = Directory()
-    world.closers.append(directory.close)
-    provider = Provider(world, "--users", "10")
-    settings = provider.settings
-    for account_type in settings["types"].values():
-        account_type["graphAPI"] = directory.base
-        account_type["api-version"] = "v1.0"
-    world.use_settings(settings)
+    directory = Directory(world)
+    directory.use(world)
     sign_in(world)
     long_names(checks, world, directory)
     endless_pages(checks, world, directory)

@@ -1,15 +1,14 @@
 """What other programs make of the answers: mutt, aerc, jq, Python's reader of CSV, and a reader of vCards."""
 
 import csv
-import http.server
 import io
 import json
 import os
 import shutil
 import subprocess
-import threading
 
-from provider import Provider, sign_in
+from directory_server import DirectoryServer
+from provider import sign_in
 from terminal import Terminal
 
 # Names that people gave themselves, or that somebody gave them who means harm.
@@ -26,47 +25,21 @@ PEOPLE = [
 ] + [{"id": "none", "displayName": "Without Mail", "givenName": "A", "mail": None, "userPrincipalName": "w@contoso.example"}]
 
 
-class Directory:
+class Directory(DirectoryServer):
     """Finds everybody, whatever was asked; nobody where the question has "zzz" in it."""
 
-    def __init__(self):
+    def __init__(self, world):
         self.asked = []
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self.handler())
-        self.server.daemon_threads = True
-        self.base = f"http://127.0.0.1:{self.server.server_address[1]}/"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        super().__init__(world)
 
-    def close(self):
-        self.server.shutdown()
-        self.server.server_close()
-
-    def handler(self):
-        directory = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                directory.asked.append(self.path)
-                body = json.dumps({"value": [] if "zzz" in self.path else PEOPLE}).encode()
-                self.send_response(200)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_):
-                pass
-        return Handler
+    def respond(self, path):
+        self.asked.append(path)
+        return 200, {"value": [] if "zzz" in path else PEOPLE}
 
 
 def run(checks, world):
-    directory = Directory()
-    world.closers.append(directory.close)
-    provider = Provider(world, "--users", "10")
-    settings = provider.settings
-    for account_type in settings["types"].values():
-        account_type["graphAPI"] = directory.base
-        account_type["api-version"] = "v1.0"
-    world.use_settings(settings)
+    directory = Directory(world)
+    directory.use(world)
     checks.ends("sign-in", sign_in(world), 0)
     os.symlink(world.program, os.path.join(world.make("bin"), "lodge"))
     world.environment["PATH"] = world.path("bin") + ":" + world.environment["PATH"]

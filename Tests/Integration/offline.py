@@ -1,37 +1,27 @@
 """The offline copy: kept by delta, killed at any moment, asked without the directory."""
 
-import http.server
 import json
 import os
 import signal
 import sqlite3
 import stat
-import threading
 import time
 import urllib.parse
 
-from provider import Provider, sign_in
+from directory_server import DirectoryServer
+from provider import sign_in
 
 PAGE = 50
 
 
-class Directory:
+class Directory(DirectoryServer):
     """Six thousand people and the changes among them. Slow enough to be interrupted."""
 
-    def __init__(self):
+    def __init__(self, world):
         self.people = {f"id-{n:05}": self.person(n) for n in range(6000)}
         self.log, self.forgotten, self.pause = [], 0, 0.0
         self.requests = []
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self.handler())
-        self.server.daemon_threads = True
-        # A connection that ends because the program was killed is no news.
-        self.server.handle_error = lambda *_: None
-        self.base = f"http://127.0.0.1:{self.server.server_address[1]}/"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def close(self):
-        self.server.shutdown()
-        self.server.server_close()
+        super().__init__(world)
 
     @staticmethod
     def person(n, title="Engineer"):
@@ -71,41 +61,15 @@ class Directory:
         name, option = ("nextLink", "$skiptoken") if more else ("deltaLink", "$deltatoken")
         return 200, {"value": value, f"@odata.{name}": f"{self.base}v1.0/users/delta?{option}={following}"}
 
-    def handler(self):
-        directory = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self):
-                directory.requests.append(self.path)
-                time.sleep(directory.pause)
-                status, content = directory.answer(self.path)
-                body = json.dumps(content).encode()
-                self.send_response(status)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                try:
-                    self.wfile.write(body)
-                except OSError:
-                    # The program that asked was killed.
-                    self.close_connection = True
-
-            def log_message(self, *_):
-                pass
-        return Handler
+    def respond(self, path):
+        self.requests.append(path)
+        time.sleep(self.pause)
+        return self.answer(path)
 
 
 def run(checks, world):
-    directory = Directory()
-    world.closers.append(directory.close)
-    provider = Provider(world, "--users", "10")
-    settings = provider.settings
-    for account_type in settings["types"].values():
-        account_type["graphAPI"] = directory.base
-        account_type["api-version"] = "v1.0"
-    world.use_settings(settings)
+    directory = Directory(world)
+    directory.use(world)
     checks.ends("without an account: sign-in needed", world.run("sync"), 4, "hint:")
     sign_in(world)
     checks.ends("without a copy: what to type", world.run("query", "--offline", "ada"), 1, "hint: lodge sync")

@@ -80,14 +80,13 @@ actor ProviderCache {
     }
 
     /// Returns the provider of a type, and searches both of its metadata documents for an endpoint.
-    func server(
-        for type: AccountType, offering endpoint: String
-    ) async throws -> AuthorizationServer {
+    func server(for type: AccountType, offering endpoint: String) async throws -> AuthorizationServer {
         let server = try await server(for: type)
         let name = Self.name(of: type)
         guard server.endpoint(endpoint) == nil, var known = servers[name], known.type == type else { return server }
         try await discovery(type).complete(&known.metadata)
-        servers[name] = known
+        // Another caller can have read newer metadata, or those of other settings.
+        if let present = servers[name], present.type == type, present.fetched == known.fetched { servers[name] = known }
         return known.metadata.server
     }
 

@@ -67,10 +67,8 @@ extension StoreContext {
 
     /// Discovers the provider of a type and creates its client.
     ///
-    /// - Throws: the errors of discovery; `SettingsError` and `OAuth2Error` if the client cannot authenticate.
-    /// Returns the client of a type.
-    ///
     /// - Parameter endpoint: The name in the metadata of an endpoint that the caller needs. Both metadata documents are searched for it.
+    /// - Throws: The errors of discovery; `SettingsError` and `OAuth2Error` if the client cannot authenticate.
     func client(
         of type: AccountType, offering endpoint: String? = nil
     ) async throws -> ProviderClient {

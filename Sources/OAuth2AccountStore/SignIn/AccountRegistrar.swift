@@ -24,11 +24,8 @@ struct AccountRegistrar: StoreCollaborator {
         let type = connection.type
         var identity = found
         if serviceGrant == nil, identity.userName == nil || identity.displayName == nil {
-            let verified = identity
             identity = try await revokingIfRejected(response, connection) {
-                var identity = verified
-                try await verifier.complete(&identity, response, connection, senderKey)
-                return identity
+                try await verifier.completed(found, response, connection, senderKey)
             }
         }
         // Without a subject, the account of another user would match.
@@ -93,20 +90,30 @@ struct AccountRegistrar: StoreCollaborator {
         return account
     }
 
-    /// Revokes the tokens of a response if the check of its user fails: no account uses them.
-    func revokingIfRejected<Value>(
-        _ response: TokenResponse, _ connection: ProviderClient, _ verify: () async throws -> Value
-    ) async throws -> Value {
+    /// Revokes the tokens of a response whose user is rejected: no account uses them.
+    ///
+    /// After other errors, such as keys that cannot be loaded, the tokens remain: some providers end the saved sign-in of the same user
+    /// with them.
+    func revokingIfRejected(
+        _ response: TokenResponse, _ connection: ProviderClient, _ verify: () async throws -> Identity
+    ) async throws -> Identity {
         do {
             return try await verify()
         } catch {
-            if !(error is CancellationError),
+            if Self.isRejection(error),
                 let connection = try? await client(of: connection.type, offering: "revocation_endpoint")
             {
                 _ = await revoker.revoke(
                     TokenSet(response, requested: [], received: dependencies.now()), connection)
             }
             throw error
+        }
+    }
+
+    private static func isRejection(_ error: any Error) -> Bool {
+        switch error {
+        case is IDTokenError, OAuth2Error.idToken, OAuth2Error.invalidResponse("sub_mismatch", _): true
+        default: false
         }
     }
 

@@ -52,13 +52,13 @@ struct IdentityVerifier: StoreCollaborator {
             of: connection.server, type: connection.type, afterUnknownKey: afterUnknownKey)
     }
 
-    /// Requests the claims that the ID token does not have. The sign-in succeeds without them.
+    /// Returns an identity with the claims that the ID token does not have. The sign-in succeeds without them.
     ///
     /// - Throws: `OAuth2Error` if the claims belong to another user (OpenID Connect Core 1.0 section 5.3.2).
-    func complete(
-        _ identity: inout Identity, _ response: TokenResponse, _ connection: ProviderClient,
-        _ senderKey: SigningKey?
-    ) async throws {
+    func completed(
+        _ verified: Identity, _ response: TokenResponse, _ connection: ProviderClient, _ senderKey: SigningKey?
+    ) async throws -> Identity {
+        var identity = verified
         if identity.subject == nil, let claims = IdentityMapping.claims(response, type: connection.type) {
             identity.subject = claims.text("sub")
             identity.claims = claims
@@ -66,20 +66,21 @@ struct IdentityVerifier: StoreCollaborator {
         guard let request = UserInfo.request(server: connection.server, accessToken: response.accessToken),
             let userInfo = try? await connection.send(
                 to: request.url, boundTo: senderKey, accessToken: response.accessToken, { request })
-        else { return }
+        else { return identity }
         let claims: JSONObject
         do {
             claims = try await self.userInfo(userInfo, identity.subject, connection)
         } catch let error as OAuth2Error {
             if case .invalidResponse("sub_mismatch", _) = error { throw error }
-            return
+            return identity
         } catch {
-            return
+            return identity
         }
         if identity.subject == nil { identity.subject = claims["sub"]?.string }
         var merged = identity.claims ?? JSONObject()
         for member in claims.members where merged[member.name]?.isNull ?? true { merged[member.name] = member.value }
         identity.claims = merged
+        return identity
     }
 
     /// Returns the claims of a userinfo response. If the client registered for signed ones, it accepts no other.

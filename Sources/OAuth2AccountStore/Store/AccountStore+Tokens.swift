@@ -55,7 +55,7 @@ extension AccountStore {
 
     /// Returns an access token that replaces the saved one, with one refresh, whether that has expired or not.
     ///
-    /// Simultaneous calls, also of other processes, share the refresh. The store sends no request while it waits for a failing provider.
+    /// Simultaneous calls share the refresh, those of other processes too. The store sends no request while it waits for a failing provider.
     ///
     /// - Throws: ``AccountStoreError``, as ``accessToken(for:minimumValidity:scopes:resource:claims:rejected:)``.
     package func refreshedToken(for id: Account.ID, scopes: Scope? = nil) async throws -> AccessToken {

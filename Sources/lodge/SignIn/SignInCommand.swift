@@ -56,7 +56,7 @@ import StrictJSON
         let account = try await signIn(to: type, flow, options, store)
         let name = account.displayName.map { name in account.userName.map { "\(name) (\($0))" } ?? name }
         console.note("Signed in to \(type) as \(name ?? account.label).")
-        // A token response of the user's own is as the user wanted it.
+        // With --with-token, the user chose the tokens.
         if flow != .token { noteGrant(of: account, options, store) }
         try await noteTwins(of: account, store)
         if console.options.reportsJSON {
@@ -66,13 +66,13 @@ import StrictJSON
         return .done
     }
 
-    /// Notes what the provider did not give, although the sign-in requested it.
+    /// Reports what the sign-in requested and the provider did not grant.
     private func noteGrant(of account: Account, _ options: SignInOptions, _ store: AccountStore) {
         guard let type = store.settings[account.type], !account.isClient else { return }
         if account.subject == nil, type.scope.contains("openid") {
             console.note(
-                "The provider did not say who signed in: the account is saved as unverified, and the next sign-in of anybody "
-                    + "replaces it.")
+                "The provider did not identify the user. The account is unverified, and the next sign-in of another user to "
+                    + "\(account.type) replaces it.")
         }
         let missing = store.scopeNotGranted(to: account, of: options.scope)
         if !missing.isEmpty { console.note("The provider did not grant: \(missing.text.visible).") }

@@ -3,13 +3,13 @@ import Platform
 
 /// How to get a refresh token from a provider that issued none.
 ///
-/// The sign-in of before would lead to the same state: without `offline_access` the provider issues none, and with it some issue one
+/// The same sign-in again would lead to the same state: without `offline_access` the provider issues none, and with it some issue one
 /// only after a new consent (OpenID Connect Core 1.0 section 11).
 enum RefreshTokenAdvice {
     /// Returns the sign-in that asks for consent.
     static func signIn(to type: String) -> Hint { "\(run: "sign-in") \(type) --prompt consent" }
 
-    /// Returns the next step for an account of a type; `nil` if the type is not one of OpenID Connect.
+    /// Returns the next step for an account of a type; `nil` if the type does not use OpenID Connect.
     static func hint(for type: AccountType) -> Hint? {
         guard type.scope.contains("openid") else { return nil }
         guard type.scope.contains("offline_access") else {
