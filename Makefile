@@ -85,9 +85,8 @@ soak: deps $(if $(STATIC),$(STATIC)/libstdc++.a) ## Kill a process that works wi
 		&& .build/release/store-process soak "$$place/store" $(KILLS) $(SEED)
 
 # What the figures of Python are measured with.
-.build/python/bin/python:
-	@python3 -c 'import venv, ensurepip' 2>/dev/null || .ci/dependencies python3-venv
-	@python3 -m venv .build/python && .build/python/bin/python -m pip install --quiet msal requests
+.build/python/bin/python: Benchmarks/Peers/requirements.txt
+	@.ci/python-environment .build/python Benchmarks/Peers/requirements.txt >/dev/null
 
 bench: build .build/python/bin/python ## Print the figures against their peers: the command as it is installed
 	@set -o pipefail; $(SWIFT) build $(RELEASE) $(SWIFTFLAGS) --product benchmarks 2>&1 | .ci/quiet-build

@@ -36,7 +36,7 @@ import signed_requests
 import terminal
 import tls
 from checks import Checks
-from world import World
+from world import Unavailable, World
 
 # The topics that need nothing but the program, and those that need real software.
 ALONE = [
@@ -69,6 +69,8 @@ def main():
         with World(arguments.program, arguments.peers) as world:
             try:
                 module.run(checks, world)
+            except Unavailable as error:
+                print(f"skipped: {checks.topic}: {error}", flush=True)
             except Exception as error:
                 checks.check("the topic came to its end", False, "".join(traceback.format_exception(error)))
         print(f"-- {checks.topic}: {time.monotonic() - begun:.1f} s", flush=True)

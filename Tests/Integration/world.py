@@ -13,6 +13,10 @@ import time
 LIMIT = 90
 
 
+class Unavailable(Exception):
+    """Software from outside that this machine cannot fetch."""
+
+
 class Outcome:
     """How a command ended."""
 
@@ -143,6 +147,16 @@ class World:
     def use_settings(self, content, name="settings.json"):
         """Makes this the settings of the commands that name none."""
         self.environment["LODGE_SETTINGS"] = self.write(name, content)
+
+    def python(self, peer):
+        """The path of a Python that has the packages which `peers/PEER/requirements.txt` names. They are installed once."""
+        root = os.path.dirname(os.path.dirname(self.here))
+        done = subprocess.run(
+            [os.path.join(root, ".ci", "python-environment"), os.path.join(root, ".build", f"python-{peer}"),
+             os.path.join(self.here, "peers", peer, "requirements.txt")], capture_output=True, text=True)
+        if done.returncode != 0:
+            raise Unavailable(f"the Python packages of {peer} could not be installed: {done.stderr[-500:]}")
+        return done.stdout.strip()
 
     def run(self, *words, input=None, limit=LIMIT, **environment):
         """Runs the program to its end."""
