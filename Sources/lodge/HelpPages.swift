@@ -38,7 +38,10 @@ extension HelpText {
         (OutputFormat.table, "aligned columns on a terminal; in a pipe separated by tabs, never cut, without colour"),
         (.json, "one array; one object for a single thing. Errors are objects on standard error"),
         (.jsonLines, "one JSON value a line, as it comes"),
-        (.csv, "RFC 4180, headings first. Before a cell that a spreadsheet would take for a formula stands '"),
+        (
+            .csv,
+            "RFC 4180, headings first. A ' stands before a cell that a spreadsheet takes for a formula, except with --csv-raw"
+        ),
         (.tsv, "separated by tabs; tab, line break and backslash are written \\t, \\n and \\\\"),
         (.vCard, "vCard 4.0; for me, search, show and lookup"),
     ]

@@ -15,8 +15,11 @@ import Testing
         }
     }
 
-    private func written(_ format: OutputFormat, _ rows: [[String]], terminal: Bool = false) throws -> String {
+    private func written(
+        _ format: OutputFormat, _ rows: [[String]], terminal: Bool = false, isRaw: Bool = false
+    ) throws -> String {
         let captured = CapturedConsole(terminal: terminal)
+        captured.console.options.writesRawCSV = isRaw
         let writer = format.list([TableColumn("a"), TableColumn("b,c")], captured.console)
         for row in rows { try writer.write(Row(cells: row)) }
         try writer.finish()
@@ -42,9 +45,10 @@ import Testing
         ("+1 425 555 0100 ext. 7", "+1 425 555 0100 ext. 7"), ("+1|cmd", "'+1|cmd"), ("a=b", "a=b"),
         ("R&D - x", "R&D - x"),
     ])
-    func `formulas get an apostrophe, and phone numbers do not`(text: String, cell: String) throws {
-        let written = try written(.csv, [[text, "b"]])
-        #expect(written == "a,\"b,c\"\r\n\(cell),b\r\n")
+    func `formulas get an apostrophe except in raw CSV, and phone numbers get none`(text: String, cell: String) throws {
+        #expect(try written(.csv, [[text, "b"]]) == "a,\"b,c\"\r\n\(cell),b\r\n")
+        let raw = cell.replacing("'", with: "")
+        #expect(try written(.csv, [[text, "b"]], isRaw: true) == "a,\"b,c\"\r\n\(raw),b\r\n")
     }
 
     @Test(arguments: [true, false]) func `TSV adds no apostrophe and escapes once`(isTerminal: Bool) throws {

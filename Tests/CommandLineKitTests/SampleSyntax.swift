@@ -101,6 +101,7 @@ let sampleOptions: [OptionSpec] = [
     .flag("debug", "say how it is done"),
     .flag("no-color", "no colour, no bold"),
     .flag("no-input", "never ask"),
+    .flag("csv-raw", "write CSV cells unchanged"),
     .flag("no-pager", "show long tables without a pager"),
     .value("timeout", "SECONDS", "give up after this long", is: .seconds(0.001...86_400)),
     .value("ca-file", "FILE", "certificate authorities to trust, PEM", completion: .file),

@@ -16,6 +16,8 @@ package struct ConsoleOptions: Sendable, Equatable {
     package var disablesInput = false
     package var reportsJSON = false
     var disablesPager = false
+    /// Whether CSV has no apostrophe before the cells that a spreadsheet could read as formulas.
+    var writesRawCSV = false
 
     package init() {}
 
@@ -28,6 +30,7 @@ package struct ConsoleOptions: Sendable, Equatable {
         disablesColor = invocation[options.noColor]
         disablesInput = invocation[options.noInput]
         disablesPager = invocation[options.noPager]
+        writesRawCSV = invocation[options.csvRaw]
         reportsJSON = OutputFormat(invocation) == .json
     }
 }

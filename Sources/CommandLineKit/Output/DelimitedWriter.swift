@@ -3,7 +3,8 @@ import Platform
 /// Writes rows of values for spreadsheets and scripts, headings first.
 @MainActor package final class DelimitedWriter: RecordWriter {
     package enum Delimiter {
-        /// A comma. Values with a comma, a quote or a line break stand in quotes, lines end with CR LF.
+        /// A comma. Values with a comma, a quote or a line break stand in quotes, lines end with CR LF. Cells that a spreadsheet
+        /// could read as formulas get an apostrophe, unless the console's options say raw CSV.
         ///
         /// [RFC 4180 section 2](https://www.rfc-editor.org/rfc/rfc4180#section-2)
         case comma
@@ -41,8 +42,9 @@ import Platform
 
     private func write(_ cells: [String]) throws(OutputError) {
         let isTerminal = console.terminal.outputIsTerminal
+        let isRaw = console.options.writesRawCSV
         let values = cells.map { cell in
-            let text = delimiter == .comma ? Self.guarded(cell) : Self.escaped(cell)
+            let text = delimiter == .tab ? Self.escaped(cell) : isRaw ? cell : Self.guarded(cell)
             // On a terminal, control and bidirectional characters become visible; a file gets the text unchanged.
             let shown = isTerminal ? text.visible : text
             return delimiter == .comma ? Self.quoted(shown) : shown

@@ -129,6 +129,8 @@ package struct StandardOptions: Sendable {
     package let output = Option.choice(
         "output", short: "o", "FORMAT", "format of the answer: " + OptionSpec.list(OutputFormat.names),
         of: OutputFormat.self, completion: .format)
+    package let csvRaw = Option.flag(
+        "csv-raw", "with --output csv: write cells that a spreadsheet takes for formulas unchanged")
     package let quiet = Option.flag("quiet", "say nothing but the answer and errors")
     package let verbose = Option.flag("verbose", "say what is done")
     package let debug = Option.flag("debug", "say how it is done, secrets masked")
@@ -141,5 +143,5 @@ package struct StandardOptions: Sendable {
         noPager = .flag("no-pager", "show long tables without \(program.uppercased())_PAGER or PAGER")
     }
 
-    package var all: [any DeclaredOption] { [output, quiet, verbose, debug, noColor, noInput, noPager] }
+    package var all: [any DeclaredOption] { [output, csvRaw, quiet, verbose, debug, noColor, noInput, noPager] }
 }

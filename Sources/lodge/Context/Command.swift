@@ -94,6 +94,12 @@ struct Command: Sendable {
         guard !spec.options.contains(where: { $0.name == output.spec.name }) else { return }
         let format = OutputFormat(invocation)
         let isTyped = invocation.source(of: output) == .option
+        let csvRaw = GlobalOptions.standard.csvRaw
+        if format != .csv, invocation.source(of: csvRaw) == .option {
+            throw CommandError(
+                .usage, "--csv-raw changes CSV only", reason: "the format is \(format.rawValue)",
+                hint: "add --output csv")
+        }
         guard !spec.formats.contains(format), isTyped || spec.formats != OutputFormat.ofSentences else { return }
         let name = invocation.path.joined(separator: " ")
         if format == .vCard {
