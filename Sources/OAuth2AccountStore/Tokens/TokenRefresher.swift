@@ -167,7 +167,8 @@ struct TokenRefresher: StoreCollaborator {
         }
         let unmet = token.key.isMain ? [] : ScopeCoverage(client.type).unmet(key.token, by: token.scope)
         noteResponse()
-        let update = TokenUpdate(token, of: record, isStored: unmet.isEmpty)
+        let update = TokenUpdate(
+            token, from: client.server.tokenEndpoint?.origin, of: record, isStored: unmet.isEmpty)
         var refreshed = record
         try update.apply(to: &refreshed, history, now: dependencies.now())
         guard try await save(update, record, revision) else {

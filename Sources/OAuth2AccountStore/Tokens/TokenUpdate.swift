@@ -11,13 +11,16 @@ struct TokenUpdate: Sendable {
     /// The access token of the record.
     let replaced: Secret
     let token: TokenSet
+    /// The origin of the token endpoint that issued the tokens.
+    let origin: String?
     /// Whether an additional token is stored. One that does not cover its request is not; the refresh token is.
     let isStored: Bool
 
-    init(_ token: TokenSet, of record: AccountRecord, isStored: Bool) {
+    init(_ token: TokenSet, from origin: String?, of record: AccountRecord, isStored: Bool) {
         sent = record.tokens.refreshToken
         replaced = record.tokens.accessToken
         self.token = token
+        self.origin = origin
         self.isStored = isStored
     }
 
@@ -27,6 +30,8 @@ struct TokenUpdate: Sendable {
     func apply(to record: inout AccountRecord, _ history: TokenHistory, now: Date) throws {
         guard record.tokens.refreshToken == sent else { throw RecordConflict() }
         record.refresh(with: token)
+        // An imported account has none before its first refresh.
+        record.tokenOrigin = record.tokenOrigin ?? origin
         guard isStored, !token.key.isMain else { return }
         var additional = token
         additional.refreshToken = nil
@@ -43,7 +48,7 @@ struct TokenUpdate: Sendable {
 }
 
 extension TokenUpdate: Codable {
-    private enum CodingKeys: CodingKey { case sent, replaced, token, scope, resource, isStored }
+    private enum CodingKeys: CodingKey { case sent, replaced, token, scope, resource, origin, isStored }
 
     init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
@@ -53,6 +58,7 @@ extension TokenUpdate: Codable {
         token.key.scope = try values.decodeIfPresent([String].self, forKey: .scope).map { Scope($0) }
         token.key.resource = try values.decodeIfPresent(String.self, forKey: .resource)
         self.token = token
+        origin = try values.decodeIfPresent(String.self, forKey: .origin)
         isStored = try values.decode(Bool.self, forKey: .isStored)
     }
 
@@ -63,6 +69,7 @@ extension TokenUpdate: Codable {
         try values.encode(token, forKey: .token)
         try values.encodeIfPresent(token.key.scope?.tokens, forKey: .scope)
         try values.encodeIfPresent(token.key.resource, forKey: .resource)
+        try values.encodeIfPresent(origin, forKey: .origin)
         try values.encode(isStored, forKey: .isStored)
     }
 }

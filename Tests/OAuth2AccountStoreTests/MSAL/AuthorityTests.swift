@@ -143,6 +143,22 @@ struct AuthorityTests {
         #expect(moved.tokenRequests.isEmpty && moved.provider.requests(to: "/revoke").isEmpty)
     }
 
+    @Test func `an imported refresh token goes to no other origin after its first refresh`() async throws {
+        let test = try ScopedProvider()
+        let storage = MemoryStorage(), key = try MemoryKey()
+        let store = try await test.store(storage: storage, custody: key)
+        let ada = try await test.signIn(store)
+        _ = try await store.repository.update(ada.id, .tokens) { $0.tokenOrigin = nil }
+        test.provider.advance(3600)
+        _ = try await store.accessToken(for: ada.id)
+        let moved = try ScopedProvider(["token_endpoint": "https://login.other.example/token"])
+        moved.provider.advance(7200)
+        let later = try await moved.store(storage: storage, custody: key)
+        let error = try await grantFailure { try await later.accessToken(for: ada.id) }
+        #expect(moved.tokenRequests.isEmpty)
+        #expect(error?.reason.contains("https://id.example:443 issued the refresh token") == true)
+    }
+
     @Test func `a refresh token goes to no revocation endpoint of another origin`() async throws {
         let test = try ScopedProvider()
         let store = try await test.store(["revocationEndpoint": "https://id.example:8443/revoke"])
