@@ -31,7 +31,3 @@ class Checks:
         right = outcome.status == status and not missing and not (silent and outcome.err)
         wish = f"expected status {status}" + (f" and {missing} on standard error" if missing else "")
         return self.check(sentence, right, f"{wish}\n{outcome}")
-
-    def finish(self):
-        print(f"{self.passed} passed, {self.failed} failed", flush=True)
-        return 1 if self.failed else 0

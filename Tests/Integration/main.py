@@ -1,6 +1,7 @@
 """Runs the topics and counts what held. One line a check; the last line is the sum."""
 
 import argparse
+import multiprocessing
 import signal
 import sys
 import time
@@ -38,13 +39,48 @@ import tls
 from checks import Checks
 from world import Unavailable, World
 
-# The topics that need nothing but the program, and those that need real software.
+# The topics that need nothing but the program, the longest first, and those that need real software.
 ALONE = [
-    browse, settings, damage, demo, doctor, failing_provider, hardening, hostile_input, intercepted, interrupted,
-    local_directory, mail_programs, offline, package, postgresql, qr_code,
-    requests_nginx, shells, signed_requests, terminal]
+    hostile_input, interrupted, failing_provider, postgresql, local_directory, requests_nginx, browse, damage, offline,
+    doctor, terminal, package, demo, shells, settings, hardening, intercepted, mail_programs, qr_code, signed_requests]
 WITH_PEERS = [
     browser_sign_in, closing_page, grants, keyring, parallel, refusals, registration, signatures, tls]
+
+
+# Both lanes share the machine's two cores: most topics wait most of the time.
+LANES = 2
+
+
+def run_topic(module, checks, arguments):
+    checks.topic = module.__name__.replace("_", " ")
+    start = time.monotonic()
+    with World(arguments.program, arguments.peers) as world:
+        try:
+            module.run(checks, world)
+        except Unavailable as error:
+            print(f"skipped: {checks.topic}: {error}", flush=True)
+        except Exception as error:
+            checks.check("the topic came to its end", False, "".join(traceback.format_exception(error)))
+    print(f"-- {checks.topic}: {time.monotonic() - start:.1f} s", flush=True)
+
+
+def run_lane(own, shared, following, counts, arguments):
+    """Runs the topics of this lane, then the shared ones in turn with the other lane. Adds its numbers of checks to `counts`."""
+    # Ended from outside, the lane still stops what it started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    checks = Checks()
+    for module in own:
+        run_topic(module, checks, arguments)
+    while True:
+        with following.get_lock():
+            number = following.value
+            following.value += 1
+        if number >= len(shared):
+            break
+        run_topic(shared[number], checks, arguments)
+    with counts.get_lock():
+        counts[0] += checks.passed
+        counts[1] += checks.failed
 
 
 def main():
@@ -53,28 +89,36 @@ def main():
     parser.add_argument("--peers", default="")
     parser.add_argument("topics", nargs="*", help="only these")
     arguments = parser.parse_args()
-    # Ended from outside, the program still stops what it started.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-
-    modules = ALONE + (WITH_PEERS if arguments.peers else [])
     unknown = set(arguments.topics) - {module.__name__ for module in ALONE + WITH_PEERS}
     if unknown:
         parser.error(f"no topic {', '.join(sorted(unknown))}")
-    checks = Checks()
-    for module in modules:
-        if arguments.topics and module.__name__ not in arguments.topics:
-            continue
-        checks.topic = module.__name__.replace("_", " ")
-        begun = time.monotonic()
-        with World(arguments.program, arguments.peers) as world:
-            try:
-                module.run(checks, world)
-            except Unavailable as error:
-                print(f"skipped: {checks.topic}: {error}", flush=True)
-            except Exception as error:
-                checks.check("the topic came to its end", False, "".join(traceback.format_exception(error)))
-        print(f"-- {checks.topic}: {time.monotonic() - begun:.1f} s", flush=True)
-    return checks.finish()
+
+    def chosen(modules):
+        return [module for module in modules if not arguments.topics or module.__name__ in arguments.topics]
+
+    # The servers have fixed ports: their topics run one after the other.
+    peers, alone = chosen(WITH_PEERS if arguments.peers else []), chosen(ALONE)
+    context = multiprocessing.get_context("fork")
+    following, counts = context.Value("i", 0), context.Array("i", 2)
+    lanes = [
+        context.Process(target=run_lane, args=(peers if lane == 0 else [], alone, following, counts, arguments))
+        for lane in range(LANES)]
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        for lane in lanes:
+            lane.start()
+        for lane in lanes:
+            lane.join()
+    finally:
+        for lane in lanes:
+            if lane.is_alive():
+                lane.terminate()
+                lane.join()
+    print(f"{counts[0]} passed, {counts[1]} failed", flush=True)
+    broken = [lane.exitcode for lane in lanes if lane.exitcode]
+    if broken:
+        print(f"FAILED  a lane ended with {broken}", flush=True)
+    return 1 if counts[1] or broken else 0
 
 
 if __name__ == "__main__":
