@@ -203,16 +203,22 @@ struct FailingProviderTests {
 
     // MARK: No response yet
 
-    @Test func `a valid token is returned after ten seconds while the provider does not respond`() async throws {
+    /// Starts calls of several processes whose token has this age in seconds, while the provider does not respond.
+    private func callsThatWait(age: Double) async throws -> (Account.ID, Gate, [Task<Secret, any Error>]) {
         let id = try await test.addAccount()
-        test.clock.advance(3570)
+        test.clock.advance(age)
         let gate = hold()
         let first = Task { try await test.broker.accessToken(for: id).secret }
         try await gate.arrival()
-        let others = tokens(id)
-        try await until { test.timer.waitingCount == others.count + 1 }
+        let calls = [first] + tokens(id)
+        try await until { test.timer.waitingCount == calls.count }
+        return (id, gate, calls)
+    }
+
+    @Test func `a valid token is returned after ten seconds while the provider does not respond`() async throws {
+        let (id, gate, calls) = try await callsThatWait(age: 3570)
         test.timer.advance(.seconds(10))
-        for token in [first] + others { #expect(try await token.value == Secret("AT-1")) }
+        for token in calls { #expect(try await token.value == Secret("AT-1")) }
         gate.open()
         await test.broker.finishPendingRefreshes()
         #expect(try await test.saved(id)?.tokens.refreshToken == Secret("RT-2"), "the request continues")
@@ -221,17 +227,11 @@ struct FailingProviderTests {
     }
 
     @Test func `callers get an error after 30 seconds while the provider does not respond`() async throws {
-        let id = try await test.addAccount()
-        test.clock.advance(3600)
-        let gate = hold()
-        let first = Task { try await test.broker.accessToken(for: id).secret }
-        try await gate.arrival()
-        let others = tokens(id)
-        try await until { test.timer.waitingCount == others.count + 1 }
+        let (id, gate, calls) = try await callsThatWait(age: 3600)
         test.timer.advance(.seconds(10))
-        try await until { test.timer.waitingCount == others.count + 1 }
+        try await until { test.timer.waitingCount == calls.count }
         test.timer.advance(.seconds(20))
-        for token in [first] + others {
+        for token in calls {
             let error = try await failure { try await token.value }
             #expect(error?.kind == .network && error?.remedy == .retryLater(after: nil))
             #expect(error?.reason == "no response from the provider within 30 s")

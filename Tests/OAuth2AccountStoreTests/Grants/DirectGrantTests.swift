@@ -174,6 +174,23 @@ import Platform
         #expect(try await store.repository.read(account.id)?.record.tokens.accessToken == Secret("at-1"))
     }
 
+    @Test(arguments: [([], ["https://own.example"]), (["payroll"], [])] as [([String], [String])])
+    func `an exchange without an audience is for the resources of the settings`(
+        audiences: [String], resources: [String]
+    ) async throws {
+        let provider = try GrantProvider()
+        let store = try await provider.store(["clientSecret": "s", "resources": ["https://own.example"]])
+        let account = try await provider.signIn(store)
+        provider.answer(
+            "/token",
+            inTurn: .grant([
+                "access_token": "other", "token_type": "Bearer", "issued_token_type": .string(TokenExchange.jwtType),
+            ]))
+        _ = try await store.exchange(tokenOf: account.id, audiences: audiences)
+        let form = try #require(provider.requests(to: "/token").last).form
+        #expect(form["resource"] == resources.first && form["audience"] == audiences.first)
+    }
+
     @Test func `Entra's on-behalf-of has its own parameter, and its claims challenge comes through`() async throws {
         let provider = try GrantProvider()
         let store = try await provider.store(["clientSecret": "s"])
