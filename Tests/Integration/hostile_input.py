@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import shutil
 import signal
 import struct
@@ -12,8 +13,9 @@ from directory_server import DirectoryServer
 from provider import sign_in
 from terminal import Terminal
 
-# Longer than a slow machine takes.
+# More than a slow machine takes, in seconds of the processor, and on a busy machine in a terminal. Quadratic time was 40 s.
 AT_ONCE = 5
+IN_TERMINAL = 20
 MARKS = 300_000
 
 
@@ -60,10 +62,16 @@ def run(checks, world):
     account_files(checks, world)
 
 
+def processor_seconds():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def timed(world, *words):
-    begun = time.monotonic()
+    """Runs the program, and measures the processor time: other programs of a busy machine do not count."""
+    before = processor_seconds()
     ended = world.run(*words)
-    return ended, time.monotonic() - begun
+    return ended, processor_seconds() - before
 
 
 def settings_files(checks, world):
@@ -115,7 +123,7 @@ def long_names(checks, world, directory):
         begun = time.monotonic()
         checks.check(f"{' '.join(words)} in a terminal ends with 0", shown.status() == 0, shown.screen[-500:])
         seconds = time.monotonic() - begun
-        checks.check(f"{' '.join(words)} in a terminal takes no longer than other names", seconds < AT_ONCE, f"{seconds:.1f} s")
+        checks.check(f"{' '.join(words)} in a terminal takes no longer than other names", seconds < IN_TERMINAL, f"{seconds:.1f} s")
         shown.stop()
     shown = Terminal(world, 100, 30, "browse", "ada")
     checks.check("browse shows the user", shown.wait("Ada"), shown.screen[-500:])
@@ -123,7 +131,7 @@ def long_names(checks, world, directory):
     shown.keys("Down", "Tab", "C-c")
     status = shown.status()
     seconds = time.monotonic() - begun
-    checks.check("browse: Ctrl-C ends it without a wait", status in (0, 130) and seconds < AT_ONCE, f"{status} after {seconds:.1f} s")
+    checks.check("browse: Ctrl-C ends it without a wait", status in (0, 130) and seconds < IN_TERMINAL, f"{status} after {seconds:.1f} s")
     shown.stop()
 
 
@@ -163,7 +171,7 @@ def endless_sync(checks, world, directory):
     begun = time.monotonic()
     running.signal(signal.SIGINT)
     ended = running.finish()
-    checks.check("the first Ctrl-C ends a long sync", ended.status == 130 and time.monotonic() - begun < AT_ONCE, ended)
+    checks.check("the first Ctrl-C ends a long sync", ended.status == 130 and time.monotonic() - begun < IN_TERMINAL, ended)
     world.run("sync", "--forget")
 
 

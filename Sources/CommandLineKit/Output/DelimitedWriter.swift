@@ -56,19 +56,25 @@ import Platform
     /// Returns the text with an apostrophe before each line that a spreadsheet could read as a formula. Some programs end a cell at a
     /// line break, although it is in quotes.
     private static func guarded(_ text: String) -> String {
-        var result = String.UnicodeScalarView()
-        if let first = text.unicodeScalars.first, ["\t", "\r", "\n"].contains(first) { result.append("'") }
-        for (index, line) in text.unicodeScalars.split(omittingEmptySubsequences: false, whereSeparator: isLineBreak)
-            .enumerated()
-        {
-            if index > 0 { result.append(text.unicodeScalars[text.unicodeScalars.index(before: line.startIndex)]) }
-            if isFormula(line) { result.append("'") }
-            for scalar in line { result.append(scalar) }
+        let bytes = Array(text.utf8)
+        var result: [UInt8] = []
+        result.reserveCapacity(bytes.count + 1)
+        if let first = bytes.first, first == UInt8(ascii: "\t") || isLineBreak(first) {
+            result.append(UInt8(ascii: "'"))
         }
-        return String(result)
+        var start = 0
+        while true {
+            let end = bytes[start...].firstIndex(where: isLineBreak) ?? bytes.count
+            if isFormula(String(decoding: bytes[start..<end], as: UTF8.self).unicodeScalars[...]) {
+                result.append(UInt8(ascii: "'"))
+            }
+            result += bytes[start..<min(end + 1, bytes.count)]
+            guard end < bytes.count else { return String(decoding: result, as: UTF8.self) }
+            start = end + 1
+        }
     }
 
-    private static func isLineBreak(_ scalar: Unicode.Scalar) -> Bool { scalar == "\n" || scalar == "\r" }
+    private static func isLineBreak(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") }
 
     /// Returns whether the first character after spaces, separators and invisible characters begins a formula, full-width
     /// form, and the text is not a phone number.
@@ -105,16 +111,17 @@ import Platform
     }
 
     private static func escaped(_ text: String) -> String {
-        var result = String.UnicodeScalarView()
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\t": result.append(text: "\\t")
-            case "\n": result.append(text: "\\n")
-            case "\r": result.append(text: "\\r")
-            case "\\": result.append(text: "\\\\")
-            default: result.append(scalar)
+        var result: [UInt8] = []
+        result.reserveCapacity(text.utf8.count)
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "\t"): result += "\\t".utf8
+            case UInt8(ascii: "\n"): result += "\\n".utf8
+            case UInt8(ascii: "\r"): result += "\\r".utf8
+            case UInt8(ascii: "\\"): result += "\\\\".utf8
+            default: result.append(byte)
             }
         }
-        return String(result)
+        return String(decoding: result, as: UTF8.self)
     }
 }
