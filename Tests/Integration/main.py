@@ -6,6 +6,7 @@ import sys
 import time
 import traceback
 
+import any_address
 import browse
 import browser_sign_in
 import closing_page
@@ -40,7 +41,7 @@ from world import Unavailable, World
 
 # The topics that need nothing but the program, and those that need real software.
 ALONE = [
-    browse, settings, damage, demo, doctor, failing_provider, hardening, hostile_input, intercepted, interrupted,
+    any_address, browse, settings, damage, demo, doctor, failing_provider, hardening, hostile_input, intercepted, interrupted,
     local_directory, mail_programs, offline, package, postgresql, qr_code,
     requests_nginx, shells, signed_requests, terminal]
 WITH_PEERS = [
