@@ -58,10 +58,17 @@ import StrictJSON
     ///
     /// The first request for a registration, a code or a token is after all checks and the confirmation.
     func accountType(for address: String) async throws -> String {
+        do throws(OAuth2Error) {
+            _ = try EndpointURL.check(address, name: "the address", allowsLoopbackHTTP: true)
+        } catch {
+            throw CommandError(
+                .usage, "cannot sign in to this address", reason: "\(error)",
+                hint: "\(run: "sign-in") https://api.example/")
+        }
         let path = try TypeAddition.settingsPath(context)
         let clients = try ConfiguredClients(bytes: try SettingsEdit.read(path), file: path)
         let dependencies = context.dependencies()
-        let found = try await ResourceDiscovery(transport: dependencies.transport(nil)).describe(address)
+        let found = try await describe(address, dependencies)
         let issuer = try await issuer(of: found)
         if let type = clients.types.first(where: { $0.hasIssuer(issuer) && $0.resources == [found.resource] }) {
             console.verbose("The account type \(type.name) is for this address.")
@@ -85,6 +92,30 @@ import StrictJSON
         }
         console.note("Added \(addition.name) to \(path).")
         return addition.name
+    }
+
+    private func describe(
+        _ address: String, _ dependencies: Dependencies
+    ) async throws -> ResourceDiscovery.Description {
+        do {
+            return try await ResourceDiscovery(transport: dependencies.transport(nil)).describe(address)
+        } catch var error as AccountStoreError where error.kind == .network && error.hint?.actions.isEmpty != false {
+            // The hint of the store is about an account and its settings.
+            error.hint = "check the address, the network and the proxy"
+            throw error
+        }
+    }
+
+    /// Throws for a word that is the address of an API without its scheme, if it is not an account type.
+    static func checkType(_ word: String, _ context: CommandContext) throws {
+        guard word.contains("."), ProviderPreset(named: word) == nil,
+            let url = try? EndpointURL.check("https://" + word, name: "", allowsLoopbackHTTP: false),
+            url.host()?.contains(".") == true,
+            try context.settingsOfFile()?[word] == nil
+        else { return }
+        throw CommandError(
+            .settings, "no account type \(word)", reason: "the settings do not have it",
+            hint: "to sign in to the API at this address, run: \(run: "sign-in") \(Self.word("https://" + word))")
     }
 
     // MARK: The provider

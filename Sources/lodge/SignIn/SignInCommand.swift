@@ -61,6 +61,8 @@ import StrictJSON
         if let address = named, ResourceSignIn.isAddress(address) {
             named = try await ResourceSignIn(context: context, scope: options.scope, confirms: !invocation[Input.yes])
                 .accountType(for: address)
+        } else if let named {
+            try ResourceSignIn.checkType(named, context)
         }
         let settings = try context.settings(for: named)
         let type = named ?? context.typeName(settings)

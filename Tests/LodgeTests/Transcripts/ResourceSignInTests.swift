@@ -385,8 +385,24 @@ private struct ResourceScene: Sendable {
     func `an address that cannot be used is an error before any request`(address: String) async throws {
         let terminal = try await Terminal()
         let signIn = await terminal.run("sign-in", address, "--yes")
-        #expect(signIn.status == 8 || signIn.status == 2, "\(signIn.errors)")
-        #expect(signIn.errors.contains("expected"), "\(signIn.errors)")
+        #expect([2, 8].contains(signIn.status) && signIn.errors.contains("expected"), "\(signIn.errors)")
+    }
+
+    @Test func `an address without its scheme suggests the complete command`() async throws {
+        let terminal = try await Terminal()
+        let signIn = await terminal.run("sign-in", "api.example/mcp")
+        #expect(signIn.status == 8, "\(signIn.errors)")
+        #expect(signIn.errors.contains("run: lodge sign-in https://api.example/mcp\n"), "\(signIn.errors)")
+        terminal.set("LODGE_SETTINGS", nil)
+        #expect(
+            await terminal.run("sign-in", "api.example").errors.contains("run: lodge sign-in https://api.example\n"))
+        #expect(!(await terminal.run("sign-in", "gihtub").errors.contains("https://gihtub")))
+    }
+
+    @Test func `an address that does not respond is a network error about the address`() async throws {
+        let terminal = try await Terminal()
+        let signIn = await terminal.run("sign-in", "http://127.0.0.1:1/mcp", "--yes")
+        #expect(signIn.status == 7 && signIn.errors.contains("hint: check the address"), "\(signIn.errors)")
     }
 
     @Test(arguments: [[:], ["iss": "https://evil.example"], ["iss": "ISSUER/"]])
