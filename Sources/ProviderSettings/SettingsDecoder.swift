@@ -15,7 +15,7 @@ struct SettingsDecoder: DictionaryDecoder {
         "scopes", "authority", "clientId", "redirectUri", "graphAPI", "api-version", "secret", "tenant",
         "resourceString",
     ]
-    private static let nestedKeys = ["defaultType", "deviceMode", "types"]
+    private static let nestedKeys = ["clientMetadataDocument", "defaultType", "deviceMode", "types"]
 
     func settings() throws(SettingsError) -> Settings {
         if object["types"] != nil { return try nested() }
@@ -52,7 +52,8 @@ struct SettingsDecoder: DictionaryDecoder {
         return try decoder.type(named: Settings.flatTypeName)
     }
 
-    private func nested() throws(SettingsError) -> Settings {
+    /// Reads the types, without the requirement that there is one.
+    func types() throws(SettingsError) -> [AccountType] {
         if let unknown = unknownKey(Self.nestedKeys) {
             throw error(
                 unknown, "one of \(Self.nestedKeys.joined(separator: ", "))", "an unknown key",
@@ -61,7 +62,6 @@ struct SettingsDecoder: DictionaryDecoder {
         guard let dictionary = object["types"]?.object else {
             throw error("types", "a dictionary of account types", (object["types"] ?? .null).kind)
         }
-        let deviceMode: DeviceMode? = try choice("deviceMode", "\"private\" or \"shared\"")
         var types: [AccountType] = []
         for member in dictionary.members {
             guard let type = member.value.object else {
@@ -70,9 +70,30 @@ struct SettingsDecoder: DictionaryDecoder {
             let own = AccountTypeDecoder(file: file, path: "types.\(member.name).", object: type)
             types.append(try ProviderPreset.expand(own).type(named: member.name))
         }
+        return types
+    }
+
+    private func nested() throws(SettingsError) -> Settings {
+        let deviceMode: DeviceMode? = try choice("deviceMode", "\"private\" or \"shared\"")
+        _ = try clientMetadataDocument()
         return try Settings(
-            types: types, defaultType: value("defaultType", "a string", \.string), source: file,
+            types: try types(), defaultType: value("defaultType", "a string", \.string), source: file,
             deviceMode: deviceMode ?? .private)
+    }
+}
+
+extension SettingsDecoder {
+    /// Returns the URL of the client's metadata document, which is its client identifier at servers that support this.
+    ///
+    /// OAuth Client ID Metadata Document section 3: https, with a path, without dot segments, user and fragment.
+    func clientMetadataDocument() throws(SettingsError) -> String? {
+        let key = "clientMetadataDocument"
+        guard let (text, url) = try address(key) else { return nil }
+        let path = url.path(percentEncoded: true)
+        guard url.scheme?.lowercased() == "https", !path.isEmpty, path != "/",
+            !ProtectedResource.hasDotSegments(path)
+        else { throw error(key, "an https address with a path, without . and ..", JSONValue.string(text).shown) }
+        return text
     }
 }
 

@@ -78,7 +78,9 @@ extension HelpText {
     fileprivate var settings: [String] {
         paragraph(
             "--settings FILE, else LODGE_SETTINGS, else settings.json or settings.plist in $XDG_CONFIG_HOME/lodge "
-                + "(~/.config/lodge), else the presets built in. JSON may have comments. An unknown key is an error.")
+                + "(~/.config/lodge), else the presets built in. JSON may have comments. An unknown key is an error. Beside types stand defaultType, deviceMode "
+                + "(private or shared) and clientMetadataDocument, the https URL of the client's metadata document, which is its "
+                + "identifier at providers that support it (see sign-in with the address of an API).")
             + [
                 "", "  {", #"    "defaultType": "work","#, #"    "types": {"#, #"      "work": {"#,
                 #"        "authority": "https://login.microsoftonline.com/common","#,

@@ -131,5 +131,6 @@ private func readDiscovery(_ bytes: [UInt8]) {
         _ = try? authority.read(response)
     }
     _ = try? ProtectedResource.read(response, resource: "https://api.example.com")
+    _ = try? ProtectedResource.read(response, covering: "https://api.example.com/a/b")
     _ = try? JWKSRequest.read(response)
 }

@@ -7,6 +7,7 @@ import sys
 import time
 import traceback
 
+import any_address
 import browse
 import browser_sign_in
 import closing_page
@@ -41,8 +42,9 @@ from world import Unavailable, World
 
 # The topics that need nothing but the program, the longest first, and those that need real software.
 ALONE = [
-    hostile_input, interrupted, failing_provider, postgresql, local_directory, requests_nginx, browse, damage, offline,
-    doctor, terminal, package, demo, shells, settings, hardening, intercepted, mail_programs, qr_code, signed_requests]
+    hostile_input, interrupted, failing_provider, postgresql, local_directory, requests_nginx, any_address, browse, damage,
+    offline, doctor, terminal, package, demo, shells, settings, hardening, intercepted, mail_programs, qr_code,
+    signed_requests]
 WITH_PEERS = [
     browser_sign_in, closing_page, grants, keyring, parallel, refusals, registration, signatures, tls]
 

@@ -158,5 +158,50 @@ struct DiscoveryTests {
         }
     }
 
+    @Test(arguments: [
+        (
+            "https://rs.example/a/b",
+            ["/.well-known/oauth-protected-resource/a/b", "/.well-known/oauth-protected-resource"]
+        ),
+        (
+            "https://rs.example/a/",
+            ["/.well-known/oauth-protected-resource/a/", "/.well-known/oauth-protected-resource"]
+        ),
+        ("https://rs.example/", ["/.well-known/oauth-protected-resource"]),
+        ("https://rs.example", ["/.well-known/oauth-protected-resource"]),
+        (
+            "https://rs.example/a?b=c",
+            ["/.well-known/oauth-protected-resource/a?b=c", "/.well-known/oauth-protected-resource"]
+        ),
+    ])
+    func `the metadata of a resource is at its path, then at the root`(resource: String, paths: [String]) throws {
+        let urls = try ProtectedResource.urls(for: resource, allowsLoopbackHTTP: false)
+        #expect(urls.map(\.absoluteString) == paths.map { "https://rs.example" + $0 })
+    }
+
+    @Test(arguments: [
+        ("https://rs.example/a/b", true), ("https://rs.example/a", true), ("https://rs.example/a/", true),
+        ("https://rs.example/", true), ("https://rs.example", true), ("HTTPS://RS.example:443/a", true),
+        ("https://rs.example/a/b/", true), ("https://rs.example/a/b/c", false), ("https://rs.example/b", false),
+        ("https://rs.example/a/bb", false), ("https://rs.example/a?x", false), ("https://rs.example/a/b#", false),
+        ("https://rs.example:8443/a", false), ("http://rs.example/a", false),
+        ("https://rs.example.evil.example", false),
+        ("https://rs.example@evil.example/a", false), ("https://rs.example/c/../a", false),
+        ("https://rs.example/c/%2e%2E/a", false), ("rs.example/a", false), ("", false),
+    ])
+    func `a resource covers a URL on its origin and below its path`(resource: String, covers: Bool) {
+        #expect(ProtectedResource.covers(resource, "https://rs.example/a/b") == covers)
+        let response = HTTPResponse(
+            status: 200, body: Data(JSONValue.object(["resource": .string(resource)]).serialized()))
+        let read = try? ProtectedResource.read(response, covering: "https://rs.example/a/b")
+        #expect((read != nil) == covers)
+    }
+
+    @Test func `a URL with dot segments is below its own resource only`() {
+        #expect(!ProtectedResource.covers("https://rs.example/a", "https://rs.example/a/../b"))
+        #expect(!ProtectedResource.covers("https://rs.example/a", "https://rs.example/a/%2E./b"))
+        #expect(ProtectedResource.covers("https://rs.example/a", "https://rs.example/a/.b/c..d?e=/../f"))
+    }
+
     struct Unknown: Error {}
 }

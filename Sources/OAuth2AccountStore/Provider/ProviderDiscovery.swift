@@ -45,20 +45,40 @@ package struct ProviderDiscovery: Sendable {
     }
 
     private func read(_ issuer: String) async throws -> Metadata {
-        let oauth = try Discovery(issuer: issuer, placement: .oauth, allowsLoopbackHTTP: true)
+        // A resource can name any server: only a server on this machine can have endpoints with plain http here.
+        let allowsLoopbackHTTP = type.resources.isEmpty || URL(string: issuer)?.isLoopback == true
+        func discovery(_ placement: Discovery.Placement) throws -> Discovery {
+            try Discovery(issuer: issuer, placement: placement, allowsLoopbackHTTP: allowsLoopbackHTTP)
+        }
         var first: (any Error)?
-        for placement in [Discovery.Placement.openID, .oauth, .openIDInserted] {
-            let discovery = try Discovery(issuer: issuer, placement: placement, allowsLoopbackHTTP: true)
+        var tried: Set<URL> = []
+        for placement in placements {
+            let document = try discovery(placement)
+            // Without a path, two of the URLs are the same.
+            guard tried.insert(document.url).inserted else { continue }
             do {
-                var metadata = try await fetch(discovery)
-                // With the inserted document, the document of RFC 8414 is missing.
-                if placement == .openID { metadata.other = oauth }
+                var metadata = try await fetch(document)
+                // After the inserted document of OpenID, the document of RFC 8414 is known to be missing.
+                switch placement {
+                case .openID: metadata.other = try discovery(.oauth)
+                case .oauth: metadata.other = try discovery(.openID)
+                case .openIDInserted: break
+                }
+                if let other = metadata.other, tried.contains(other.url) { metadata.other = nil }
                 return metadata
             } catch OAuth2Error.http(let status, let retryAfter) where status == 404 {
                 first = first ?? OAuth2Error.http(status: status, retryAfter: retryAfter)
+            } catch let error as HTTPTransportError where error.kind == .intercepted && !type.resources.isEmpty {
+                // Some servers send a web page for every unknown path.
+                first = first ?? error
             }
         }
         throw first ?? CancellationError()
+    }
+
+    /// The well-known URLs in order. The Model Context Protocol, whose servers are resources of RFC 8707, begins with the URL of OAuth.
+    private var placements: [Discovery.Placement] {
+        type.resources.isEmpty ? [.openID, .oauth, .openIDInserted] : [.oauth, .openIDInserted, .openID]
     }
 
     private func fetch(_ discovery: Discovery) async throws -> Metadata {

@@ -37,6 +37,8 @@ public struct AuthorizationServer: Sendable, Equatable {
     public var idTokenSigningAlgorithms: [String] = ["RS256"]
     /// The supported code challenge methods; `nil` if it does not say, which does not mean that it cannot.
     public var codeChallengeMethods: [String]?
+    /// Whether the URL of a client's metadata document can be its client identifier (OAuth Client ID Metadata Document section 5).
+    public var acceptsClientMetadataDocuments = false
     /// Whether authorization requests must be pushed (RFC 9126 section 5).
     public var requiresPushedAuthorizationRequests = false
     /// The supported grants; `nil` if it does not say.
@@ -113,6 +115,7 @@ public struct AuthorizationServer: Sendable, Equatable {
             }
         }
         sendsIssuerInRedirect = metadata["authorization_response_iss_parameter_supported"]?.bool ?? false
+        acceptsClientMetadataDocuments = metadata["client_id_metadata_document_supported"]?.bool ?? false
         requiresPushedAuthorizationRequests = metadata["require_pushed_authorization_requests"]?.bool ?? false
     }
 

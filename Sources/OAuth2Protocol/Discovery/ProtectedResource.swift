@@ -25,19 +25,67 @@ public struct ProtectedResource: Sendable, Equatable {
         return try EndpointURL.check(text, name: "the resource", allowsLoopbackHTTP: allowsLoopbackHTTP)
     }
 
+    /// Returns the URLs where the metadata of a resource can be, in order: with its path inserted (section 3.1), and at the root of its origin,
+    /// where servers with one resource have it.
+    ///
+    /// - Throws: ``OAuth2Error/configuration(_:)`` if the resource is not an https URL.
+    package static func urls(for resource: String, allowsLoopbackHTTP: Bool) throws(OAuth2Error) -> [URL] {
+        let own = try url(for: resource, allowsLoopbackHTTP: allowsLoopbackHTTP)
+        let root = try url(for: EndpointURL.split(resource).origin, allowsLoopbackHTTP: allowsLoopbackHTTP)
+        return own == root ? [own] : [own, root]
+    }
+
     /// Reads the response. Its `resource` must be the one that was asked about (section 3.3).
     public static func read(_ response: HTTPResponse, resource: String) throws(OAuth2Error) -> ProtectedResource {
+        try read(response, about: resource) { bytesEqual($0, resource) }
+    }
+
+    /// Reads the response about a URL. Many servers name the origin or a parent of the URL as their `resource`, although section 3.3
+    /// requires the URL itself.
+    package static func read(_ response: HTTPResponse, covering url: String) throws(OAuth2Error) -> ProtectedResource {
+        try read(response, about: url) { covers($0, url) }
+    }
+
+    private static func read(
+        _ response: HTTPResponse, about resource: String, accepts: (String) -> Bool
+    ) throws(OAuth2Error) -> ProtectedResource {
         try EndpointResponse.checkStatus(response)
         let object = try ResponseObject(
             response, name: "the resource's metadata",
             unique: ["resource", "authorization_servers", "scopes_supported"])
-        guard let found = object.text("resource"), bytesEqual(found, resource) else {
+        guard let found = object.text("resource") else {
+            throw .invalidResponse(member: "resource", reason: "the metadata of \(quoted(resource)) lacks the resource")
+        }
+        guard accepts(found) else {
             throw .invalidResponse(
-                member: "resource", reason: "the metadata belongs to another resource than \(quoted(resource))")
+                member: "resource",
+                reason: "the metadata belongs to the resource \(quoted(found)), not to \(quoted(resource))")
         }
         return ProtectedResource(
             resource: found,
             authorizationServers: object.strings("authorization_servers") ?? [],
             scopes: object.strings("scopes_supported"), metadata: object.members)
+    }
+
+    /// Returns whether a resource is a URL itself, or a parent of it on the same origin. A slash at the end of the resource makes no
+    /// difference.
+    package static func covers(_ resource: String, _ url: String) -> Bool {
+        if bytesEqual(resource, url) { return true }
+        guard let own = try? EndpointURL.check(resource, name: "resource", allowsLoopbackHTTP: true),
+            let other = try? EndpointURL.check(url, name: "url", allowsLoopbackHTTP: true), own.hasOrigin(of: other)
+        else { return false }
+        // A query selects one resource, and a server resolves dot segments.
+        var parent = Substring(EndpointURL.split(resource).path)
+        let path = EndpointURL.split(url).path.prefix { $0 != "?" }
+        guard !parent.contains("?"), !hasDotSegments(parent), !hasDotSegments(path) else { return false }
+        if parent.hasSuffix("/") { parent.removeLast() }
+        return path == parent || path.hasPrefix(parent + "/")
+    }
+
+    /// Returns whether a path has the segment `.` or `..`, percent-encoded or not.
+    package static func hasDotSegments(_ path: some StringProtocol) -> Bool {
+        path.split(separator: "/").contains {
+            [".", ".."].contains($0.lowercased().replacing("%2e", with: "."))
+        }
     }
 }

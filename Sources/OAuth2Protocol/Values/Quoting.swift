@@ -11,4 +11,4 @@ func quoted(_ text: String) -> String {
 }
 
 /// Returns whether two strings have the same bytes. Swift's `==` also equates different spellings of one character.
-func bytesEqual(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }
+package func bytesEqual(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }

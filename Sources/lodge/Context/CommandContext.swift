@@ -188,7 +188,11 @@ final class OpenStores: Sendable {
     /// The account to act for: the one named, else the type's current one.
     func account(_ store: AccountStore, named name: String? = nil) async throws -> Account {
         if let name = name ?? invocation[GlobalOptions.account] { return try await find(name, store) }
-        let type = typeName(store.settings)
+        return try await account(store, ofType: typeName(store.settings))
+    }
+
+    /// Returns the active account of a type.
+    func account(_ store: AccountStore, ofType type: String) async throws -> Account {
         guard store.settings[type] != nil else { throw CommandError(unknownType: type, in: store.settings) }
         guard let account = try await store.currentAccount(ofType: type) else {
             try await reportDamage(store)

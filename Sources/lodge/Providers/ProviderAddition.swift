@@ -44,17 +44,20 @@ import StrictJSON
     private var name: String { invocation[Input.name] }
 
     func run() async throws -> ExitStatus {
-        let path = try settingsPath()
+        let path = try TypeAddition.settingsPath(context)
+        let addition = TypeAddition(context: context, name: name, path: path)
         let old = try SettingsEdit.read(path)
         let keys = try keys()
         // Whatever is wrong with the rest is found before a client or a folder is made.
         var trial = keys
         if invocation[Input.register] { trial["clientId"] = "unknown" }
-        let type = try edited(trial, old, path).type
+        let type = try addition.edited(trial, old).type
         if invocation[Input.register] {
-            try await register(type, keys, path)
+            var metadata = ProviderPreset(named: type.preset ?? "")?.registration ?? JSONObject()
+            for member in try furtherMembers().members { metadata[member.name] = member.value }
+            try await addition.register(type, keys, metadata, initialAccessToken: try initialAccessToken())
         } else {
-            try await save(keys, path)
+            try await addition.save(keys)
         }
         console.note(
             "Added \(name) to \(path). To sign in: " + context.text("\(run: "sign-in") \(name)"))
@@ -63,15 +66,6 @@ import StrictJSON
             if let type { try show(ProviderRecord(type: type, isDefault: false)) }
         }
         return .done
-    }
-
-    /// The file to write: not one that would take precedence over another.
-    private func settingsPath() throws(CommandError) -> String {
-        let (path, isNamed) = try context.neededSettingsFile()
-        guard !isNamed, path.hasSuffix(".plist") else { return path }
-        throw CommandError(
-            .settings, "property lists are not edited here", reason: "your settings are in \(path)",
-            hint: "add the type there yourself, or name a JSON file with --settings")
     }
 
     // MARK: The type
@@ -156,69 +150,7 @@ import StrictJSON
         CommandError(.usage, message, reason: reason, hint: hint ?? "lodge help providers add")
     }
 
-    // MARK: The file
-
-    private func edited(
-        _ keys: JSONObject, _ old: [UInt8]?, _ path: String
-    ) throws -> (bytes: [UInt8], type: AccountType, settings: Settings) {
-        let bytes = try SettingsEdit.adding(name, keys, to: old, file: path)
-        let settings = try Settings(bytes: bytes, source: path)
-        guard let type = settings[name] else {
-            throw SettingsError(file: path, key: "types.\(name)", expected: "the new type", found: "nothing")
-        }
-        return (bytes, type, settings)
-    }
-
-    /// Adds the type, and the client registered for it, to the current text of the file.
-    private func save(_ keys: JSONObject, _ path: String, _ client: RegisteredClient? = nil) async throws {
-        let dependencies = context.dependencies()
-        try await SettingsEdit.change(path, suffix: try dependencies.randomLetters(), sleep: dependencies.sleep) {
-            @MainActor old in
-            let (bytes, type, settings) = try edited(keys, old, path)
-            // First the token that can undo it, then the type.
-            if let client { try await context.store(settings, makesStore: true).keepRegistration(client, ofType: name) }
-            var holdsSecret = false
-            if case .inline = type.clientSecret { holdsSecret = true }
-            return .text(bytes, holdsSecret: holdsSecret)
-        }
-    }
-
     // MARK: Registration
-
-    private func register(_ type: AccountType, _ known: JSONObject, _ path: String) async throws {
-        let registration = ProviderRegistration(type: type, dependencies: context.dependencies())
-        var metadata = ProviderPreset(named: type.preset ?? "")?.registration ?? JSONObject()
-        for member in try furtherMembers().members { metadata[member.name] = member.value }
-        let made = try await registration.register(metadata, initialAccessToken: try initialAccessToken())
-        do {
-            var keys = known
-            for member in made.keys.members { keys[member.name] = member.value }
-            do {
-                try await save(keys, path, made.client)
-            } catch {
-                await forget(made.client, keys, path)
-                throw error
-            }
-        } catch {
-            let isGone = await registration.undo(made.client)
-            console.note(
-                isGone
-                    ? "The client that was registered has been deleted again."
-                    : "The client \(made.client.clientID) was registered and is not used; the provider keeps it.")
-            throw error
-        }
-        console.note("Registered the client \(made.client.clientID) at \(made.client.issuer).")
-        for note in made.notes { console.note(note) }
-    }
-
-    /// Removes the token of an unused client, unless another program registered a client for this type.
-    private func forget(_ client: RegisteredClient, _ keys: JSONObject, _ path: String) async {
-        let settings = (try? edited(keys, SettingsEdit.read(path), path).settings) ?? (try? context.settings())
-        guard let settings, let store = try? await context.store(settings),
-            (try? await store.registration(ofType: name))?.clientID == client.clientID
-        else { return }
-        try? await store.keepRegistration(nil, ofType: name)
-    }
 
     private func furtherMembers() throws(CommandError) -> JSONObject {
         guard let text = invocation[Input.registerWith] else { return [:] }

@@ -19,9 +19,17 @@ struct ProviderRegistration: Sendable {
         var notes: [String]
     }
 
-    /// Registers a native client with the type's redirect URI and scope.
-    func register(_ metadata: JSONObject, initialAccessToken: Secret?) async throws -> Made {
-        let server = try await ProviderReport.server(of: type, dependencies: dependencies)
+    /// Registers a native client with the type's redirect URI and scope, at the provider of the type or at a server whose metadata
+    /// were read before.
+    func register(
+        _ metadata: JSONObject, initialAccessToken: Secret? = nil, at known: AuthorizationServer? = nil
+    ) async throws -> Made {
+        let server: AuthorizationServer
+        if let known {
+            server = known
+        } else {
+            server = try await ProviderReport.server(of: type, dependencies: dependencies)
+        }
         guard let issuer = server.issuer else {
             throw CommandError(
                 .settings, "the client cannot be registered", reason: "the type \(type.name) has no issuer",

@@ -40,7 +40,13 @@ import StrictJSON
                 hint: "\(run: "sign-out") --all --type \(name)")
         }
         if let client = try await store.registration(ofType: name) {
-            try await delete(client, type)
+            if let other = settings.types.first(where: { $0.name != name && $0.usesClient(of: type) }) {
+                // `sign-in URL` uses the client of a type for other resources of its provider.
+                try await store.keepRegistration(client, ofType: other.name)
+                console.note("The client \(client.clientID) remains registered: the type \(other.name) uses it.")
+            } else {
+                try await delete(client, type)
+            }
             try await store.keepRegistration(nil, ofType: name)
         }
         let dependencies = context.dependencies()
@@ -64,5 +70,11 @@ import StrictJSON
         } else {
             console.note("\(client.issuer) offers no deletion: the client \(client.clientID) stays registered there.")
         }
+    }
+}
+
+extension AccountType {
+    fileprivate func usesClient(of other: AccountType) -> Bool {
+        provider == other.provider && clientID == other.clientID
     }
 }

@@ -37,7 +37,7 @@ import OAuth2AccountStore
         "request", "Send a signed request to any API, and show the answer.",
         discussion: """
             The address is an https address of a host that the account type names (graphAPI, resourceHosts), or a path below its API, such \
-            as /me. The token is renewed when it must be, and once more when the API refuses it. Content is one of --data, --json, --form \
+            as /me. Without --account and --type, the account type whose resources include the address is used. The token is renewed when it must be, and once more when the API refuses it. Content is one of --data, --json, --form \
             and --part; @FILE is the content of a file, @- that of standard input. With GET and HEAD the form joins the query. Redirects are \
             followed; the token stays with the origin. The exit status is 0 for 2xx, 4 for 401, 5 for 403, 3 for 404, 6 for 429, 502, 503 \
             and 504, 1 for other refusals; what the API says of them is shown. --output names a file here, and LODGE_OUTPUT=json makes \
@@ -77,12 +77,14 @@ import OAuth2AccountStore
 
         var type: AccountType?
         var account: Account?
+        var openStore: AccountStore?
         var transport: any HTTPTransport
         if let settings {
             let scopes = try invocation.scope(Input.scope)
             let store = try await context.store(settings)
-            let found = try await context.account(store)
+            let found = try await context.account(store, for: address)
             account = found
+            openStore = store
             type = settings[found.type]
             transport = found.transport(in: store, scopes: scopes)
             if header["Authorization"] != nil {
@@ -106,19 +108,33 @@ import OAuth2AccountStore
         let drawing = Task { for await progress in updates { line.show(progress) } }
         defer { drawing.cancel() }
         let shown = ResponseOutput(console: console, line: line, includesHead: invocation[Input.include])
-        let response: HTTPStreamedResponse
+        func send() async throws -> (response: HTTPStreamedResponse, download: HTTPDownload?) {
+            guard let file else { return (try await transport.stream(request, progress: updates.report), nil) }
+            let download = try await transport.download(request, to: URL(filePath: file), progress: updates.report)
+            return (HTTPStreamedResponse(download.response), download)
+        }
+        var response: HTTPStreamedResponse
         do {
-            if let file {
-                let download = try await transport.download(request, to: URL(filePath: file), progress: updates.report)
+            var download: HTTPDownload?
+            (response, download) = try await send()
+            if let store = openStore, let current = account,
+                try await ScopeRequest(context: context, store: store).grants(response, from: url, to: current)
+            {
+                // Once: a second rejection is for the user.
+                account = try await store.account(current.id)
+                (response, download) = try await send()
+            }
+            if let file, let download {
                 line.end()
-                response = HTTPStreamedResponse(download.response)
                 try shown.writeHead(response)
                 if download.file != nil { shown.note(download, at: file) } else { try await shown.write(response) }
             } else {
-                response = try await transport.stream(request, progress: updates.report)
                 try shown.writeHead(response)
                 try await shown.write(response)
             }
+        } catch let error as AccountStoreError where error.remedy == .signInAgain {
+            // The account can be of another type than the default.
+            throw CommandError(reporting: error, type: account?.type, remedyText: invocation.remedyText)
         } catch let error as HTTPFileError {
             throw CommandError(file: error)
         } catch let error as HTTPTransportError where error.kind == .invalidRequest {

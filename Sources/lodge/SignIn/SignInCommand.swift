@@ -7,7 +7,10 @@ import StrictJSON
 
 @MainActor struct SignInCommand: CommandHandler {
     enum Input {
-        static let type = Argument.optional("TYPE", "account type to sign in to", completion: .type)
+        static let type = Argument.optional(
+            "TYPE", "account type to sign in to, or the https address of an API", completion: .type)
+        static let yes = Option.flag(
+            "yes", "with an address: add its account type without confirmation", environment: .none)
         static let device = Option.flag("device", "show a code to enter on another device")
         static let noBrowser = Option.flag("no-browser", "print the address and wait")
         static let qr = Option.flag("qr", "draw the address as a QR code too")
@@ -33,25 +36,47 @@ import StrictJSON
         discussion: """
             The browser is opened and comes back to this machine. Where there is no display, or over SSH, a code is shown that is \
             entered on another device. With --with-token a token answer (JSON, as a token endpoint gives it) is read from standard \
-            input instead.
-            """, examples: ["lodge sign-in graph", "lodge sign-in --device"], arguments: [Input.type],
+            input instead. With the address of an API instead of TYPE, lodge asks the API which provider issues its tokens (RFC 9728), shows \
+            the issuer, the scopes and the token hosts, registers a client if necessary, and adds an account type.
+            """,
+        examples: ["lodge sign-in graph", "lodge sign-in --device", "lodge sign-in https://api.example/mcp"],
+        arguments: [Input.type],
         options: [
             Input.device, Input.noBrowser, Input.qr, Input.paste, Input.clientCredentials, Input.withToken,
             Input.username, Input.scope, Input.prompt, Input.loginHint, Input.domainHint, Input.policy, Input.claims,
-            Input.param,
+            Input.param, Input.yes,
         ], formats: OutputFormat.ofSentences, timeoutUse: .signIn
     ) { try await SignInCommand(context: $0).run() }
 
     let context: CommandContext
+    /// Whether the command line is one of `sign-in`, with its options. Another command uses the flow of the machine.
+    var hasOwnOptions = true
 
     private static let maximumResponse = 1 << 20
     private nonisolated static let maximumLine = 64 * 1024
 
     func run() async throws -> ExitStatus {
         let options = try options()
-        let settings = try context.settings(for: invocation[Input.type])
-        let type = invocation[Input.type] ?? context.typeName(settings)
+        var named = invocation[Input.type]
+        if let address = named, ResourceSignIn.isAddress(address) {
+            named = try await ResourceSignIn(context: context, scope: options.scope, confirms: !invocation[Input.yes])
+                .accountType(for: address)
+        } else if let named {
+            try ResourceSignIn.checkType(named, context)
+        }
+        let settings = try context.settings(for: named)
+        let type = named ?? context.typeName(settings)
         let store = try await context.store(settings, makesStore: true)
+        let account = try await signIn(to: type, options, store)
+        if console.options.reportsJSON {
+            let record = AccountRecord(account: account, isCurrent: true, now: store.dependencies.now())
+            try show(record)
+        }
+        return .done
+    }
+
+    /// Signs in with the flow of the command line or the machine, and reports the result.
+    func signIn(to type: String, _ options: SignInOptions, _ store: AccountStore) async throws -> Account {
         let flow = try await flow(type, store)
         let account = try await signIn(to: type, flow, options, store)
         let name = account.displayName.map { name in account.userName.map { "\(name) (\($0))" } ?? name }
@@ -59,11 +84,7 @@ import StrictJSON
         // With --with-token, the user chose the tokens.
         if flow != .token { noteGrant(of: account, options, store) }
         try await noteTwins(of: account, store)
-        if console.options.reportsJSON {
-            let record = AccountRecord(account: account, isCurrent: true, now: store.dependencies.now())
-            try show(record)
-        }
-        return .done
+        return account
     }
 
     /// Reports what the sign-in requested and the provider did not grant.
@@ -96,7 +117,7 @@ import StrictJSON
     }
 
     private func flow(_ type: String, _ store: AccountStore) async throws -> SignInFlow {
-        if let flow = try SignInFlow.named(by: invocation) { return flow }
+        if hasOwnOptions, let flow = try SignInFlow.named(by: invocation) { return flow }
         return try await .byItself(type, store, context.world)
     }
 
@@ -121,7 +142,8 @@ import StrictJSON
     }
 
     private var instructions: SignInInstructions {
-        SignInInstructions(console: console, makeCode: invocation[Input.qr] ? context.world.qrCode : nil)
+        let drawsCode = hasOwnOptions && invocation[Input.qr]
+        return SignInInstructions(console: console, makeCode: drawsCode ? context.world.qrCode : nil)
     }
 
     private func paste(_ type: String, _ store: AccountStore) throws -> SignInMethod {

@@ -11,6 +11,7 @@ import Synchronization
 final class ScriptedProvider: Sendable {
     private struct State {
         var answers: [String: (status: Int, body: String)] = [:]
+        var responders: [String: @Sendable (LoopbackRequest) -> LoopbackResponse] = [:]
         var requests: [LoopbackRequest] = []
         var date: String?
     }
@@ -35,16 +36,25 @@ final class ScriptedProvider: Sendable {
     /// Answers this path so; `ISSUER` in the body is the issuer.
     func answer(_ path: String, _ status: Int, _ body: String) {
         let body = body.replacingOccurrences(of: "ISSUER", with: issuer)
-        state.withLock { $0.answers[path] = (status, body) }
+        state.withLock {
+            $0.answers[path] = (status, body)
+            $0.responders[path] = nil
+        }
     }
 
     func answer(_ path: String, _ body: String) { answer(path, 200, body) }
+
+    /// Sends the responses of a function for a path.
+    func answer(_ path: String, by respond: @escaping @Sendable (LoopbackRequest) -> LoopbackResponse) {
+        state.withLock { $0.responders[path] = respond }
+    }
 
     func tellTime(_ date: String) { state.withLock { $0.date = date } }
 
     private func answer(_ request: LoopbackRequest) -> LoopbackResponse {
         state.withLock { state in
             state.requests.append(request)
+            if let respond = state.responders[request.path] { return respond(request) }
             guard let answer = state.answers["\(request.method) \(request.path)"] ?? state.answers[request.path] else {
                 return LoopbackResponse(status: 404)
             }

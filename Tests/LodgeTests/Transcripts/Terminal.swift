@@ -19,6 +19,8 @@ final class Terminal {
     private let approval = Mutex<StoredUser>(.approves)
     /// Whether there is a browser that can be opened.
     var hasBrowser = true
+    /// Whether standard input and standard error are a terminal.
+    var isTerminal = false
     /// What happens while the program waits, given what it said so far.
     var meanwhile: (@Sendable (@MainActor @Sendable () -> String) async throws -> Void)?
     /// What happens where the program would become another one.
@@ -93,7 +95,9 @@ final class Terminal {
     func run(words: [String], input: String = "") async -> Transcript {
         let output = CapturedOutput()
         let errors = CapturedOutput()
-        let console = Console(program: "lodge", output: output, errorOutput: errors, environment: environment)
+        let console = Console(
+            program: "lodge", output: output, errorOutput: errors,
+            terminal: TerminalState(inputIsTerminal: isTerminal, errorIsTerminal: isTerminal), environment: environment)
         var world = CommandEnvironment(console: console, environment: environment)
         world.readInput = { _ in Array(input.utf8) }
         world.inputLines = { LineReader(text: input) }

@@ -1,0 +1,53 @@
+import OAuth2Protocol
+import StrictJSON
+
+/// The clients in a settings file, for an account type that is added to it. The file can have no type yet.
+package struct ConfiguredClients: Sendable {
+    /// The account types of the file.
+    package private(set) var types: [AccountType] = []
+    /// The URL of the client's metadata document, or `nil` if it is missing.
+    package private(set) var metadataDocument: String?
+    private var keys: [String: JSONObject] = [:]
+
+    /// The keys of a type that belong to its client. A client is valid at one issuer only.
+    private static let clientKeys = [
+        "clientId", "clientSecret", "clientAuthentication", "clientKey", "clientCertificate", "clientAssertionAudience",
+        "redirectUri", "caFile", "pinnedKeys", "pushedAuthorizationRequests", "requestObjectSigning", "dpop", "quirks",
+    ]
+
+    /// Creates the clients of a file; `nil` if there is no file.
+    ///
+    /// - Throws: ``SettingsError``
+    package init(bytes: [UInt8]?, file: String) throws(SettingsError) {
+        guard let bytes else { return }
+        let object = try SettingsFile.parse(bytes, file: file)
+        let decoder = SettingsDecoder(file: file, object: object)
+        guard let dictionary = object["types"]?.object else {
+            types = try decoder.settings().types
+            return
+        }
+        metadataDocument = try decoder.clientMetadataDocument()
+        types = try decoder.types()
+        for member in dictionary.members {
+            guard let type = member.value.object else { continue }
+            let own = AccountTypeDecoder(file: file, path: "types.\(member.name).", object: type)
+            keys[member.name] = try ProviderPreset.expand(own).object
+        }
+    }
+
+    /// Returns the first type with this issuer, compared byte by byte.
+    package func type(ofIssuer issuer: String) -> AccountType? { types.first { $0.hasIssuer(issuer) } }
+
+    /// Returns the keys of a type's client, for another type with the same issuer.
+    package func clientKeys(of type: AccountType) -> JSONObject {
+        JSONObject((keys[type.name]?.members ?? []).filter { Self.clientKeys.contains($0.name) })
+    }
+}
+
+extension AccountType {
+    /// Returns whether the type discovers its provider from this issuer.
+    package func hasIssuer(_ issuer: String) -> Bool {
+        guard case .issuer(let own) = provider else { return false }
+        return bytesEqual(own, issuer)
+    }
+}

@@ -1,0 +1,576 @@
+import Foundation
+import HTTPExchange
+import LoopbackHTTP
+import OAuth2AccountStore
+import StrictJSON
+import Synchronization
+import Testing
+
+@testable import CommandLineKit
+@testable import lodge
+
+/// A resource, and the authorization server that issues its tokens, at another origin.
+private struct ResourceScene: Sendable {
+    let resource: ScriptedProvider
+    let server: ScriptedProvider
+    private let issued = Counter()
+
+    private final class Counter: Sendable {
+        private let count = Mutex(0)
+        func next() -> Int {
+            count.withLock {
+                $0 += 1
+                return $0
+            }
+        }
+    }
+
+    static let resourceMetadata = "/.well-known/oauth-protected-resource"
+    static let serverMetadata = "/.well-known/oauth-authorization-server"
+
+    var url: String { resource.issuer + "/mcp" }
+
+    init() throws {
+        resource = try ScriptedProvider()
+        server = try ScriptedProvider()
+        describeServer()
+        server.answer("/register", 201, #"{"client_id": "c7", "token_endpoint_auth_method": "none"}"#)
+        server.answer("/authorize") { [issuer = server.issuer] in Self.redirect($0, ["iss": issuer]) }
+        server.answer("/token") { [issued] request in
+            let scope = Self.form(request)["code"].flatMap { $0.split(separator: "|").last.map(String.init) } ?? ""
+            let number = issued.next()
+            return Self.json(
+                #"{"access_token": "t\#(number)", "token_type": "Bearer", "refresh_token": "r\#(number)", "scope": "\#(scope)"}"#
+            )
+        }
+        challenge(#"scope="mcp:read", resource_metadata="\#(resource.issuer)/metadata""#)
+        describeResource(at: "/metadata")
+    }
+
+    /// Lets the resource respond to requests without a token, and with any other token than the given ones.
+    func challenge(_ parameters: String, at path: String = "/mcp", accepting tokens: Set<String> = ["t1", "t2"]) {
+        resource.answer(path) { request in
+            let token = request.fields["Authorization"].map { $0.replacing("Bearer ", with: "") } ?? ""
+            guard tokens.contains(token) else {
+                return LoopbackResponse(
+                    status: 401, fields: parameters.isEmpty ? [:] : ["WWW-Authenticate": "Bearer " + parameters])
+            }
+            return Self.json(#"{"token": "\#(token)"}"#)
+        }
+    }
+
+    func describeResource(at path: String = "/metadata", resource named: String? = nil, servers: [String]? = nil) {
+        let object: JSONObject = [
+            "resource": .string(named ?? url), "scopes_supported": ["mcp:all"],
+            "authorization_servers": .array((servers ?? [server.issuer]).map(JSONValue.string)),
+        ]
+        resource.answer(path, JSONValue.object(object).text())
+    }
+
+    func describeServer(at path: String = serverMetadata, _ changes: JSONObject = [:]) {
+        let issuer = server.issuer
+        var object: JSONObject = [
+            "issuer": .string(issuer), "authorization_endpoint": .string(issuer + "/authorize"),
+            "token_endpoint": .string(issuer + "/token"), "registration_endpoint": .string(issuer + "/register"),
+            "code_challenge_methods_supported": ["S256"], "authorization_response_iss_parameter_supported": true,
+        ]
+        for member in changes.members { object[member.name] = member.value }
+        server.answer(path, JSONValue.object(object).text())
+    }
+
+    static func json(_ text: String) -> LoopbackResponse {
+        LoopbackResponse(status: 200, fields: ["Content-Type": "application/json"], body: Data(text.utf8))
+    }
+
+    static func form(_ request: LoopbackRequest) -> [String: String] {
+        pairs(String(decoding: request.body, as: UTF8.self))
+    }
+
+    static func query(_ request: LoopbackRequest) -> [String: String] { pairs(request.query ?? "") }
+
+    private static func pairs(_ text: String) -> [String: String] {
+        Dictionary((FormEncoding.decode(Substring(text)) ?? []).map { ($0.name, $0.value) }) { first, _ in first }
+    }
+
+    /// Sends the browser back with a code, which has the scope in it.
+    static func redirect(_ request: LoopbackRequest, _ more: [String: String]) -> LoopbackResponse {
+        let query = query(request)
+        var components = URLComponents(string: query["redirect_uri"] ?? "")
+        components?.queryItems =
+            [
+                URLQueryItem(name: "code", value: "code|\(query["scope"] ?? "")"),
+                URLQueryItem(name: "state", value: query["state"]),
+            ] + more.map { URLQueryItem(name: $0.key, value: $0.value) }
+        return LoopbackResponse(status: 302, fields: ["Location": components?.string ?? ""])
+    }
+
+    /// The requests of a sign-in: registration, code and token.
+    var signInRequests: [String] {
+        server.requests.map(\.path).filter { ["/register", "/authorize", "/token"].contains($0) }
+    }
+
+    func name(_ path: String = "") -> String { "127.0.0.1:\(resource.issuer.split(separator: ":").last ?? "")\(path)" }
+}
+
+@MainActor @Suite struct ResourceSignInTests {
+    private func text(_ url: URL) throws -> String { try String(contentsOf: url, encoding: .utf8) }
+
+    @Test func `the address of an API is enough to sign in to it`() async throws {
+        let terminal = try await Terminal()
+        let scene = try ResourceScene()
+        let signIn = await terminal.run("sign-in", scene.url, "--yes")
+        #expect(signIn.status == 0, "\(signIn.errors)")
+        for line in [
+            "\(scene.url) requires a sign-in:\n", "  Issuer:       \(scene.server.issuer)\n",
+            "  Scopes:       mcp:read\n", "  Client:       will be registered at the issuer\n",
+            "Registered the client c7 at \(scene.server.issuer).\n",
+            "Added \(scene.name()) to \(terminal.settings.path).\n", "Signed in to \(scene.name()) as ",
+        ] { #expect(signIn.errors.contains(line), "\(signIn.errors)") }
+
+        // The first request has no token; every other request has its part of RFC 8707.
+        #expect(scene.resource.requests.allSatisfy { $0.fields["Authorization"] == nil })
+        let register = try #require(scene.server.requests("/register").first)
+        let registration = try #require(JSONValue(parsing: register.body).object)
+        // Also the scopes that a later request can require.
+        #expect(registration["scope"] == "mcp:read mcp:all")
+        #expect(registration["application_type"] == "native" && registration["token_endpoint_auth_method"] == "none")
+        // Servers that compare the port too accept the redirect of every sign-in.
+        let redirect = try #require(registration["redirect_uris"]?.array?.first?.string)
+        #expect(redirect.wholeMatch(of: /http:\/\/127\.0\.0\.1:(2\d{4}|3[01]\d{3})\/callback/) != nil)
+        let authorization = ResourceScene.query(try #require(scene.server.requests("/authorize").first))
+        #expect(authorization["resource"] == scene.url && authorization["scope"] == "mcp:read")
+        #expect(authorization["code_challenge_method"] == "S256" && authorization["client_id"] == "c7")
+        #expect(authorization["redirect_uri"] == redirect)
+        let token = ResourceScene.form(try #require(scene.server.requests("/token").first))
+        #expect(token["resource"] == scene.url)
+
+        let type = try #require(try Settings(contentsOf: terminal.settings)[scene.name()])
+        #expect(type.hasIssuer(scene.server.issuer) && type.resources == [scene.url] && type.clientID == "c7")
+        #expect(type.resourceHosts == [scene.name()])
+
+        // The default type of the settings is another one.
+        let request = await terminal.run("request", "GET", scene.url)
+        #expect(request.status == 0 && request.output == #"{"token": "t1"}"#, "\(request.errors)")
+        let refresh = await terminal.run("token", "--type", scene.name(), "--refresh")
+        #expect(refresh.status == 0 && refresh.output == "t2\n", "\(refresh.errors)")
+        let refreshed = ResourceScene.form(try #require(scene.server.requests("/token").last))
+        #expect(refreshed["grant_type"] == "refresh_token" && refreshed["resource"] == scene.url)
+        // The account is of another type than the default one.
+        scene.server.answer("/token", 400, #"{"error": "invalid_grant"}"#)
+        scene.challenge("", accepting: [])
+        let gone = await terminal.run("request", "GET", scene.url)
+        #expect(gone.status == 4 && gone.errors.contains("hint: lodge sign-in \(scene.name())\n"), "\(gone.errors)")
+        let elsewhere = await terminal.run("request", "GET", "https://api.example/mcp", "--type", scene.name())
+        #expect(elsewhere.status == 8 && elsewhere.errors.contains("is not a host that may have the tokens"))
+    }
+
+    @Test func `a home without settings is enough`() async throws {
+        let terminal = try await Terminal()
+        terminal.set("LODGE_SETTINGS", nil)
+        let scene = try ResourceScene()
+        #expect(await terminal.run("sign-in", scene.url, "--yes").status == 0)
+        let file = terminal.folder.appending(path: ".config/lodge/settings.json")
+        #expect(try Settings(contentsOf: file).types.map(\.name) == [scene.name()])
+        #expect(await terminal.run("request", "GET", scene.url).status == 0)
+    }
+
+    @Test func `the type and the client of an earlier sign-in are used again`() async throws {
+        let terminal = try await Terminal()
+        let scene = try ResourceScene()
+        #expect(await terminal.run("sign-in", scene.url, "--yes").status == 0)
+        let settings = try text(terminal.settings)
+        // It adds no type, and needs no confirmation.
+        let again = await terminal.run("sign-in", scene.url)
+        #expect(again.status == 0, "\(again.errors)")
+        #expect(try text(terminal.settings) == settings)
+
+        let other = scene.resource.issuer + "/other"
+        scene.challenge(#"resource_metadata="\#(scene.resource.issuer)/other-metadata""#, at: "/other")
+        scene.describeResource(at: "/other-metadata", resource: other)
+        let second = await terminal.run("sign-in", other, "--yes")
+        #expect(second.status == 0, "\(second.errors)")
+        #expect(second.errors.contains("  Client:       c7, of the account type \(scene.name())\n"))
+        let type = try #require(try Settings(contentsOf: terminal.settings)[scene.name("/other")])
+        #expect(type.clientID == "c7" && type.resources == [other] && type.scope.tokens == ["mcp:all"])
+        #expect(scene.server.requests("/register").count == 1)
+        // Each address has its own token.
+        #expect(await terminal.run("request", "GET", other).errors.contains("HTTP 401") == true)
+        #expect(await terminal.run("request", "GET", scene.url).status == 0)
+    }
+
+    @Test func `a client that two types use is deleted with the second`() async throws {
+        let terminal = try await Terminal()
+        let scene = try ResourceScene()
+        scene.server.answer(
+            "/register", 201,
+            #"{"client_id": "c7", "token_endpoint_auth_method": "none", "registration_client_uri": "ISSUER/register/c7", "registration_access_token": "reg"}"#
+        )
+        scene.server.answer("DELETE /register/c7", 204, "")
+        #expect(await terminal.run("sign-in", scene.url, "--yes").status == 0)
+        let other = scene.resource.issuer + "/other"
+        scene.describeResource(at: ResourceScene.resourceMetadata + "/other", resource: other)
+        #expect(await terminal.run("sign-in", other, "--yes").status == 0)
+        #expect(await terminal.run("sign-out", "--all", "--local").status == 0)
+
+        let first = await terminal.run("providers", "remove", scene.name())
+        #expect(
+            first.status == 0 && first.errors.contains("remains registered: the type \(scene.name("/other")) uses it"))
+        #expect(scene.server.requests("/register/c7").isEmpty)
+        let second = await terminal.run("providers", "remove", scene.name("/other"))
+        #expect(second.status == 0 && second.errors.contains("Deleted the client c7"), "\(second.errors)")
+        #expect(scene.server.requests("/register/c7").map(\.method) == [.delete])
+    }
+
+    @Test func `the client authenticates as the server announces`() async throws {
+        let terminal = try await Terminal()
+        let scene = try ResourceScene()
+        scene.describeServer([
+            "token_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post"],
+            "scopes_supported": ["mcp:read", "other"], "device_authorization_endpoint": .string(scene.url),
+        ])
+        scene.server.answer(
+            "/register", 201,
+            #"{"client_id": "c7", "client_secret": "s3cret", "client_secret_expires_at": 0, "token_endpoint_auth_method": "client_secret_post"}"#
+        )
+        let signIn = await terminal.run("sign-in", scene.url, "--yes")
+        #expect(signIn.status == 0 && !signIn.errors.contains("s3cret"), "\(signIn.errors)")
+        let register = try #require(scene.server.requests("/register").first)
+        let registration = try #require(JSONValue(parsing: register.body).object)
+        #expect(registration["token_endpoint_auth_method"] == "client_secret_post")
+        #expect(registration["scope"] == "mcp:read" && registration["grant_types"]?.array?.count == 3)
+        #expect(ResourceScene.form(try #require(scene.server.requests("/token").first))["client_secret"] == "s3cret")
+        let mode = try FileManager.default.attributesOfItem(atPath: terminal.settings.path)[.posixPermissions]
+        #expect(mode as? Int == 0o600)
+    }
+
+    @Test func `a client at another issuer is not used`() async throws {
+        let terminal = try await Terminal()
+        let scene = try ResourceScene()
+        // One byte more: another issuer.
+        try terminal.write(
+            settings: """
+                {"types": {"near": {"issuer": "\(scene.server.issuer)/", "clientId": "secret-client",
+                "redirectUri": "http://127.0.0.1/callback", "scopes": []}}}
+                """)
+        #expect(await terminal.run("sign-in", scene.url, "--yes").status == 0)
+        #expect(try Settings(contentsOf: terminal.settings)[scene.name()]?.clientID == "c7")
+    }
+
+    // MARK: Location of the metadata
+
+    @Test(arguments: [
+        ("/a/b", "/a/b", "/a/b"), ("/a/b", "", "/a/b"), ("/a/b", "", ""), ("/a/b", "/a/b", "/a"), ("/a/", "/a/", "/a/"),
+        ("/a", "/a", "/a/"), ("/", "", "/"), ("", "", ""), ("", "", "/"), ("/?v=1", "/?v=1", "/?v=1"),
+    ])
+    func `the metadata is found with the path inserted and at the root`(
+        path: String, inserted: String, named: String
+    ) async throws {
+        let terminal = try await Terminal()
+        let scene = try ResourceScene()
+        let origin = scene.resource.issuer
+        scene.challenge(#"realm="x""#, at: path.isEmpty ? "/" : String(path.prefix { $0 != "?" }))
+        scene.describeResource(
+            at: ResourceScene.resourceMetadata + inserted.prefix { $0 != "?" }, resource: origin + named)
+        let signIn = await terminal.run("sign-in", origin + path, "--yes")
+        #expect(signIn.status == 0, "\(signIn.errors)")
+        let type = try #require(try Settings(contentsOf: terminal.settings)[scene.name()])
+        #expect(type.resources == [origin + named])
+        let isParent = named != path && !(path.isEmpty && named == "/")
+        #expect(signIn.errors.contains("The tokens will be for \(origin + named)") == isParent, "\(signIn.errors)")
+        #expect(scene.resource.requests.map(\.target).last == ResourceScene.resourceMetadata + inserted)
+    }
+
+    // MARK: Rejections
+
+    fileprivate struct Rejection: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        var status: Int32 = 1
+        let reason: String
+        let change: @Sendable (ResourceScene) -> Void
+
+        init(_ text: String, _ reason: String, status: Int32 = 1, _ change: @escaping @Sendable (ResourceScene) -> Void)
+        {
+            (testDescription, self.reason, self.status, self.change) = (text, reason, status, change)
+        }
+    }
+
+    fileprivate nonisolated static let rejections: [Rejection] = [
+        Rejection("a resource with another path", "belongs to the resource") {
+            $0.describeResource(resource: $0.resource.issuer + "/other")
+        },
+        Rejection("a resource whose name only begins alike", "belongs to the resource") {
+            $0.describeResource(resource: $0.resource.issuer + "/mc")
+        },
+        Rejection("a resource below the address", "belongs to the resource") {
+            $0.describeResource(resource: $0.url + "/more")
+        },
+        Rejection("a resource on another origin", "belongs to the resource") {
+            $0.describeResource(resource: $0.server.issuer + "/mcp")
+        },
+        Rejection("metadata without a resource", "lacks the resource") {
+            $0.resource.answer("/metadata", #"{"authorization_servers": ["\#($0.server.issuer)"]}"#)
+        },
+        Rejection("metadata on another origin", "metadata on another server") {
+            $0.challenge(#"resource_metadata="\#($0.server.issuer)/metadata""#)
+            $0.server.answer("/metadata", #"{"resource": "\#($0.url)", "authorization_servers": ["ISSUER"]}"#)
+        },
+        Rejection("metadata with plain http", "only for this machine") {
+            $0.challenge(#"resource_metadata="http://api.example/metadata""#)
+        },
+        Rejection("metadata that are missing", "HTTP status 404") {
+            $0.challenge(#"resource_metadata="\#($0.resource.issuer)/missing""#)
+        },
+        Rejection("no metadata at all", "RFC 9728") { $0.challenge("") },
+        Rejection("no authorization server", "lack an authorization server") { $0.describeResource(servers: []) },
+        Rejection("an authorization server with plain http", "only for this machine") {
+            $0.describeResource(servers: ["http://id.example"])
+        },
+        Rejection("the metadata of another authorization server", "belongs to the issuer") {
+            $0.describeServer(["issuer": "https://id.example"])
+        },
+        Rejection("an issuer with a slash more", "belongs to the issuer") {
+            $0.describeResource(servers: [$0.server.issuer + "/"])
+        },
+        Rejection("no metadata of the authorization server", "404") {
+            $0.describeResource(servers: [$0.server.issuer + "/tenant"])
+        },
+        Rejection("a server that does not announce PKCE", "PKCE") {
+            $0.describeServer(["code_challenge_methods_supported": .null])
+        },
+        Rejection("a server with plain PKCE only", "PKCE") {
+            $0.describeServer(["code_challenge_methods_supported": ["plain"]])
+        },
+        Rejection("no authorization endpoint", "authorization_endpoint") {
+            $0.describeServer(["authorization_endpoint": .null])
+        },
+        Rejection("a token endpoint with plain http", "token_endpoint") {
+            $0.describeServer(["token_endpoint": "http://id.example/token"])
+        },
+        Rejection("a scope that cannot be sent", "which is invalid") {
+            $0.challenge(#"scope="a\\b", resource_metadata="\#($0.resource.issuer)/metadata""#)
+        },
+        Rejection("an overloaded resource", "503", status: 6) {
+            $0.resource.answer("/mcp") { _ in .init(status: 503) }
+        },
+        Rejection("a resource elsewhere", "redirects to") {
+            let target = $0.server.issuer + "/mcp"
+            $0.resource.answer("/mcp") { _ in .init(status: 307, fields: ["Location": target]) }
+        },
+        Rejection("no client registration", "does not offer client registration", status: 8) {
+            $0.describeServer(["registration_endpoint": .null])
+        },
+        Rejection("a registration endpoint with plain http", "does not offer client registration", status: 8) {
+            $0.describeServer(["registration_endpoint": "http://id.example/register"])
+        },
+    ]
+
+    @Test(arguments: rejections)
+    fileprivate func `a rejection comes before any registration, code, token and change of the settings`(
+        rejection: Rejection
+    ) async throws {
+        let terminal = try await Terminal()
+        let scene = try ResourceScene()
+        rejection.change(scene)
+        let old = try text(terminal.settings)
+        let signIn = await terminal.run("sign-in", scene.url, "--yes")
+        #expect(signIn.status == rejection.status, "\(signIn.errors)")
+        #expect(signIn.errors.contains(rejection.reason) && signIn.errors.contains("\nhint: "), "\(signIn.errors)")
+        #expect(scene.signInRequests.isEmpty)
+        #expect((scene.resource.requests + scene.server.requests).allSatisfy { $0.fields["Authorization"] == nil })
+        #expect(try text(terminal.settings) == old)
+        #expect(!FileManager.default.fileExists(atPath: terminal.store.path))
+    }
+
+    @Test(arguments: ["http://api.example/mcp", "https://api.example/a/../b", "ftp://api.example", "https://", "://"])
+    func `an address that cannot be used is an error before any request`(address: String) async throws {
+        let terminal = try await Terminal()
+        let signIn = await terminal.run("sign-in", address, "--yes")
+        #expect([2, 8].contains(signIn.status) && signIn.errors.contains("expected"), "\(signIn.errors)")
+    }
+
+    @Test func `an address without its scheme suggests the complete command`() async throws {
+        let terminal = try await Terminal()
+        let signIn = await terminal.run("sign-in", "api.example/mcp")
+        #expect(signIn.status == 8, "\(signIn.errors)")
+        #expect(signIn.errors.contains("run: lodge sign-in https://api.example/mcp\n"), "\(signIn.errors)")
+        terminal.set("LODGE_SETTINGS", nil)
+        #expect(
+            await terminal.run("sign-in", "api.example").errors.contains("run: lodge sign-in https://api.example\n"))
+        #expect(!(await terminal.run("sign-in", "gihtub").errors.contains("https://gihtub")))
+    }
+
+    @Test func `an address that does not respond is a network error about the address`() async throws {
+        let terminal = try await Terminal()
+        let signIn = await terminal.run("sign-in", "http://127.0.0.1:1/mcp", "--yes")
+        #expect(signIn.status == 7 && signIn.errors.contains("hint: check the address"), "\(signIn.errors)")
+    }
+
+    @Test(arguments: [[:], ["iss": "https://evil.example"], ["iss": "ISSUER/"]])
+    func `a redirect without the issuer, or with another one, sends no code`(parameters: [String: String]) async throws
+    {
+        let terminal = try await Terminal()
+        let scene = try ResourceScene()
+        let more = parameters.mapValues { $0.replacing("ISSUER", with: scene.server.issuer) }
+        scene.server.answer("/authorize") { ResourceScene.redirect($0, more) }
+        // The time is over when the redirect was rejected.
+        terminal.meanwhile = { errors in
+            while await !errors().contains("continues to wait") { try await Task.sleep(for: .milliseconds(5)) }
+        }
+        let signIn = await terminal.run("sign-in", scene.url, "--yes", "--timeout", "100")
+        #expect(signIn.status == 4 && signIn.errors.contains("iss"), "\(signIn.errors)")
+        #expect(scene.signInRequests == ["/register", "/authorize"])
+        #expect(await terminal.run("accounts", "--output", "json").output == "[]\n")
+    }
+
+    // MARK: The user
+
+    @Test func `a client is registered only after a confirmation`() async throws {
+        let terminal = try await Terminal()
+        let scene = try ResourceScene()
+        let old = try text(terminal.settings)
+        let unasked = await terminal.run("sign-in", scene.url)
+        #expect(unasked.status == 2 && unasked.errors.contains("lodge sign-in \(scene.url) --yes"), "\(unasked.errors)")
+        terminal.isTerminal = true
+        for answer in ["n", "", "maybe", nil] {
+            terminal.pastes = { _ in answer }
+            let refused = await terminal.run("sign-in", scene.url)
+            #expect(refused.status == 1 && refused.errors.contains("[y/N]"), "\(refused.errors)")
+        }
+        #expect(await terminal.run("sign-in", scene.url, "--no-input").status == 2)
+        #expect(scene.signInRequests.isEmpty)
+        #expect(try text(terminal.settings) == old)
+        terminal.pastes = { said in
+            #expect(
+                said.contains("  Token hosts:  ") && said.contains(scene.name()) && said.contains(scene.server.issuer),
+                "\(said)")
+            return "Y\r"
+        }
+        let confirmed = await terminal.run("sign-in", scene.url)
+        #expect(confirmed.status == 0, "\(confirmed.errors)")
+    }
+
+    @Test func `the user chooses among several authorization servers`() async throws {
+        let terminal = try await Terminal()
+        let scene = try ResourceScene()
+        scene.describeResource(servers: ["https://id.example", scene.server.issuer])
+        terminal.isTerminal = true
+        terminal.pastes = { $0.hasSuffix("[y/N]\n") ? "y" : "2" }
+        let signIn = await terminal.run("sign-in", scene.url)
+        #expect(signIn.status == 0 && signIn.errors.contains("  2  \(scene.server.issuer)\n"), "\(signIn.errors)")
+        terminal.pastes = { _ in "3" }
+        #expect(await terminal.run("sign-in", scene.url).status == 2)
+    }
+
+    @Test func `the user enters a client identifier if the server does not offer registration`() async throws {
+        let terminal = try await Terminal()
+        let scene = try ResourceScene()
+        scene.describeServer(["registration_endpoint": .null])
+        let unasked = await terminal.run("sign-in", scene.url, "--yes")
+        #expect(unasked.errors.contains("lodge providers add NAME --issuer \(scene.server.issuer) --client-id ID"))
+        terminal.isTerminal = true
+        terminal.pastes = { $0.hasSuffix("[y/N]\n") ? "y" : "typed-client" }
+        #expect(await terminal.run("sign-in", scene.url).status == 0)
+        #expect(try Settings(contentsOf: terminal.settings)[scene.name()]?.clientID == "typed-client")
+        #expect(scene.signInRequests == ["/authorize", "/token"])
+    }
+
+    @Test func `the client of the settings is used as the hint says`() async throws {
+        let terminal = try await Terminal()
+        let scene = try ResourceScene()
+        #expect(
+            await terminal.run("providers", "add", "own", "--issuer", scene.server.issuer, "--client-id", "own-client")
+                .status == 0)
+        let signIn = await terminal.run("sign-in", scene.url, "--yes", "--scope", "mcp:write")
+        #expect(signIn.status == 0, "\(signIn.errors)")
+        let type = try #require(try Settings(contentsOf: terminal.settings)[scene.name()])
+        #expect(type.clientID == "own-client" && type.scope.tokens == ["mcp:write"])
+        #expect(scene.signInRequests == ["/authorize", "/token"])
+    }
+
+    @Test func `the URL of the client's metadata document is its identifier where the server supports it`() async throws
+    {
+        let terminal = try await Terminal()
+        let scene = try ResourceScene()
+        let document = "https://lodge.example/client.json"
+        try terminal.write(settings: #"{"clientMetadataDocument": "\#(document)", "types": {}}"#)
+        // A server that does not support it.
+        #expect(await terminal.run("sign-in", scene.url, "--yes").status == 0)
+        #expect(try Settings(contentsOf: terminal.settings)[scene.name()]?.clientID == "c7")
+        #expect(try text(terminal.settings).contains(document))
+
+        try terminal.write(settings: #"{"clientMetadataDocument": "\#(document)", "types": {}}"#)
+        scene.describeServer(["client_id_metadata_document_supported": true])
+        let signIn = await terminal.run("sign-in", scene.url, "--yes")
+        #expect(signIn.status == 0 && signIn.errors.contains("  Client:       \(document)\n"), "\(signIn.errors)")
+        #expect(scene.server.requests("/register").count == 1)
+        let token = ResourceScene.form(try #require(scene.server.requests("/token").last))
+        #expect(token["client_id"] == document)
+        for wrong in [
+            "https://lodge.example", "https://lodge.example/", "http://127.0.0.1/c", "https://l.example/a/../c",
+        ] {
+            try terminal.write(settings: #"{"clientMetadataDocument": "\#(wrong)", "types": {}}"#)
+            let refused = await terminal.run("sign-in", scene.url, "--yes")
+            #expect(refused.status == 8 && refused.errors.contains("clientMetadataDocument"), "\(refused.errors)")
+        }
+    }
+
+    // MARK: More scopes
+
+    private func requireScope(_ scene: ResourceScene, of token: String, _ scope: String = "mcp:write") {
+        scene.resource.answer("/mcp") { request in
+            guard request.fields["Authorization"] == "Bearer \(token)" else {
+                let error = #"Bearer error="insufficient_scope", scope="\#(scope)""#
+                return LoopbackResponse(status: 403, fields: ["WWW-Authenticate": error])
+            }
+            return ResourceScene.json(String(decoding: request.body, as: UTF8.self))
+        }
+    }
+
+    @Test func `a request that needs more scopes is sent again after a sign-in with all of them`() async throws {
+        let terminal = try await Terminal()
+        let scene = try ResourceScene()
+        #expect(await terminal.run("sign-in", scene.url, "--yes").status == 0)
+        requireScope(scene, of: "t2")
+        let unasked = await terminal.run("request", "POST", scene.url, "--json", "{}")
+        #expect(unasked.status == 5, "\(unasked.errors)")
+        #expect(
+            unasked.errors.contains("lodge sign-in \(scene.name()) --scope 'mcp:read mcp:write'"), "\(unasked.errors)")
+        #expect(scene.server.requests("/authorize").count == 1)
+
+        terminal.isTerminal = true
+        terminal.pastes = { _ in "n" }
+        #expect(await terminal.run("request", "POST", scene.url, "--json", "{}").status == 5)
+        #expect(scene.server.requests("/authorize").count == 1)
+        terminal.pastes = { _ in "y" }
+        let request = await terminal.run("request", "POST", scene.url, "--json", #"{"a": 1}"#)
+        #expect(request.status == 0 && request.output == #"{"a": 1}"#, "\(request.errors)")
+        let authorization = ResourceScene.query(try #require(scene.server.requests("/authorize").last))
+        #expect(authorization["scope"] == "mcp:read mcp:write" && authorization["resource"] == scene.url)
+    }
+
+    @Test func `a scope that only the metadata name is requested too`() async throws {
+        let terminal = try await Terminal()
+        let scene = try ResourceScene()
+        #expect(await terminal.run("sign-in", scene.url, "--yes").status == 0)
+        scene.describeResource(at: ResourceScene.resourceMetadata + "/mcp")
+        requireScope(scene, of: "t2", "")
+        terminal.isTerminal = true
+        terminal.pastes = { _ in "y" }
+        let request = await terminal.run("request", "POST", scene.url, "--json", "{}")
+        #expect(request.status == 0 && request.errors.contains("requires the scope mcp:all."), "\(request.errors)")
+        let authorization = ResourceScene.query(try #require(scene.server.requests("/authorize").last))
+        #expect(authorization["scope"] == "mcp:read mcp:all")
+    }
+
+    @Test func `a second rejection of the scope is the result`() async throws {
+        let terminal = try await Terminal()
+        let scene = try ResourceScene()
+        #expect(await terminal.run("sign-in", scene.url, "--yes").status == 0)
+        requireScope(scene, of: "never", "other")
+        terminal.isTerminal = true
+        terminal.pastes = { _ in "y" }
+        let request = await terminal.run("request", "GET", scene.url)
+        #expect(request.status == 5, "\(request.errors)")
+        #expect(scene.server.requests("/authorize").count == 2)
+    }
+}

@@ -1,0 +1,197 @@
+import Foundation
+import HTTPExchange
+import OAuth2Protocol
+import Synchronization
+import Testing
+
+@testable import OAuth2AccountStore
+import ProviderSettings
+
+/// Servers on the Internet, whose responses the test decides.
+private final class ScriptedInternet: HTTPTransport {
+    private let responses: [String: HTTPResponse]
+    private let seen = Mutex<[HTTPRequest]>([])
+
+    init(_ responses: [String: HTTPResponse]) { self.responses = responses }
+
+    var requests: [HTTPRequest] { seen.withLock { $0 } }
+
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        seen.withLock { $0.append(request) }
+        return responses[request.url.absoluteString] ?? HTTPResponse(status: 404)
+    }
+
+    func stream(_ request: HTTPRequest, progress: HTTPProgress.Handler?) async throws -> HTTPStreamedResponse {
+        let response = try await send(request)
+        return HTTPStreamedResponse(
+            status: response.status, fields: response.fields, body: HTTPResponseBody(response.body), url: request.url)
+    }
+}
+
+@Suite struct ResourceDiscoveryTests {
+    private static let url = "https://api.example/mcp"
+    private static let metadataURL = "https://api.example/.well-known/oauth-protected-resource/mcp"
+
+    private static func json(_ text: String, status: Int = 200) -> HTTPResponse {
+        HTTPResponse(status: status, fields: ["Content-Type": "application/json"], body: Data(text.utf8))
+    }
+
+    private static func challenge(_ text: String) -> HTTPResponse {
+        HTTPResponse(status: 401, fields: ["WWW-Authenticate": text])
+    }
+
+    private static let metadata = json(
+        #"{"resource": "https://api.example/mcp", "authorization_servers": ["https://id.example"], "scopes_supported": ["b"]}"#
+    )
+
+    private func describe(_ responses: [String: HTTPResponse]) async throws -> ResourceDiscovery.Description {
+        try await ResourceDiscovery(transport: ScriptedInternet(responses)).describe(Self.url)
+    }
+
+    @Test func `the scope of the challenge has precedence over the scopes of the metadata`() async throws {
+        let named = try await describe([
+            Self.url: Self.challenge(#"Bearer resource_metadata="\#(Self.metadataURL)", scope="a offline_access""#),
+            Self.metadataURL: Self.metadata,
+        ])
+        #expect(named.scope.tokens == ["a", "offline_access"])
+        let unnamed = try await describe([
+            Self.url: Self.challenge(#"Basic realm="x", Bearer"#), Self.metadataURL: Self.metadata,
+        ])
+        #expect(unnamed.scope.tokens == ["b"] && !unnamed.isParent && !unnamed.requiresDPoP)
+        let none = try await describe([
+            Self.url: HTTPResponse(status: 200),
+            Self.metadataURL: Self.json(
+                #"{"resource": "https://api.example", "authorization_servers": ["https://id.example"], "dpop_bound_access_tokens_required": true}"#
+            ),
+        ])
+        #expect(none.scope.isEmpty && none.isParent && none.requiresDPoP && none.resource == "https://api.example")
+    }
+
+    @Test func `no request has a token, and no redirect is followed`() async throws {
+        let internet = ScriptedInternet([Self.metadataURL: Self.metadata])
+        _ = try await ResourceDiscovery(transport: internet).describe(Self.url)
+        #expect(internet.requests.map(\.url.absoluteString) == [Self.url, Self.metadataURL])
+        #expect(internet.requests.allSatisfy { $0.fields["Authorization"] == nil && $0.redirects == .none })
+    }
+
+    @Test(arguments: [
+        "http://127.0.0.1:8080", "http://localhost", "http://id.example", "ftp://id.example", "https://id.example?x",
+        "https://id.example#x", "https://user@id.example", "",
+    ])
+    func `a resource on the Internet leads only to authorization servers with https`(issuer: String) async throws {
+        let error = await #expect(throws: AccountStoreError.self) {
+            try await describe([
+                Self.metadataURL: Self.json(
+                    #"{"resource": "https://api.example/mcp", "authorization_servers": ["\#(issuer)"]}"#)
+            ])
+        }
+        #expect(error?.kind == .invalidAnswer, "\(error as Any)")
+        let other = try await describe([
+            Self.metadataURL: Self.json(
+                #"{"resource": "https://api.example/mcp", "authorization_servers": ["\#(issuer)", "https://b.example"]}"#
+            )
+        ])
+        #expect(other.authorizationServers == ["https://b.example"])
+    }
+
+    @Test(arguments: [
+        "https://evil.example/.well-known/oauth-protected-resource", "http://api.example/metadata",
+        "https://api.example:8443/metadata", "http://127.0.0.1/metadata", "/metadata", "https://u@api.example/metadata",
+    ])
+    func `metadata on another origin is not requested`(metadata: String) async throws {
+        let internet = ScriptedInternet([
+            Self.url: Self.challenge(#"Bearer resource_metadata="\#(metadata)""#), metadata: Self.metadata,
+            Self.metadataURL: Self.metadata,
+        ])
+        let error = await #expect(throws: AccountStoreError.self) {
+            try await ResourceDiscovery(transport: internet).describe(Self.url)
+        }
+        #expect(error?.kind == .invalidAnswer && error?.reason.contains("resource") == true, "\(error as Any)")
+        #expect(internet.requests.count == 1)
+    }
+
+    @Test(arguments: [(429, "7"), (503, "7"), (500, "7")])
+    func `a transient error of the resource ends the discovery`(status: Int, wait: String) async throws {
+        let internet = ScriptedInternet([
+            Self.url: HTTPResponse(status: status, fields: ["Retry-After": wait]), Self.metadataURL: Self.metadata,
+        ])
+        let error = await #expect(throws: AccountStoreError.self) {
+            try await ResourceDiscovery(transport: internet).describe(Self.url)
+        }
+        #expect(error?.kind == .unavailable && error?.remedy == .retryLater(after: 7), "\(error as Any)")
+        #expect(internet.requests.count == 1)
+    }
+
+    @Test(arguments: [
+        ("/mcp/", "https://api.example/mcp/"), ("https://api.example/v2/mcp", "https://api.example/v2/mcp"),
+        ("https://evil.example/mcp", nil), ("/a;reboot", nil),
+    ])
+    func `a redirect is for the user to follow, on the same server`(location: String, next: String?) async throws {
+        let error = await #expect(throws: AccountStoreError.self) {
+            try await describe([Self.url: HTTPResponse(status: 307, fields: ["Location": location])])
+        }
+        let actions = try #require(error?.hint).actions.compactMap { $0 as? AccountRemedy }
+        #expect(actions == (next.map { [.signIn(type: $0)] } ?? []))
+    }
+
+    @Test func `a web page for an unknown path is not metadata`() async throws {
+        let root = "https://api.example/.well-known/oauth-protected-resource"
+        let found = try await describe([
+            Self.metadataURL: HTTPResponse(status: 200, body: Data("<!doctype html>".utf8)), root: Self.metadata,
+        ])
+        #expect(found.resource == Self.url)
+        let error = await #expect(throws: AccountStoreError.self) { try await describe([:]) }
+        #expect(error?.reason.contains("RFC 9728") == true)
+    }
+
+    // MARK: The authorization server of a resource
+
+    private func server(_ issuer: String, _ responses: [String: HTTPResponse]) async throws -> (
+        AuthorizationServer, [String]
+    ) {
+        var type = AccountType(
+            name: "t", provider: .issuer(issuer), clientID: "c",
+            redirectURI: try RedirectURI("http://127.0.0.1/callback"),
+            scope: [])
+        type.resources = [Self.url]
+        let internet = ScriptedInternet(responses)
+        let metadata = try await ProviderDiscovery(type) {
+            let response = try await internet.send($0)
+            try response.checkIsFromServer(of: $0.url)
+            return response
+        }.read()
+        return (metadata.server, internet.requests.map(\.url.absoluteString))
+    }
+
+    @Test func `the metadata of the server is searched in the order of the Model Context Protocol`() async throws {
+        let last = "https://id.example/a/.well-known/openid-configuration"
+        let (_, path) = try await server(
+            "https://id.example/a", [last: Self.json(#"{"issuer": "https://id.example/a"}"#)])
+        #expect(
+            path == [
+                "https://id.example/.well-known/oauth-authorization-server/a",
+                "https://id.example/.well-known/openid-configuration/a", last,
+            ])
+        let root = "https://id.example/.well-known/openid-configuration"
+        let (_, noPath) = try await server(
+            "https://id.example",
+            [
+                root: Self.json(#"{"issuer": "https://id.example"}"#),
+                "https://id.example/.well-known/oauth-authorization-server": HTTPResponse(
+                    status: 200, body: Data("<html>".utf8)),
+            ])
+        #expect(noPath == ["https://id.example/.well-known/oauth-authorization-server", root])
+    }
+
+    @Test func `a server on the Internet has no endpoints on this machine`() async throws {
+        let (found, _) = try await server(
+            "https://id.example",
+            [
+                "https://id.example/.well-known/oauth-authorization-server": Self.json(
+                    #"{"issuer": "https://id.example", "registration_endpoint": "http://127.0.0.1:9/", "token_endpoint": "https://id.example/token"}"#
+                )
+            ])
+        #expect(found.registrationEndpoint == nil && found.unusable["registration_endpoint"] != nil)
+        #expect(found.tokenEndpoint != nil)
+    }
+}
