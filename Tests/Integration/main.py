@@ -8,9 +8,11 @@ import traceback
 
 import browse
 import browser_sign_in
+import canaille
 import closing_page
 import damage
 import demo
+import django_oauth_toolkit
 import doctor
 import failing_provider
 import grants
@@ -19,9 +21,11 @@ import hostile_input
 import intercepted
 import interrupted
 import keyring
+import lemonldap_ng
 import local_directory
 import mail_programs
 import offline
+import oidc_provider_mock
 import package
 import parallel
 import postgresql
@@ -43,6 +47,8 @@ ALONE = [
     browse, settings, damage, demo, doctor, failing_provider, hardening, hostile_input, intercepted, interrupted,
     local_directory, mail_programs, offline, package, postgresql, qr_code,
     requests_nginx, shells, signed_requests, terminal]
+# Servers of other makers, from PyPI and Debian.
+SERVERS = [canaille, django_oauth_toolkit, lemonldap_ng, oidc_provider_mock]
 WITH_PEERS = [
     browser_sign_in, closing_page, grants, keyring, parallel, refusals, registration, signatures, tls]
 
@@ -56,8 +62,8 @@ def main():
     # Ended from outside, the program still stops what it started.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
-    modules = ALONE + (WITH_PEERS if arguments.peers else [])
-    unknown = set(arguments.topics) - {module.__name__ for module in ALONE + WITH_PEERS}
+    modules = ALONE + SERVERS + (WITH_PEERS if arguments.peers else [])
+    unknown = set(arguments.topics) - {module.__name__ for module in ALONE + SERVERS + WITH_PEERS}
     if unknown:
         parser.error(f"no topic {', '.join(sorted(unknown))}")
     checks = Checks()
