@@ -107,10 +107,12 @@ struct ProviderRegistration: Sendable {
         _ registration: ClientRegistration, requested: Scope, method requestedMethod: String?
     ) throws -> JSONObject {
         var keys: JSONObject = ["clientId": .string(registration.clientID)]
-        let method =
+        var method =
             registration.authenticationMethod
             ?? (registration.clientSecret == nil
                 ? "none" : requestedMethod == "client_secret_post" ? "client_secret_post" : "client_secret_basic")
+        // Glewlwyd names the requested method for a public client too, which has no secret.
+        if registration.clientSecret == nil, method.hasPrefix("client_secret_") { method = "none" }
         guard AccountType.AuthenticationMethod(rawValue: method) != nil,
             method == "none" || registration.clientSecret != nil
         else {

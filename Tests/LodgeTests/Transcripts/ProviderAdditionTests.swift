@@ -231,8 +231,8 @@ import Testing
         let terminal = try await Terminal()
         let provider = try ScriptedProvider()
         provider.describe()
-        // As Glewlwyd does: 200 in place of 201.
-        provider.answer("/register", 200, #"{"client_id": "p1", "token_endpoint_auth_method": "none"}"#)
+        // As Glewlwyd does: 200 in place of 201, and a method of clients with a secret.
+        provider.answer("/register", 200, #"{"client_id": "p1", "token_endpoint_auth_method": "client_secret_basic"}"#)
         let token = terminal.folder.appending(path: "token")
         try "initial-token\n".write(to: token, atomically: true, encoding: .utf8)
         let add = await terminal.run(
@@ -243,7 +243,9 @@ import Testing
         #expect(request.fields["Authorization"] == "Bearer initial-token")
         #expect(try JSONValue(parsing: request.body).object?["client_confidential"] == false)
         let type = try #require(try Settings(contentsOf: terminal.settings)["mine"])
-        #expect(type.clientID == "p1" && type.clientSecret == nil)
+        #expect(
+            type.clientID == "p1" && type.clientSecret == nil
+                && type.clientAuthentication == AccountType.AuthenticationMethod.none)
         let remove = await terminal.run("providers", "remove", "mine")
         #expect(remove.status == 0 && remove.errors.contains("offers no deletion"), "\(remove.errors)")
     }
