@@ -10,9 +10,11 @@ import traceback
 import any_address
 import browse
 import browser_sign_in
+import canaille
 import closing_page
 import damage
 import demo
+import django_oauth_toolkit
 import doctor
 import failing_provider
 import grants
@@ -21,9 +23,11 @@ import hostile_input
 import intercepted
 import interrupted
 import keyring
+import lemonldap_ng
 import local_directory
 import mail_programs
 import offline
+import oidc_provider_mock
 import package
 import parallel
 import postgresql
@@ -45,6 +49,8 @@ ALONE = [
     hostile_input, interrupted, failing_provider, postgresql, local_directory, requests_nginx, any_address, browse, damage,
     offline, doctor, terminal, package, demo, shells, settings, hardening, intercepted, mail_programs, qr_code,
     signed_requests]
+# Servers of other makers, from PyPI and Debian.
+SERVERS = [canaille, django_oauth_toolkit, lemonldap_ng, oidc_provider_mock]
 WITH_PEERS = [
     browser_sign_in, closing_page, grants, keyring, parallel, refusals, registration, signatures, tls]
 
@@ -91,15 +97,15 @@ def main():
     parser.add_argument("--peers", default="")
     parser.add_argument("topics", nargs="*", help="only these")
     arguments = parser.parse_args()
-    unknown = set(arguments.topics) - {module.__name__ for module in ALONE + WITH_PEERS}
+    unknown = set(arguments.topics) - {module.__name__ for module in ALONE + SERVERS + WITH_PEERS}
     if unknown:
         parser.error(f"no topic {', '.join(sorted(unknown))}")
 
     def chosen(modules):
         return [module for module in modules if not arguments.topics or module.__name__ in arguments.topics]
 
-    # The servers have fixed ports: their topics run one after the other.
-    peers, alone = chosen(WITH_PEERS if arguments.peers else []), chosen(ALONE)
+    # These servers have fixed ports and a shared installation: their topics run one after the other.
+    peers, alone = chosen((WITH_PEERS if arguments.peers else []) + SERVERS), chosen(ALONE)
     context = multiprocessing.get_context("fork")
     following, counts = context.Value("i", 0), context.Array("i", 2)
     lanes = [

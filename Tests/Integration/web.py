@@ -2,6 +2,7 @@
 
 import base64
 import html.parser
+import http.cookies
 import json
 import ssl
 import urllib.error
@@ -29,37 +30,66 @@ class Answer:
         return f"{self.status} {self.body[:500]!r}"
 
 
-def send(url, form=None, bearer=None, basic=None, ca_file=None, limit=20):
-    """GET, or POST when there is a form."""
+def send(url, form=None, bearer=None, basic=None, ca_file=None, limit=20, cookies=None, origin=None):
+    """GET, or POST when there is a form. `cookies` has the cookies of one server by name: they are
+    sent, and kept up to date."""
     body = None if form is None else urllib.parse.urlencode(form).encode()
     request = urllib.request.Request(url, data=body)
     if bearer:
         request.add_header("Authorization", f"Bearer {bearer}")
     if basic:
         request.add_header("Authorization", "Basic " + base64.b64encode(":".join(basic).encode()).decode())
+    if cookies:
+        request.add_header("Cookie", "; ".join(f"{name}={value}" for name, value in cookies.items()))
+    if origin:
+        request.add_header("Referer", origin + "/")
     handlers = [urllib.request.ProxyHandler({}), _Stay()]
     if ca_file:
         handlers.append(urllib.request.HTTPSHandler(context=ssl.create_default_context(cafile=ca_file)))
     try:
-        with urllib.request.build_opener(*handlers).open(request, timeout=limit) as answer:
-            return Answer(answer.status, answer.headers, answer.read().decode("utf-8", "replace"))
+        with urllib.request.build_opener(*handlers).open(request, timeout=limit) as response:
+            answer = Answer(response.status, response.headers, response.read().decode("utf-8", "replace"))
     except urllib.error.HTTPError as error:
-        return Answer(error.code, error.headers, error.read().decode("utf-8", "replace"))
+        answer = Answer(error.code, error.headers, error.read().decode("utf-8", "replace"))
+    if cookies is not None:
+        for field in answer.fields.get_all("Set-Cookie", []):
+            cookies.update((name, morsel.value) for name, morsel in http.cookies.SimpleCookie(field).items())
+    return answer
 
 
-class _Form(html.parser.HTMLParser):
+class Form:
+    """A form of a page: where it goes, the fields that it sends unchanged, and the names of its other fields and its buttons."""
+
+    def __init__(self, attributes):
+        self.action, self.is_post = attributes.get("action") or "", (attributes.get("method") or "").lower() == "post"
+        self.fields, self.names, self.buttons = [], [], []
+
+
+class _Forms(html.parser.HTMLParser):
     def __init__(self):
         super().__init__()
-        self.action, self.fields = None, []
+        self.forms = []
 
     def handle_starttag(self, tag, attributes):
         attributes = dict(attributes)
         if tag == "form":
-            self.action = attributes.get("action", "")
-        elif tag == "input" and self.action is not None and "name" in attributes:
-            kind = attributes.get("type", "text")
-            if kind == "hidden" or kind == "radio" and "checked" in attributes:
-                self.fields.append((attributes["name"], attributes.get("value", "")))
+            self.forms.append(Form(attributes))
+        elif tag in ("input", "button") and self.forms:
+            form, pair = self.forms[-1], (attributes.get("name") or "", attributes.get("value") or "")
+            kind = attributes.get("type", "text" if tag == "input" else "submit")
+            if kind == "submit":
+                form.buttons.append(pair)
+            elif kind == "hidden" or kind == "radio" and "checked" in attributes:
+                form.fields.append(pair)
+            elif kind != "radio":
+                form.names.append(pair[0])
+
+
+def forms(page):
+    """The forms of a page."""
+    reader = _Forms()
+    reader.feed(page.body)
+    return reader.forms
 
 
 def decide(url, decision="approve", person=None):
@@ -67,12 +97,53 @@ def decide(url, decision="approve", person=None):
     page = send(url)
     if page.status in (302, 303):
         return page.fields["Location"]
-    form = _Form()
-    form.feed(page.body)
-    if form.action is None:
+    found = forms(page)
+    if not found:
         raise ValueError(f"no form on the sign-in page: {page}")
-    fields = form.fields + ([("upn", person)] if person else []) + [("decision", decision)]
-    answer = send(urllib.parse.urljoin(url, form.action), form=fields)
+    fields = found[0].fields + ([("upn", person)] if person else []) + [("decision", decision)]
+    answer = send(urllib.parse.urljoin(url, found[0].action), form=fields)
     if answer.status not in (302, 303):
         raise ValueError(f"no redirect after the sign-in page: {answer}")
     return answer.fields["Location"]
+
+
+class Browser:
+    """A browser with cookies, whose user fills in the forms of one server. `entries` are the values of fields by name;
+    `buttons` are the pairs of name and value that the user presses where a form has them; the name may be empty."""
+
+    def __init__(self, entries=(), buttons=()):
+        self.entries, self.buttons = dict(entries), list(buttons)
+        self.cookies = {}
+        self.seen = []
+
+    def visit(self, url, back):
+        """Goes on until the server sends the browser to an address that begins with `back`, and returns this address. Without
+        one it returns nothing; `seen` has the pages."""
+        self.seen, form, origin = [], None, None
+        for _ in range(12):
+            page = send(url, form=form, cookies=self.cookies, origin=origin)
+            self.seen.append(page)
+            origin = "{0.scheme}://{0.netloc}".format(urllib.parse.urlsplit(url))
+            if page.status in (301, 302, 303, 307):
+                url, form = urllib.parse.urljoin(url, page.fields["Location"]), None
+                if url.startswith(back):
+                    return url
+                continue
+            chosen = self._choose(forms(page))
+            if not chosen:
+                return None
+            url, form = urllib.parse.urljoin(url, chosen[0]), chosen[1]
+        return None
+
+    def _choose(self, found):
+        """The form with a button that the user presses, or else the first with a field that the user fills in: where it goes
+        and what it sends."""
+        posts = [form for form in found if form.is_post]
+        for button in self.buttons:
+            for form in posts:
+                if button in form.buttons:
+                    return form.action, form.fields + self._filled(form) + ([button] if button[0] else [])
+        return next(((form.action, form.fields + self._filled(form)) for form in posts if self._filled(form)), None)
+
+    def _filled(self, form):
+        return [(name, self.entries[name]) for name in form.names if name in self.entries]

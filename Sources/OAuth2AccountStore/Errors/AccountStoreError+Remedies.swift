@@ -79,6 +79,15 @@ extension AccountStoreError {
     private static let portal: Hint =
         "if this network has a sign-in page, open a browser to get past it; otherwise: \(check)"
 
+    private static func invalidResponseHint(_ member: String) -> Hint? {
+        switch member {
+        case "content_type", "not_json", "not_object": portal
+        // Often the difference is only a slash at the end.
+        case "issuer": "if this is the right provider, correct issuer in the settings; the saved sign-in is untouched"
+        default: nil
+        }
+    }
+
     private static func step(_ error: OAuth2Error, _ what: String) -> AccountStoreError {
         switch error {
         case .provider(let provider): return rejection(provider, what)
@@ -87,7 +96,7 @@ extension AccountStoreError {
             // This can also be a captive portal, so the error is transient.
             return AccountStoreError(
                 .invalidAnswer, what: what, reason: error.description, remedy: .retryLater(after: nil),
-                hint: ["content_type", "not_json", "not_object"].contains(member) ? portal : nil)
+                hint: invalidResponseHint(member))
         case .unsupportedTokenType:
             return AccountStoreError(
                 .invalidAnswer, what: what, reason: error.description, remedy: .retryLater(after: nil))

@@ -39,6 +39,7 @@ struct ProviderRegistration: Sendable {
         // A provider can reject the registration because of a scope token that it does not have.
         let scope = Scope(type.scope.tokens.filter { server.scopes?.contains($0) ?? true })
         if !scope.isEmpty { members.append("scope", .string(scope.text)) }
+        members.append("token_endpoint_auth_method", .string(authenticationMethod(at: server)))
         for member in metadata.members { members[member.name] = member.value }
         let request: ClientRegistrationRequest
         do throws(OAuth2Error) {
@@ -66,7 +67,11 @@ struct ProviderRegistration: Sendable {
         }
         let client = RegisteredClient(issuer: issuer, clientID: registration.clientID, access: registration.access)
         do {
-            return Made(client: client, keys: try keys(registration), notes: notes(registration))
+            return Made(
+                client: client,
+                keys: try keys(
+                    registration, requested: scope, method: members["token_endpoint_auth_method"]?.string),
+                notes: notes(registration, requested: scope))
         } catch {
             guard await !undo(client), var error = error as? CommandError else { throw error }
             error.hint = error.hint.map { "\($0); the provider keeps the client \(client.clientID), delete it there" }
@@ -95,11 +100,27 @@ struct ProviderRegistration: Sendable {
 
     private var transport: any HTTPTransport { dependencies.transport(type.caFile) }
 
+    /// Returns the authentication method to register. A native application needs no secret, but a provider that does not list `none`
+    /// can reject the token requests of a public client. Without a list, the provider supports HTTP Basic (RFC 8414 section 2).
+    ///
+    /// A secret in the body comes before HTTP Basic: many servers do not decode the secret there as RFC 6749 section 2.3.1 requires,
+    /// and LemonLDAP::NG reads no `/` in base64.
+    private func authenticationMethod(at server: AuthorizationServer) -> String {
+        let methods = server.tokenEndpointAuthenticationMethods ?? ["client_secret_basic"]
+        return ["none", "client_secret_post", "client_secret_basic"].first { methods.contains($0) } ?? "none"
+    }
+
     /// The response applies, not the request (RFC 7591 section 3.2.1).
-    private func keys(_ registration: ClientRegistration) throws -> JSONObject {
+    private func keys(
+        _ registration: ClientRegistration, requested: Scope, method requestedMethod: String?
+    ) throws -> JSONObject {
         var keys: JSONObject = ["clientId": .string(registration.clientID)]
-        let method =
-            registration.authenticationMethod ?? (registration.clientSecret == nil ? "none" : "client_secret_basic")
+        var method =
+            registration.authenticationMethod
+            ?? (registration.clientSecret == nil
+                ? "none" : requestedMethod == "client_secret_post" ? "client_secret_post" : "client_secret_basic")
+        // Glewlwyd names the requested method for a public client too, which has no secret.
+        if registration.clientSecret == nil, method.hasPrefix("client_secret_") { method = "none" }
         guard AccountType.AuthenticationMethod(rawValue: method) != nil,
             method == "none" || registration.clientSecret != nil
         else {
@@ -113,21 +134,34 @@ struct ProviderRegistration: Sendable {
             keys.append("clientSecret", .string(secret.value))
         }
         keys.append("clientAuthentication", .string(method))
+        // A sign-in with another scope token can end with invalid_scope.
+        let scope = Scope(requested.tokens.filter { registeredScope(registration)?.contains($0) ?? true })
+        if !scope.isEmpty, scope != type.scope { keys.append("scopes", .array(scope.tokens.map(JSONValue.string))) }
         return keys
     }
 
-    private func notes(_ registration: ClientRegistration) -> [String] {
+    /// Returns the scope of the client; `nil` if the response has no scope or an empty one.
+    private func registeredScope(_ registration: ClientRegistration) -> Scope? {
+        let scope = Scope(parsing: registration.metadata["scope"]?.string ?? "")
+        return scope.isEmpty ? nil : scope
+    }
+
+    private func notes(_ registration: ClientRegistration, requested: Scope) -> [String] {
         var notes: [String] = []
         if let uris = registration.redirectURIs, !uris.contains(type.redirectURI.text) {
             notes.append(
                 "The provider registered other redirect URIs: \(uris.joined(separator: ", ")). "
                     + "Sign-in will need one of them in the settings.")
         }
-        if let text = registration.metadata["scope"]?.string {
-            let missing = type.scope.tokens.filter { !Scope(parsing: text).contains($0) }
-            if !missing.isEmpty {
-                notes.append("The provider did not register the scopes \(missing.joined(separator: ", ")).")
-            }
+        let unsupported = type.scope.tokens.filter { !requested.contains($0) }
+        if !unsupported.isEmpty {
+            notes.append(
+                "The provider does not list the scopes \(unsupported.joined(separator: ", ")): lodge omits them.")
+        }
+        let missing = requested.tokens.filter { registeredScope(registration)?.contains($0) == false }
+        if !missing.isEmpty {
+            notes.append(
+                "The provider did not register the scopes \(missing.joined(separator: ", ")): lodge omits them.")
         }
         if registration.clientSecret != nil, let expiry = registration.clientSecretExpiresAt, expiry > 0 {
             let date = Date(timeIntervalSince1970: min(expiry, 253_402_300_799))

@@ -27,6 +27,20 @@ import Testing
         #expect(await terminal.run("search", "ada").status == 0)
     }
 
+    @Test func `metadata of another issuer shows both, and the hint names the setting`() async throws {
+        let terminal = try await Terminal()
+        let provider = try ScriptedProvider()
+        provider.answer(ScriptedProvider.metadata, #"{"issuer": "ISSUER/"}"#)
+        let settings =
+            #"{"types": {"company": {"issuer": "\#(provider.issuer)", "clientId": "c", "scopes": ["openid"], "#
+        try Data((settings + #""redirectUri": "http://127.0.0.1/callback"}}}"#).utf8).write(to: terminal.settings)
+        let signIn = await terminal.run("sign-in", "company")
+        #expect(signIn.status == 1, "\(signIn.errors)")
+        #expect(
+            signIn.errors.contains(#"issuer "\#(provider.issuer)/", not to "\#(provider.issuer)""#), "\(signIn.errors)")
+        #expect(signIn.errors.contains("hint: if this is the right provider, correct issuer"), "\(signIn.errors)")
+    }
+
     @Test(arguments: [
         ("directory-401", 4), ("directory-403", 5), ("directory-404", 3), ("directory-html", 6), ("directory-cut", 7),
         ("directory-nextlink-foreign", 1), ("directory-nextlink-loop", 1),

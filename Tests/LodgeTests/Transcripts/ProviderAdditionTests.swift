@@ -158,7 +158,7 @@ import Testing
             #"{"client_confidential": false, "contacts": ["ada@x.example"]}"#, "--debug")
         #expect(add.status == 0, "\(add.errors)")
         #expect(add.errors.contains("Registered the client s6 at \(provider.issuer).\n"))
-        #expect(add.errors.contains("The provider did not register the scopes offline_access.\n"))
+        #expect(add.errors.contains("The provider did not register the scopes offline_access: lodge omits them.\n"))
         let request = try #require(provider.requests("/register").first)
         let asked = try #require(try JSONValue(parsing: request.body).object)
         #expect(asked["redirect_uris"] == ["http://127.0.0.1/callback"] && asked["application_type"] == "native")
@@ -167,6 +167,7 @@ import Testing
 
         let type = try #require(try Settings(contentsOf: terminal.settings)["company"])
         #expect(type.clientID == "s6" && type.clientAuthentication == .clientSecretPost)
+        #expect(type.scope.text == "openid profile")
         #expect(try mode(terminal.settings) == 0o600)
         for secret in Self.secrets { #expect(!add.errors.contains(secret) && !add.output.contains(secret)) }
         // The token that can delete the client is nowhere to be read.
@@ -184,12 +185,54 @@ import Testing
         #expect(try Settings(contentsOf: terminal.settings).types.map(\.name) == ["local"])
     }
 
+    @Test func `a registration omits scopes that the provider does not list, and so does the new type`() async throws {
+        let terminal = try await Terminal()
+        let provider = try ScriptedProvider()
+        provider.describe(#", "scopes_supported": ["openid", "profile", "email"]"#)
+        provider.answer("/register", 201, #"{"client_id": "s6", "client_secret": "cf136dc3c1fc93f31185e5885805d"}"#)
+        let add = await terminal.run("providers", "add", "company", "--issuer", provider.issuer, "--register")
+        #expect(add.status == 0, "\(add.errors)")
+        #expect(add.errors.contains("The provider does not list the scopes offline_access: lodge omits them.\n"))
+        let request = try #require(provider.requests("/register").first)
+        #expect(try JSONValue(parsing: request.body).object?["scope"] == "openid profile")
+        let type = try #require(try Settings(contentsOf: terminal.settings)["company"])
+        #expect(type.scope.text == "openid profile")
+    }
+
+    @Test(arguments: [
+        (#"["client_secret_post", "none"]"#, "none"),
+        (#"["client_secret_basic", "client_secret_post"]"#, "client_secret_post"),
+        (#"["client_secret_basic"]"#, "client_secret_basic"),
+        (#"["private_key_jwt", "client_secret_post"]"#, "client_secret_post"), (#"["private_key_jwt"]"#, "none"),
+        (nil, "client_secret_basic"),
+    ])
+    func `a client is registered with an authentication method that the provider lists`(
+        listed: String?, requested: String
+    ) async throws {
+        let terminal = try await Terminal()
+        let provider = try ScriptedProvider()
+        provider.describe(listed.map { #", "token_endpoint_auth_methods_supported": "# + $0 } ?? "")
+        provider.answer("/register", 201, #"{"client_id": "s6", "client_secret": "cf136dc3c1fc93f31185e5885805d"}"#)
+        for words in [[], ["--register-with", #"{"token_endpoint_auth_method": "none"}"#]] {
+            let add = await terminal.run(
+                words: ["providers", "add", "company\(words.count)", "--issuer", provider.issuer, "--register"] + words)
+            #expect(add.status == 0, "\(add.errors)")
+        }
+        let methods = try provider.requests("/register").map {
+            try JSONValue(parsing: $0.body).object?["token_endpoint_auth_method"]?.string
+        }
+        #expect(methods == [requested, "none"])
+        // The response has a secret, and does not name the method.
+        let type = try #require(try Settings(contentsOf: terminal.settings)["company0"])
+        #expect(type.clientAuthentication?.rawValue == (requested == "none" ? "client_secret_basic" : requested))
+    }
+
     @Test func `an initial access token and a public client`() async throws {
         let terminal = try await Terminal()
         let provider = try ScriptedProvider()
         provider.describe()
-        // As Glewlwyd does: 200 in place of 201.
-        provider.answer("/register", 200, #"{"client_id": "p1", "token_endpoint_auth_method": "none"}"#)
+        // As Glewlwyd does: 200 in place of 201, and a method of clients with a secret.
+        provider.answer("/register", 200, #"{"client_id": "p1", "token_endpoint_auth_method": "client_secret_basic"}"#)
         let token = terminal.folder.appending(path: "token")
         try "initial-token\n".write(to: token, atomically: true, encoding: .utf8)
         let add = await terminal.run(
@@ -200,7 +243,9 @@ import Testing
         #expect(request.fields["Authorization"] == "Bearer initial-token")
         #expect(try JSONValue(parsing: request.body).object?["client_confidential"] == false)
         let type = try #require(try Settings(contentsOf: terminal.settings)["mine"])
-        #expect(type.clientID == "p1" && type.clientSecret == nil)
+        #expect(
+            type.clientID == "p1" && type.clientSecret == nil
+                && type.clientAuthentication == AccountType.AuthenticationMethod.none)
         let remove = await terminal.run("providers", "remove", "mine")
         #expect(remove.status == 0 && remove.errors.contains("offers no deletion"), "\(remove.errors)")
     }
