@@ -11,10 +11,12 @@ struct AuthorizationResponseTests {
         "AR-070": "taking a pending sign-in out when its redirect came is the store's"
     ]
 
-    /// The cases whose sign-in ends, although the case keeps it waiting: an error response ends it immediately.
-    static let ended: Set = ["AR-042"]
+    /// The cases whose sign-in ends, although the case keeps it waiting, and why.
+    static let ended = ["AR-042": "an error response ends the sign-in immediately; the terminal shows its error"]
 
-    @Test(arguments: VectorFile("authorization-responses", deep: ["pending"]).cases(except: leftOut))
+    static let cases = VectorFile("authorization-responses", deep: ["pending"]).cases(except: leftOut)
+
+    @Test(arguments: cases)
     func `a redirect is judged as its case says`(vector: VectorCase) throws {
         let pending = vector.input["pending"]?.object ?? [:]
         let kept = PendingAuthorization(
@@ -29,6 +31,14 @@ struct AuthorizationResponseTests {
             let code = try response.code(for: kept)
             #expect(vector.outcome == "code")
             #expect(code.value == vector.expect["code"]?.string)
+            let sent = Dictionary(grouping: response.parameters, by: \.name)
+            for member in (vector.expect["params"]?.object ?? [:]).members {
+                #expect(sent[member.name]?.map(\.value) == [member.value.string ?? ""])
+            }
+            // Only the code is returned.
+            for name in vector.expect.texts("must_ignore") ?? [] {
+                #expect(sent[name]?.first.map { code.value != $0.value } == true, "\(name)")
+            }
         } catch {
             let expected = try #require(Outcome(expected: vector.expect), "got \(error)")
             // A state that nobody sent is, here, not the one that was sent.
@@ -36,14 +46,21 @@ struct AuthorizationResponseTests {
             #expect(Outcome(error) == (unasked ? .redirect("state_mismatch") : expected))
             // A redirect that is not the answer leaves the sign-in waiting; the provider's own error ends it.
             if let waits = vector.expect["keeps_waiting"]?.bool {
-                if case .redirect(let error) = error as? OAuth2Error, error.provider == nil {
-                    #expect(waits)
+                let ends: Bool
+                if case .redirect(let error) = error as? OAuth2Error {
+                    ends = error.provider != nil
                 } else {
-                    #expect(!waits || Self.ended.contains(vector.id))
+                    ends = true
                 }
+                #expect(ends == (!waits || Self.ended[vector.id] != nil))
             }
-            if vector.expect["needs_interaction"]?.bool == true, case .provider(let error) = error as? OAuth2Error {
-                #expect(error.code.needsInteraction)
+            if case .provider(let error) = error as? OAuth2Error {
+                if let needed = vector.expect["needs_interaction"]?.bool {
+                    #expect(error.code.needsInteraction == needed)
+                }
+                if let isForbidden = vector.expect["must_not_open_uri"]?.bool {
+                    expectNoLink(error, isForbidden)
+                }
             }
         }
     }

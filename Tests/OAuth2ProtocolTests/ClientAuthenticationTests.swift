@@ -14,6 +14,7 @@ struct ClientAuthenticationTests {
         "CA-017": "how often a request is sent is the store's; a request has one method",
         "CA-037": "a test of its own",
     ]
+    static let cases = VectorFile("client-auth").cases(except: leftOut)
 
     @Test func `CA-037: an actor's token type without an actor's token is refused`() throws {
         let vector = try #require(VectorFile("client-auth").cases.first { $0.id == "CA-037" })
@@ -35,7 +36,7 @@ struct ClientAuthenticationTests {
         }
     }
 
-    @Test(arguments: VectorFile("client-auth").cases(except: leftOut))
+    @Test(arguments: cases)
     func `a client authenticates as its case says`(vector: VectorCase) throws {
         do {
             let requests = try Self.requests(vector)
@@ -131,7 +132,8 @@ struct ClientAuthenticationTests {
             #expect(issued == 1_700_000_000 && expires > issued && expires - issued <= Double(most))
         }
         let identifiers = tokens.compactMap { $0.unverifiedClaims["jti"]?.string }
-        #expect(Set(identifiers).count == requests.count)
+        let differ = vector.expect["jti_differ"]?.bool ?? vector.expect["all_jti_distinct"]?.bool ?? true
+        #expect((Set(identifiers).count == requests.count) == differ)
     }
 
     @Test func `an assertion verifies with the client's key`() throws {

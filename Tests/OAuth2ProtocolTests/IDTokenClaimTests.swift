@@ -9,6 +9,7 @@ import Testing
 /// The published ID tokens as header and claims.
 struct IDTokenClaimTests {
     static let file = VectorFile("id-token-claims", deep: ["context"])
+
     @Test(arguments: file.cases())
     func `claims are judged as their case says`(vector: VectorCase) throws {
         let context = vector.input["context"]?.object ?? [:]

@@ -117,9 +117,12 @@ struct RedactionTests {
         }
     }
 
-    @Test(arguments: file.cases(except: leftOut))
+    static let cases = file.cases(except: leftOut)
+
+    @Test(arguments: cases)
     func `secrets do not print`(vector: VectorCase) throws {
         let artefacts = try Self.artefacts()
+        #expect(vector.expect["contains_no_secret"] == true || vector.expect["exact"] == "[redacted]")
         switch vector.id {
         case "RD-003":
             for artefact in artefacts { expectNoSecret(String(reflecting: artefact) + "\(artefact)", artefact) }

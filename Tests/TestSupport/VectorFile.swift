@@ -59,7 +59,14 @@ package struct VectorFile: Sendable {
         return try #require(try JSONValue(parsing: Data(contentsOf: file)).object)
     }
 
-    /// The cases that are not in the list of those left out.
+    /// Returns the names of all files.
+    package static func names() throws -> [String] {
+        let folder = try #require(Bundle.module.url(forResource: "Vectors", withExtension: nil))
+        return try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".json") }
+            .sorted()
+    }
+
+    /// Returns the cases that are not in the list of those left out.
     package func cases(except left: [String: String] = [:], where isWanted: (VectorCase) -> Bool = { _ in true })
         -> [VectorCase]
     {

@@ -35,6 +35,8 @@ struct AccountRecord: Codable, Sendable, Equatable {
     var homeAccountID: String?
     /// The policy that issued the tokens, by its name in the settings; `nil`: the authority's own.
     var policy: String?
+    /// The tokens of sign-ins at other policies, by the name of the policy.
+    var policySignIns: [String: PolicySignIn]?
     /// The time of the last sign-in, or of an import over the tokens of a sign-in.
     var signedIn: Date?
     /// The issuer that the redirect of the sign-in named, for a type without an issuer in the settings.
@@ -45,6 +47,7 @@ struct AccountRecord: Codable, Sendable, Equatable {
         case created, userData, senderKey, nickname, imported, grant, homeAccountID, policy, signedIn, redirectIssuer
         case serviceGrant = "renewal"
         case additionalTokens = "further"
+        case policySignIns = "policies"
     }
 
     /// The client's own tokens: the store requests them again without a user.

@@ -49,14 +49,23 @@ struct AccountRegistrar: StoreCollaborator {
         }
         if serviceGrant == nil, known == nil { try await refuseSecondPerson(tokens, connection) }
         func fill(_ record: inout AccountRecord) {
-            record.claims = identity.claims ?? record.claims
+            // Editing the profile is not a new sign-in: the account keeps its policy, its home account and its tokens.
+            let otherPolicy = known == nil || type.policy == record.policy ? nil : type.policy
+            if let claims = identity.claims {
+                if otherPolicy == nil { record.claims = claims } else { record.replaceProfile(with: claims) }
+            }
             record.userName = identity.userName ?? (serviceGrant == nil ? record.userName : type.clientID)
             record.displayName = identity.displayName ?? record.displayName
-            record.homeAccountID = homeAccountID ?? record.homeAccountID
             record.signedIn = received
+            if let otherPolicy {
+                let signIn = PolicySignIn(
+                    issuer: issuer, clientID: type.clientID, tokenOrigin: connection.server.tokenEndpoint?.origin,
+                    tokens: tokens, grant: grant, senderKey: senderKeyText)
+                return record.add(signIn, policy: otherPolicy)
+            }
+            if known != nil, type.policy != record.policy { record.keepPolicySignIn() }
+            record.homeAccountID = homeAccountID ?? record.homeAccountID
             record.redirectIssuer = redirectIssuer
-            // A policy that only changes the profile can return no refresh token: then the existing sign-in remains.
-            if type.policy != record.policy, tokens.refreshToken == nil, record.tokens.refreshToken != nil { return }
             record.policy = type.policy
             record.tokens = tokens
             record.grant = grant

@@ -10,11 +10,14 @@ struct AccountRemover: StoreCollaborator {
     /// Removes an account from the storage. Does nothing if there is none.
     func remove(_ id: Account.ID) async throws {
         try await AccountStoreError.wrappingErrors("cannot remove the account") {
+            let policies = (try? await repository.read(id))?.record.policySignIns?.keys.sorted() ?? []
             let isRemoved = try await repository.remove(id)
             history.setPendingUpdate(nil, id)
             await TokenRescue(context: context, history: history).remove(id)
             guard isRemoved else { return }
-            try? await storage.setValue(nil, for: RefreshJournal.name(id))
+            for policy in [nil] + policies {
+                try? await storage.setValue(nil, for: RefreshJournal.name(id, policy: policy))
+            }
             await ProviderFailures(context).remove(id)
         }
     }
@@ -30,6 +33,7 @@ struct AccountRemover: StoreCollaborator {
         if let update = await TokenRescue(context: context, history: history).update(of: id) { try? update(&record) }
         try await remove(id)
         let account = read.account
+        if revoking { await revokeOtherPolicies(of: record) }
         // The client's own account has no session in any browser.
         let ends = endingBrowserSession ?? (revoking && settings.deviceMode == .shared && record.serviceGrant == nil)
         guard revoking || ends else {
@@ -53,6 +57,17 @@ struct AccountRemover: StoreCollaborator {
             return SignOutReport(
                 account: account, revocation: revoking ? failed : .skipped, browserSession: ends ? failed : .skipped,
                 endSessionURL: nil)
+        }
+    }
+
+    /// Revokes the tokens of other policies than the account's own, as far as their endpoints are known.
+    private func revokeOtherPolicies(of record: AccountRecord) async {
+        for policy in record.policySignIns?.keys.sorted() ?? [] {
+            guard let other = try? record.selected(policy), let type = try? type(of: other),
+                let connection = try? await client(of: type, offering: "revocation_endpoint"),
+                (try? RefreshTokenBinding.check(other, type, connection.server)) != nil
+            else { continue }
+            _ = await revoker.revoke(other.tokens, and: other.additionalTokens, connection)
         }
     }
 

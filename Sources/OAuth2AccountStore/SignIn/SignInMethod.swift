@@ -68,13 +68,16 @@ public struct SignInOptions: Sendable, Equatable {
     /// What to ask for; nil: the type's scope.
     public var scope: Scope?
     /// Scope tokens to which the person consents now and which are asked for later, with
-    /// ``AccountStore/accessToken(for:minimumValidity:scopes:resource:claims:rejected:)``: they may be of other resources. They are
+    /// ``AccountStore/accessToken(for:minimumValidity:scopes:resource:claims:policy:rejected:)``: they may be of other resources. They are
     /// in the authorization request, and the access token of this sign-in need not have them. Only where a person is asked: with
     /// the browser and on another device.
     public var extraScopesToConsent: Scope = []
     /// What the provider shows. Empty: it asks only what it must, and nothing when the person is logged in and has consented.
     public var prompt: [Prompt] = []
     /// The policy of Azure AD B2C to sign in with, by its name in the settings' `policies`; nil: the authority's own.
+    ///
+    /// For a user who has an account, another policy such as one that edits the profile changes only the claims and the names: the
+    /// account keeps its policy, its home account and its tokens.
     public var policy: String?
     /// Who is expected to sign in.
     public var loginHint: String?

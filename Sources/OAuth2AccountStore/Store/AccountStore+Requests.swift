@@ -14,7 +14,7 @@ extension AccountStore {
     ///   - scopes: what the token must be good for; nil: whatever was granted.
     ///   - resource: the service that the token is for (RFC 8707); nil: those of the settings.
     ///   - rejected: a token that the resource refused: it counts as used up.
-    /// - Throws: ``AccountStoreError`` as ``accessToken(for:minimumValidity:scopes:resource:claims:rejected:)`` does; `settings` when the token may
+    /// - Throws: ``AccountStoreError`` as ``accessToken(for:minimumValidity:scopes:resource:claims:policy:rejected:)`` does; `settings` when the token may
     ///   not go to the address.
     public func sign(
         _ request: HTTPRequest, for id: Account.ID?, scopes: Scope? = nil, resource: String? = nil,

@@ -26,6 +26,8 @@ extension AccountStore {
     ///   - scopes: The scope that the token must cover. The default is any. `openid`, `profile` and `offline_access` do not count.
     ///   - resource: The URL of the service, absolute and without fragment (RFC 8707 section 2). The default is that of the settings.
     ///   - claims: The claims of a claims challenge, a JSON object. The store then always requests a new token.
+    ///   - policy: The policy of Azure AD B2C that issues the token, by its name in the settings. The default is the policy of the account.
+    ///     The user must have signed in with it, by ``SignInOptions/policy``.
     ///   - rejected: A token that a resource rejected with 401. It counts as expired. If it cannot be refreshed, the account needs a
     ///     sign-in.
     /// - Throws: ``AccountStoreError``: `signInNeeded` only if the provider rejected the refresh or there is no refresh token, never for
@@ -33,10 +35,10 @@ extension AccountStore {
     ///   `CancellationError` if the task is cancelled; the refresh continues for other callers.
     public func accessToken(
         for id: Account.ID, minimumValidity: Duration? = nil, scopes: Scope? = nil, resource: String? = nil,
-        claims: String? = nil, rejected: Secret? = nil
+        claims: String? = nil, policy: String? = nil, rejected: Secret? = nil
     ) async throws -> AccessToken {
         try await broker.accessToken(
-            for: id, TokenKey(scope: scopes, resource: resource, claims: claims),
+            for: id, TokenKey(scope: scopes, resource: resource, claims: claims), policy: policy,
             FreshnessRequirement(validity: minimumValidity.map { $0 / .seconds(1) }, rejected: rejected))
     }
 
@@ -57,7 +59,7 @@ extension AccountStore {
     ///
     /// Simultaneous calls share the refresh, those of other processes too. The store sends no request while it waits for a failing provider.
     ///
-    /// - Throws: ``AccountStoreError``, as ``accessToken(for:minimumValidity:scopes:resource:claims:rejected:)``.
+    /// - Throws: ``AccountStoreError``, as ``accessToken(for:minimumValidity:scopes:resource:claims:policy:rejected:)``.
     package func refreshedToken(for id: Account.ID, scopes: Scope? = nil) async throws -> AccessToken {
         try await broker.refreshedToken(for: id, TokenKey(scope: scopes))
     }
@@ -84,7 +86,7 @@ extension AccountStore {
     /// [RFC 7662](https://www.rfc-editor.org/rfc/rfc7662)
     ///
     /// - Parameters:
-    ///   - token: the access token, as ``accessToken(for:minimumValidity:scopes:resource:claims:rejected:)`` gave it.
+    ///   - token: the access token, as ``accessToken(for:minimumValidity:scopes:resource:claims:policy:rejected:)`` gave it.
     ///   - id: the account.
     /// - Throws: ``AccountStoreError``: `settings` when the provider does not offer it, else what the provider or the network bring.
     public func introspect(_ token: AccessToken, of id: Account.ID) async throws -> Introspection {

@@ -23,13 +23,17 @@ struct RefreshJournal: Sendable {
         }
     }
 
-    static func name(_ id: Account.ID) -> String { "attempt:\(id)" }
+    /// Returns the name of the entry of an account; each policy has its own.
+    static func name(_ id: Account.ID, policy: String? = nil) -> String {
+        "attempt:\(id)" + (policy.map { ":\($0)" } ?? "")
+    }
 
     /// Checks that new tokens can be saved and writes the entry, in one transaction if the storage supports that. The caller holds
     /// the account's lock.
     ///
+    /// - Parameter policy: The policy that the record has selected, if it is not the account's own.
     /// - Returns: `nil` if the tokens are refreshed without a refresh token: then none can be lost.
-    func write(_ record: AccountRecord) async throws -> Entry? {
+    func write(_ record: AccountRecord, policy: String? = nil) async throws -> Entry? {
         // A digest of the tokens that the refresh replaces. New tokens have another digest, so that an old entry means nothing.
         guard record.serviceGrant == nil, let refreshToken = record.tokens.refreshToken,
             let digest = seal.identities.digest(
@@ -39,7 +43,7 @@ struct RefreshJournal: Sendable {
             try await storage.checkWritable()
             return nil
         }
-        let name = Self.name(record.id)
+        let name = Self.name(record.id, policy: policy)
         let isRepeated = try await storage.value(name) == digest
         if isRepeated {
             try await storage.checkWritable()

@@ -23,7 +23,8 @@ actor TokenBroker: StoreCollaborator {
 
     /// Returns a valid access token, refreshing it if necessary.
     func accessToken(
-        for id: Account.ID, _ requested: TokenKey = .main, _ requirement: FreshnessRequirement = .init()
+        for id: Account.ID, _ requested: TokenKey = .main, policy: String? = nil,
+        _ requirement: FreshnessRequirement = .init()
     ) async throws -> AccessToken {
         if let claims = requested.claims, (try? JSONValue(parsing: claims))?.object == nil {
             throw AccountStoreError(
@@ -34,17 +35,22 @@ actor TokenBroker: StoreCollaborator {
         let start = dependencies.uptime()
         while true {
             var token = requested
-            if !requested.isMain {
-                let record = try await record(id)
+            var policy = policy
+            if policy != nil || !requested.isMain {
+                let saved = try await record(id)
+                if policy == saved.policy { policy = nil }
+                // A name that the settings do not have is not a missing sign-in.
+                if let policy { _ = try context.type(saved.type, policy: policy) }
+                let record = try saved.selected(policy)
                 let coverage = ScopeCoverage(try type(record.type))
                 token = coverage.plain(requested)
-                if token.claims == nil, coverage.isForMain(token, of: record) {
-                    let main = try await accessToken(for: id, .main, requirement)
+                if token.claims == nil, !token.isMain, coverage.isForMain(token, of: record) {
+                    let main = try await accessToken(for: id, .main, policy: policy, requirement)
                     // The token of a refresh can cover less.
                     if coverage.missing(token.scope ?? [], in: main.scope).isEmpty { return main }
                 }
             }
-            let key = RefreshKey(account: id, token: token)
+            let key = RefreshKey(account: id, token: token, policy: policy)
             // No await from here to the dictionary: of all callers one starts the refresh.
             if let token = try cachedToken(key, requirement) { return token }
             let refresh = refreshesInFlight[key] ?? startRefresh(key, requirement)
@@ -77,7 +83,7 @@ actor TokenBroker: StoreCollaborator {
         {
             return outcome
         }
-        if key.token.claims == nil, let record = repository.cache[key.account]?.record, record.signInNeeded == nil,
+        if key.token.claims == nil, let record = cachedRecord(key), record.signInNeeded == nil,
             let tokens = ScopeCoverage(try type(record.type)).tokens(for: key.token, in: record),
             requirement.acceptsAfterFailure(tokens, at: now(forAgeOf: tokens, account: key.account))
         {
@@ -105,10 +111,15 @@ actor TokenBroker: StoreCollaborator {
         return read.record
     }
 
+    /// Returns the cached record with the policy of a key selected.
+    private func cachedRecord(_ key: RefreshKey) -> AccountRecord? {
+        try? repository.cache[key.account]?.record.selected(key.policy)
+    }
+
     /// Returns the token for a key if the cache has a valid one. Throws the denial if the provider denied it recently.
     private func cachedToken(_ key: RefreshKey, _ requirement: FreshnessRequirement) throws -> AccessToken? {
         let id = key.account
-        guard key.token.claims == nil, let record = repository.cache[id]?.record else { return nil }
+        guard key.token.claims == nil, let record = cachedRecord(key) else { return nil }
         let cached =
             key.token.isMain
             ? record.tokens : ScopeCoverage(try type(record.type)).tokens(for: key.token, in: record)
@@ -116,7 +127,7 @@ actor TokenBroker: StoreCollaborator {
             requirement.accepts(
                 cached, at: now(forAgeOf: cached, account: id), renewable: cached.key.isMain ? nil : record.canRefresh)
         {
-            if key.token.isMain { startEarlyRefresh(id, record) }
+            if key.token.isMain { startEarlyRefresh(key, record) }
             history.noteUse(of: cached.key, account: id)
             return AccessToken(cached)
         }
@@ -158,7 +169,7 @@ actor TokenBroker: StoreCollaborator {
             } catch {
                 let failure = AccountStoreError.wrapping(error, what: RefreshOutcome.failure)
                 didFail(key.account, requirement)
-                if key.token.isMain, !requirement.isEarly { publishFailure(key.account, failure) }
+                if key.token.isMain, key.policy == nil, !requirement.isEarly { publishFailure(key.account, failure) }
                 result = .failure(failure)
             }
             refreshesInFlight[key] = nil
@@ -177,11 +188,11 @@ actor TokenBroker: StoreCollaborator {
     }
 
     /// Starts an early refresh if the provider wants one, and does not wait for it.
-    private func startEarlyRefresh(_ id: Account.ID, _ record: AccountRecord) {
+    private func startEarlyRefresh(_ key: RefreshKey, _ record: AccountRecord) {
         guard record.tokens.refreshIn != nil else { return }
-        let now = dependencies.now(), key = RefreshKey(account: id, token: .main)
+        let now = dependencies.now()
         guard record.tokens.isDueEarly(at: now), record.canRefresh, refreshesInFlight[key] == nil,
-            history.allowsEarlyRefresh(id, now: now)
+            history.allowsEarlyRefresh(key.account, now: now)
         else { return }
         _ = startRefresh(key, FreshnessRequirement(isEarly: true))
     }

@@ -27,6 +27,8 @@ package struct EndedRefreshes: Sendable {
 struct RefreshKey: Hashable, Sendable {
     let account: Account.ID
     let token: TokenKey
+    /// The policy of the tokens, if it is not the account's own.
+    var policy: String?
 }
 
 /// The state of tokens while the store is open, which is never saved.

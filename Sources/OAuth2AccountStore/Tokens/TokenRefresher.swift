@@ -92,7 +92,8 @@ struct TokenRefresher: StoreCollaborator {
     /// Reads the record and checks whether its token is acceptable or can be refreshed.
     private func cacheLookup(_ key: RefreshKey, _ requirement: FreshnessRequirement) async throws -> CacheLookup {
         let id = key.account
-        guard let record = try await repository.read(id)?.record else { throw AccountStoreError.unknownAccount(id) }
+        guard let read = try await repository.read(id)?.record else { throw AccountStoreError.unknownAccount(id) }
+        let record = try read.selected(key.policy)
         if let reason = record.signInNeeded { throw AccountStoreError.signInNeeded(reason, nil) }
         let coverage = ScopeCoverage(try type(record.type))
         let cached = key.token.isMain ? record.tokens : coverage.tokens(for: key.token, in: record)
@@ -105,7 +106,7 @@ struct TokenRefresher: StoreCollaborator {
         guard record.canRefresh else {
             guard cached != nil else { throw try notGranted(key.token, record) }
             if key.token.isMain, let rejected = requirement.rejected, record.tokens.accessToken == rejected,
-                try await !discardRejectedToken(id, rejected)
+                try await !discardRejectedToken(key, rejected)
             {
                 return try await cacheLookup(key, requirement)
             }
@@ -116,13 +117,15 @@ struct TokenRefresher: StoreCollaborator {
 
     /// Saves that a resource rejected a token that cannot be refreshed: otherwise the next caller would get it, and the account would
     /// look signed in. Returns `false` if the account has other tokens by now.
-    private func discardRejectedToken(_ id: Account.ID, _ rejected: Secret) async throws -> Bool {
+    private func discardRejectedToken(_ key: RefreshKey, _ rejected: Secret) async throws -> Bool {
         do {
-            _ = try await repository.update(id, .signInNeeded) {
-                guard $0.tokens.accessToken == rejected, !$0.canRefresh, $0.signInNeeded == nil else {
-                    throw RecordConflict()
+            _ = try await repository.update(key.account, .signInNeeded) {
+                try $0.update(policy: key.policy) {
+                    guard $0.tokens.accessToken == rejected, !$0.canRefresh, $0.signInNeeded == nil else {
+                        throw RecordConflict()
+                    }
+                    $0.signInNeeded = .noRefreshToken
                 }
-                $0.signInNeeded = .noRefreshToken
             }
         } catch is RecordConflict {
             return false
@@ -152,7 +155,7 @@ struct TokenRefresher: StoreCollaborator {
         let revision = repository.cache[record.id]?.revision ?? 0
         let client = request.client
         // Once the provider has rotated the token, the response must be saved: check before that it can be.
-        let entry = try await journal.write(record)
+        let entry = try await journal.write(record, policy: key.policy)
         // Without the lock, another process may send the same refresh token.
         try await lock.confirm()
         let token: TokenSet
@@ -163,12 +166,12 @@ struct TokenRefresher: StoreCollaborator {
             }
         } catch {
             guard key.token.isMain else { throw try denial(of: key, record, error) }
-            throw try await rejection(record, error, entry, isEarly: requirement.isEarly)
+            throw try await rejection(record, key, error, entry, isEarly: requirement.isEarly)
         }
         let unmet = token.key.isMain ? [] : ScopeCoverage(client.type).unmet(key.token, by: token.scope)
         noteResponse()
         let update = TokenUpdate(
-            token, from: client.server.tokenEndpoint?.origin, of: record, isStored: unmet.isEmpty)
+            token, from: client.server.tokenEndpoint?.origin, of: record, isStored: unmet.isEmpty, policy: key.policy)
         var refreshed = record
         try update.apply(to: &refreshed, history, now: dependencies.now())
         guard try await save(update, record, revision) else {
@@ -192,14 +195,14 @@ struct TokenRefresher: StoreCollaborator {
 
     /// Converts the error of a refresh of the main token.
     private func rejection(
-        _ record: AccountRecord, _ error: any Error, _ entry: RefreshJournal.Entry?, isEarly: Bool
+        _ record: AccountRecord, _ key: RefreshKey, _ error: any Error, _ entry: RefreshJournal.Entry?, isEarly: Bool
     ) async throws -> any Error {
         guard let sent = record.tokens.refreshToken else { return error }
         switch error {
         case OAuth2Error.provider(let error) where error.signInReason != nil:
             // An early refresh loses nothing: the present token works until it expires.
             if isEarly { return AccountStoreError.signInNeeded(error.signInReason ?? .grantGone, error) }
-            return try await markSignInNeeded(record, sent, error, entry)
+            return try await markSignInNeeded(key, sent, error, entry)
         case OAuth2Error.http(status: 400, _):
             // glewlwyd answers a dead refresh token like this, with an empty body. The store saves nothing: the next call asks again.
             return AccountStoreError(
@@ -213,16 +216,18 @@ struct TokenRefresher: StoreCollaborator {
 
     /// Accepts `invalid_grant` and similar errors only if the stored refresh token is still the one that was sent.
     private func markSignInNeeded(
-        _ record: AccountRecord, _ sent: Secret, _ error: ProviderError, _ entry: RefreshJournal.Entry?
+        _ key: RefreshKey, _ sent: Secret, _ error: ProviderError, _ entry: RefreshJournal.Entry?
     ) async throws -> any Error {
         let rejection = error.signInReason ?? .grantGone
         let reason = entry.map { $0.reason(rejection) } ?? rejection
-        let marked = try await repository.update(record.id, .signInNeeded) {
-            guard $0.tokens.refreshToken == sent else { throw RecordConflict() }
-            $0.signInNeeded = reason
+        let marked = try await repository.update(key.account, .signInNeeded) {
+            try $0.update(policy: key.policy) {
+                guard $0.tokens.refreshToken == sent else { throw RecordConflict() }
+                $0.signInNeeded = reason
+            }
         }
         return marked == nil
-            ? AccountStoreError.unknownAccount(record.id) : AccountStoreError.signInNeeded(reason, error)
+            ? AccountStoreError.unknownAccount(key.account) : AccountStoreError.signInNeeded(reason, error)
     }
 
     /// The time in which a save is repeated while another process uses the storage, the disk is full or reports an error.

@@ -15,19 +15,28 @@ struct TokenUpdate: Sendable {
     let origin: String?
     /// Whether an additional token is stored. One that does not cover its request is not; the refresh token is.
     let isStored: Bool
+    /// The policy of the tokens, if it is not the account's own.
+    let policy: String?
 
-    init(_ token: TokenSet, from origin: String?, of record: AccountRecord, isStored: Bool) {
+    /// Creates the update of a record that has the policy selected.
+    init(_ token: TokenSet, from origin: String?, of record: AccountRecord, isStored: Bool, policy: String?) {
         sent = record.tokens.refreshToken
         replaced = record.tokens.accessToken
         self.token = token
         self.origin = origin
         self.isStored = isStored
+        self.policy = policy
     }
 
     /// Saves the tokens in a record.
     ///
     /// - Throws: ``RecordConflict`` if the record no longer has the refresh token that was sent.
     func apply(to record: inout AccountRecord, _ history: TokenHistory, now: Date) throws {
+        try record.update(policy: policy) { try applySelected(to: &$0, history, now: now) }
+    }
+
+    /// Saves the tokens in a record with the policy selected.
+    private func applySelected(to record: inout AccountRecord, _ history: TokenHistory, now: Date) throws {
         guard record.tokens.refreshToken == sent else { throw RecordConflict() }
         record.refresh(with: token)
         // An imported account has none before its first refresh.
@@ -40,7 +49,9 @@ struct TokenUpdate: Sendable {
     }
 
     /// Returns whether a record has the tokens that these replace, and none that were issued later.
-    func isNewer(than record: AccountRecord) -> Bool {
+    func isNewer(than saved: AccountRecord) -> Bool {
+        var record = saved
+        guard policy.map({ record.select(policy: $0) }) ?? true else { return false }
         guard record.tokens.refreshToken == sent, record.tokens.accessToken == replaced else { return false }
         let stored = record.additionalTokens?.all.first { $0.key == token.key }
         return stored.map { $0.received < token.received } ?? true
@@ -48,7 +59,7 @@ struct TokenUpdate: Sendable {
 }
 
 extension TokenUpdate: Codable {
-    private enum CodingKeys: CodingKey { case sent, replaced, token, scope, resource, origin, isStored }
+    private enum CodingKeys: CodingKey { case sent, replaced, token, scope, resource, origin, isStored, policy }
 
     init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
@@ -60,6 +71,7 @@ extension TokenUpdate: Codable {
         self.token = token
         origin = try values.decodeIfPresent(String.self, forKey: .origin)
         isStored = try values.decode(Bool.self, forKey: .isStored)
+        policy = try values.decodeIfPresent(String.self, forKey: .policy)
     }
 
     func encode(to encoder: any Encoder) throws {
@@ -71,5 +83,6 @@ extension TokenUpdate: Codable {
         try values.encodeIfPresent(token.key.resource, forKey: .resource)
         try values.encodeIfPresent(origin, forKey: .origin)
         try values.encode(isStored, forKey: .isStored)
+        try values.encodeIfPresent(policy, forKey: .policy)
     }
 }

@@ -57,6 +57,8 @@ import Testing
     @Test func `RD-016: no secret is taken from the command line`() async throws {
         let vector = try vector("RD-016")
         #expect(vector.expect.texts("not_via") == ["argument"])
+        #expect(
+            vector.expect.texts("secrets_accepted_via") == ["stdin", "file", "prompt without echo", "environment"])
         // By file, environment or standard input only.
         let words = ["secret", "token", "password", "assertion", "private", "credential"]
         let options = commandSyntax.root.allOptions.filter { option in
@@ -80,7 +82,7 @@ import Testing
 
     @Test(arguments: ["table", "json"])
     func `RD-017: nothing but the token's own command shows a secret`(format: String) async throws {
-        _ = try vector("RD-017")
+        #expect(try vector("RD-017").expect["contains_no_secret"] == true)
         let terminal = try await signedIn()
         for words in [
             ["status"], ["accounts"], ["accounts", "list"], ["providers"], ["token", "--expires"],

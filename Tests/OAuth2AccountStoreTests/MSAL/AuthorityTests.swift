@@ -55,47 +55,122 @@ struct AuthorityTests {
         return try await test.signIn(store, options: options)
     }
 
-    @Test(arguments: [false, true])
-    func `a B2C policy is an authority of the same type and edit-profile makes no second account`(ownIssuers: Bool)
-        async throws
-    {
-        func issuer(_ policy: String) -> String {
-            Self.host + (ownIssuers ? "/tfp/t-1/\(policy)/v2.0/" : "/t-1/v2.0/")
-        }
-        let (test, store) = try await begin(ownIssuers: ownIssuers)
-        let ada = try await signIn(test, store, issuer: issuer("b2c_1_signin"))
-        #expect(ada.policy == nil)
-        #expect(test.provider.requests(to: Self.path("B2C_1_signin")).count == 1)
-        var options = SignInOptions()
-        options.policy = "editProfile"
-        let prepared = try await store.prepareSignIn(to: "t", options: options)
-        #expect(prepared.url.path() == "\(Self.tenant)/B2C_1_edit/oauth2/v2.0/authorize")
-        let edited = try await signIn(test, store, policy: "editProfile", issuer: issuer("b2c_1_edit"))
-        #expect(edited.id == ada.id)
-        #expect(edited.policy == "editProfile")
-        #expect(try await store.accounts().count == 1)
-        // A refresh goes to the policy that gave the tokens.
-        test.provider.advance(3600)
-        #expect(try await store.accessToken(for: ada.id).secret == Secret("at-3"))
-        #expect(test.provider.requests(to: Self.path("B2C_1_edit")).count == 2)
-        #expect(test.provider.requests(to: Self.path("B2C_1_signin")).count == 1)
-        let report = try await store.signOut(ada.id, revoking: false, endingBrowserSession: true)
-        #expect(report.endSessionURL?.path() == "\(Self.tenant)/B2C_1_edit/oauth2/v2.0/logout")
+    /// Returns Entra's `client_info`. B2C adds the policy to the identifier of the user.
+    private static func clientInfo(_ policy: String) -> JSONValue {
+        .string(Base64URL.encode(Array(#"{"uid":"ada-\#(policy)","utid":"t-1"}"#.utf8)))
     }
 
-    @Test func `a policy without a refresh token changes the profile and leaves the sign-in as it was`() async throws {
-        let (test, store) = try await begin()
-        let ada = try await signIn(test, store)
-        test.change { $0.overlay = ["refresh_token": .null] }
-        let prepared: (String, String) = ("name", "Ada L.")
+    private static func tokenIssuer(_ policy: String, own: Bool) -> String {
+        host + (own ? "/tfp/t-1/\(policy)/v2.0/" : "/t-1/v2.0/")
+    }
+
+    /// Signs in, then edits the profile.
+    private func editProfile(ownIssuers: Bool = false) async throws -> (ScopedProvider, AccountStore, Account, Account)
+    {
+        let (test, store) = try await begin(ownIssuers: ownIssuers)
+        test.change { $0.overlay = ["client_info": Self.clientInfo("b2c_1_signin")] }
+        let ada = try await signIn(test, store, issuer: Self.tokenIssuer("b2c_1_signin", own: ownIssuers))
+        test.change {
+            $0.overlay = ["client_info": Self.clientInfo("b2c_1_edit")]
+            $0.claims = [
+                "iss": .string(Self.tokenIssuer("b2c_1_edit", own: ownIssuers)), "name": "Ada L.", "tfp": "B2C_1_edit",
+            ]
+        }
         var options = SignInOptions()
         options.policy = "editProfile"
-        test.change { $0.claims = ["iss": .string(Self.host + "/t-1/v2.0/"), prepared.0: .string(prepared.1)] }
         let edited = try await test.signIn(store, options: options)
-        #expect(edited.id == ada.id)
-        #expect(edited.displayName == "Ada L.")
-        #expect(edited.policy == nil && edited.canRefresh)
+        test.change {
+            $0.claims = ["iss": .string(Self.tokenIssuer("b2c_1_signin", own: ownIssuers))]
+        }
+        return (test, store, ada, edited)
+    }
+
+    @Test(arguments: [false, true])
+    func `editing the profile changes neither policy nor home account nor later tokens`(ownIssuers: Bool) async throws {
+        let (test, store, ada, edited) = try await editProfile(ownIssuers: ownIssuers)
+        #expect(ada.policy == nil && ada.homeAccountID == "ada-b2c_1_signin.t-1")
+        #expect(edited.id == ada.id && edited.policy == nil && edited.homeAccountID == ada.homeAccountID)
+        #expect(edited.issuer == ada.issuer)
+        #expect(edited.displayName == "Ada L." && edited.claims?["name"] == "Ada L.")
+        #expect(edited.claims?["tfp"] == nil && edited.claims?["iss"] == ada.claims?["iss"])
+        #expect(try await store.accounts().count == 1)
         #expect(try await store.accessToken(for: ada.id).secret == Secret("at-1"))
+        // A refresh goes to the policy of the account.
+        test.provider.advance(3600)
+        #expect(try await store.accessToken(for: ada.id).secret == Secret("at-3"))
+        let sent = test.provider.requests(to: Self.path("B2C_1_signin")).map { $0.form["refresh_token"] }
+        #expect(sent == [nil, "rt-1"])
+        #expect(test.provider.requests(to: Self.path("B2C_1_edit")).count == 1)
+        #expect(try await store.account(ada.id)?.homeAccountID == ada.homeAccountID)
+        let report = try await store.signOut(ada.id, revoking: false, endingBrowserSession: true)
+        #expect(report.endSessionURL?.path() == "\(Self.tenant)/B2C_1_signin/oauth2/v2.0/logout")
+    }
+
+    @Test func `a token of a policy is refreshed at that policy and leaves the account's own`() async throws {
+        let (test, store, ada, _) = try await editProfile(ownIssuers: true)
+        #expect(try await store.accessToken(for: ada.id, policy: "editProfile").secret == Secret("at-2"))
+        test.provider.advance(3600)
+        test.change { $0.claims = ["iss": .string(Self.tokenIssuer("b2c_1_edit", own: true)), "name": "Edited"] }
+        #expect(try await store.accessToken(for: ada.id, policy: "editProfile").secret == Secret("at-3"))
+        let sent = test.provider.requests(to: Self.path("B2C_1_edit")).map { $0.form["refresh_token"] }
+        #expect(sent == [nil, "rt-2"])
+        let record = try #require(try await store.saved(ada.id))
+        #expect(record.policy == nil && record.tokens.refreshToken == Secret("rt-1") && record.displayName == "Ada L.")
+        #expect(record.policySignIns?["editProfile"]?.tokens.refreshToken == Secret("rt-3"))
+        #expect(record.policySignIns?.count == 1)
+        // Another token of the policy.
+        let read = try await store.accessToken(for: ada.id, scopes: ["read"], policy: "editProfile")
+        #expect(read.secret == Secret("at-3"))
+        // A policy that no longer accepts its token does not sign the user out.
+        test.provider.advance(3600)
+        test.change { $0.refusal = ["error": "invalid_grant"] }
+        let error = try await grantFailure { try await store.accessToken(for: ada.id, policy: "editProfile") }
+        #expect(error?.kind == .signInNeeded(.grantGone))
+        #expect(try await store.account(ada.id)?.signInNeeded == nil)
+        test.change {
+            $0.refusal = nil
+            $0.claims = ["iss": .string(Self.tokenIssuer("b2c_1_signin", own: true))]
+        }
+        #expect(try await store.accessToken(for: ada.id).secret == Secret("at-4"))
+        // The sign-in with the policy makes its tokens valid again.
+        let again = try await signIn(
+            test, store, policy: "editProfile", issuer: Self.tokenIssuer("b2c_1_edit", own: true))
+        #expect(again.id == ada.id)
+        #expect(try await store.accessToken(for: ada.id, policy: "editProfile").secret == Secret("at-5"))
+    }
+
+    @Test func `a token of a policy needs a sign-in with it, and a policy of the settings`() async throws {
+        let (test, store) = try await begin()
+        let ada = try await signIn(test, store)
+        let error = try await grantFailure { try await store.accessToken(for: ada.id, policy: "editProfile") }
+        #expect(error?.kind == .signInNeeded(.interactionRequired) && error?.remedy == .signInAgain)
+        #expect(error?.reason == "the account has no tokens of the policy \"editProfile\"")
+        #expect(try await store.account(ada.id)?.signInNeeded == nil)
+        #expect(test.provider.requests(to: Self.path("B2C_1_edit")).isEmpty)
+        let unknown = try await grantFailure { try await store.accessToken(for: ada.id, policy: "editprofil") }
+        #expect(unknown?.kind == .settings && unknown?.hint == "did you mean editProfile?")
+    }
+
+    @Test func `a sign-in at the authority's own policy becomes the account's`() async throws {
+        let (test, store) = try await begin()
+        let edited = try await signIn(test, store, policy: "editProfile")
+        #expect(edited.policy == "editProfile")
+        #expect(try await store.accessToken(for: edited.id, policy: "editProfile").secret == Secret("at-1"))
+        let ada = try await signIn(test, store)
+        #expect(ada.id == edited.id && ada.policy == nil)
+        #expect(try await store.accessToken(for: ada.id).secret == Secret("at-2"))
+        #expect(try await store.accessToken(for: ada.id, policy: "editProfile").secret == Secret("at-1"))
+    }
+
+    @Test func `a policy without a refresh token leaves the sign-in as it was`() async throws {
+        let (test, store) = try await begin()
+        let ada = try await signIn(test, store)
+        _ = try await signIn(test, store, policy: "editProfile")
+        test.change { $0.overlay = ["refresh_token": .null] }
+        let edited = try await signIn(test, store, policy: "editProfile")
+        #expect(edited.id == ada.id && edited.policy == nil && edited.canRefresh)
+        #expect(try await store.accessToken(for: ada.id).secret == Secret("at-1"))
+        #expect(try await store.accessToken(for: ada.id, policy: "editProfile").secret == Secret("at-2"))
     }
 
     @Test func `an ID token of another tenant's policy is refused`() async throws {

@@ -42,7 +42,9 @@ struct StoreVectorTests {
         test.provider.change { $0.codes["SplxlOBeZQQYbYS6WxSbIA"] = ("ada", nonce) }
         _ = try await test.store.handleRedirect(redirect)
         let error = try await failure { try await test.store.handleRedirect(redirect) }
+        #expect(vector.outcome == "reject" && vector.reason == "no_pending_request")
         #expect(error?.kind == .redirectRefused)
+        #expect(test.store.signIns.pending.withLock { !$0.isEmpty } == vector.expect["keeps_waiting"]?.bool)
         #expect(test.provider.count("/token") == 1)
         #expect(!test.store.isRedirect(redirect))
     }
@@ -55,6 +57,7 @@ struct StoreVectorTests {
         test.provider.next { _ in throw HTTPTransportError(.timedOut, host: "op.example.com", reason: "no") }
         let redirect = FakeProvider.redirect(prepared, "code=c&state=\(prepared.id)")
         let error = try await failure { try await test.store.handleRedirect(redirect) }
+        #expect(vector.outcome == "http_error")
         #expect(error?.kind == .network)
         #expect(try await failure { try await test.store.handleRedirect(redirect) }?.kind == .redirectRefused)
         #expect(test.provider.count("/token") == vector.expect.int("requests"))
@@ -95,13 +98,17 @@ struct StoreVectorTests {
         let redirect = try url("\(prepared[0].redirectURI.text)?code=c&state=\(prepared[0].id)")
         _ = try await store.handleRedirect(redirect)
         let again = try await grantFailure { try await store.handleRedirect(redirect) }
+        #expect(vector.outcome == "usage_error")
         #expect(again?.kind == .redirectRefused)
         #expect(provider.requests(to: "/token").count == 1)
     }
 
     @Test func `OE-032: a pushed request names its key instead of proving it, so no nonce is asked for`() async throws {
-        // RFC 9449 section 10.1 gives the choice between a proof and dpop_jkt. A provider that asks all the same is heard.
+        // A deviation: the case repeats the request with the nonce. RFC 9449 section 10.1 gives the choice between a proof and
+        // dpop_jkt. The store sends dpop_jkt, so the request has no proof that could carry the nonce.
         let vector = try vector("other-endpoints", "OE-032")
+        #expect(vector.outcome == "retry_once_with_nonce")
+        #expect(vector.expect["nonce"]?.string == vector.input.response.fields["DPoP-Nonce"])
         let provider = try GrantProvider()
         provider.answer("/par", inTurn: vector.input.response)
         let store = try await provider.store(["dpop": true, "scopes": ["read"], "pushedAuthorizationRequests": true])
@@ -135,37 +142,47 @@ struct StoreVectorTests {
     // MARK: Token requests. Their cases of transport.json: what the store asks the transport to send.
 
     @Test func `TP-042, TP-043: a token request asks for JSON and is a form, whatever the settings add`() async throws {
+        let vectors = try ["TP-042", "TP-043"].map { try vector("transport", $0) }
         var type = try TestStore.type()
-        type.tokenHeaders = ["content-type": "text/plain"]
+        let added = try #require(vectors[1].input["caller_headers"]?.object?.members)
+        type.tokenHeaders = Dictionary(uniqueKeysWithValues: added.map { ($0.name, $0.value.string ?? "") })
         let test = try await TestStore(types: [type])
         let ada = try await test.signIn()
         _ = try await test.token(ada.id, rejected: "AT-2")
         let requests = test.provider.requests.filter { $0.url.path() == "/token" }
         #expect(requests.count == 2)
         for request in requests {
-            #expect(request.fields.values(for: "Accept") == ["application/json"])
-            #expect(request.fields.values(for: "Content-Type") == ["application/x-www-form-urlencoded"])
+            for vector in vectors {
+                for header in try #require(vector.expect["request_headers"]?.object?.members) {
+                    #expect(request.fields.values(for: header.name) == [header.value.string])
+                }
+            }
+            #expect(request.fields.values(for: "Content-Type").count == vectors[1].expect.int("content_type_count"))
         }
     }
 
     @Test func `TP-018: a redirect of a resource is an answer, and the next request has a proof of its own`()
         async throws
     {
+        let vector = try vector("transport", "TP-018")
+        let location = try #require(vector.input["location"]?.string)
+        let status = try #require(vector.input.int("status"))
         let provider = try GrantProvider()
         let store = try await provider.store(
             ["dpop": true, "scopes": ["read"], "resourceHosts": ["rs.example.com"]])
         let account = try await provider.signIn(store, answer: ["token_type": "DPoP", "id_token": .null])
         provider.answer("/r") { _ in
-            HTTPResponse(status: 307, fields: ["Location": "https://rs.example.com/r2"])
+            HTTPResponse(status: status, fields: ["Location": location])
         }
         provider.answer("/r2") { _ in HTTPResponse(status: 200) }
         let answer = try await store.send(HTTPRequest(.get, try url("https://rs.example.com/r")), for: account.id)
-        #expect(answer.status == 307)
+        #expect(answer.status == status)
         let target = try url(answer.fields["Location"])
         #expect(try await store.send(HTTPRequest(.get, target), for: account.id).status == 200)
         let proofs = try ["/r", "/r2"].map { try #require(try provider.requests(to: $0).first?.proof()) }
-        #expect(proofs.map { $0["htu"] } == ["https://rs.example.com/r", "https://rs.example.com/r2"])
-        #expect(proofs[0]["jti"] != nil && proofs[0]["jti"] != proofs[1]["jti"])
+        #expect(proofs[0]["htu"] == "https://rs.example.com/r")
+        #expect(proofs[1]["htu"] == vector.expect["dpop_htu"])
+        #expect(proofs[0]["jti"] != nil && (proofs[0]["jti"] != proofs[1]["jti"]) == vector.expect["new_jti"]?.bool)
     }
 
     // MARK: Requests in an account's name
@@ -209,6 +226,7 @@ struct StoreVectorTests {
     @Test func `RB-061: with an expired token and nothing to renew it nothing is sent`() async throws {
         let vector = try vector("request-building", "RB-061")
         let (paths, error) = try await ask(vector)
+        #expect(vector.outcome == "reauthentication_required")
         #expect(error?.kind == .signInNeeded(.noRefreshToken))
         #expect(paths.count == vector.expect.int("requests"))
     }
@@ -242,6 +260,7 @@ struct StoreVectorTests {
             Issue.record("\(report)")
             return
         }
+        #expect(vector.outcome == "partial" && vector.expect["local_tokens"] == "deleted")
         #expect(try await store.storage.record(account.id.rawValue) == nil)
         #expect(try await store.accounts().isEmpty)
         let address = try #require(report.endSessionURL?.absoluteString)
@@ -270,7 +289,7 @@ struct StoreVectorTests {
         async throws
     {
         let file = VectorFile("redaction")
-        #expect(file.cases.contains { $0.id == "RD-020" })
+        #expect(file.cases.first { $0.id == "RD-020" }?.expect["contains_no_secret"] == true)
         let known = try #require(file.defaults["secrets"]?.object)
         let access = try #require(known["access_token"]), refresh = try #require(known["refresh_token"])
         let code = try #require(known["code"]?.string)

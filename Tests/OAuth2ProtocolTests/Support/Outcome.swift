@@ -60,10 +60,19 @@ func expectFailure(_ error: any Error, _ expect: JSONObject, sourceLocation: Sou
     for forbidden in (expect.texts("display_must_not_contain") ?? []) + (expect.texts("log_must_not_contain") ?? []) {
         #expect(!shown.contains(forbidden), sourceLocation: sourceLocation)
     }
+    if let isForbidden = expect["must_not_open_uri"]?.bool, case .provider(let provider) = error as? OAuth2Error {
+        expectNoLink(provider, isForbidden, sourceLocation: sourceLocation)
+    }
     if let seconds = expect.int("retry_after") {
         #expect((error as? OAuth2Error)?.retryAfter == seconds, sourceLocation: sourceLocation)
     }
     if let transient = expect["transient"]?.bool {
         #expect((error as? OAuth2Error)?.isTransient == transient, sourceLocation: sourceLocation)
     }
+}
+
+/// Checks that the text of an error does not have its URI: a terminal could open it.
+func expectNoLink(_ error: ProviderError, _ isForbidden: Bool, sourceLocation: SourceLocation = #_sourceLocation) {
+    #expect(error.uri?.hasPrefix("javascript:") == true, sourceLocation: sourceLocation)
+    #expect(!"\(error)".contains("javascript:") == isForbidden, sourceLocation: sourceLocation)
 }

@@ -1,0 +1,34 @@
+import OAuth2Protocol
+import Platform
+
+extension AccountRecord {
+    /// Returns the record with another policy selected; `nil`: its own.
+    ///
+    /// - Throws: ``AccountStoreError`` of the kind `signInNeeded` if the user has not signed in with the policy.
+    func selected(_ policy: String?) throws -> AccountRecord {
+        guard let policy else { return self }
+        var record = self
+        guard record.select(policy: policy) else {
+            throw AccountStoreError(
+                .signInNeeded(.interactionRequired), what: "no access token",
+                reason: "the account has no tokens of the policy \(policy.debugDescription)", remedy: .signInAgain,
+                hint: "sign in with this policy; the account keeps its own")
+        }
+        return record
+    }
+
+    /// Changes the record while another policy is selected.
+    ///
+    /// - Throws: ``RecordConflict`` if it no longer has tokens of the policy.
+    mutating func update(policy: String?, _ change: (inout AccountRecord) throws -> Void) throws {
+        guard policy != nil, policy != self.policy else { return try change(&self) }
+        let own = self.policy
+        guard select(policy: policy) else { throw RecordConflict() }
+        let claims = claimsText, user = (userName, displayName)
+        try change(&self)
+        _ = select(policy: own)
+        // The claims of a refresh belong to the policy's ID token.
+        claimsText = claims
+        (userName, displayName) = user
+    }
+}

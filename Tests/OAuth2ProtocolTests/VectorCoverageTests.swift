@@ -1,0 +1,89 @@
+import Foundation
+import StrictJSON
+import TestSupport
+import Testing
+
+/// Every published case has a test. The cases of the transport, the loopback listener and the store's refresh are checked beside
+/// their tests.
+struct VectorCoverageTests {
+    /// The cases that the parameterized tests of this module run.
+    static let run: [String: [[VectorCase]]] = [
+        "authorization-responses": [AuthorizationResponseTests.cases],
+        "client-auth": [ClientAuthenticationTests.cases],
+        "device-flow": [
+            DeviceGrantTests.authorizations, DeviceGrantTests.polls, DeviceGrantTests.requests,
+            DeviceGrantTests.prompts,
+        ],
+        "discovery": [DiscoveryTests.addresses, DiscoveryTests.documents, JWKSTests.cases],
+        "dpop": ["hash", "htu", "proof", "sequence"].map(DPoPTests.cases),
+        "id-token-claims": [IDTokenClaimTests.file.cases()],
+        "json-malformed": [MalformedJSONTests.cases],
+        "other-endpoints": ["revocation", "introspection", "par", "registration", "token_exchange"].map(
+            OtherEndpointTests.cases),
+        "pkce": [PKCETests.cases],
+        "provider-quirks": [
+            ProviderQuirkTests.cases, ProviderQuirkTests.withIDToken,
+            ProviderQuirkTests.file.cases { ProviderQuirkTests.device.contains($0.id) },
+        ],
+        "redaction": [RedactionTests.cases],
+        "request-building": ["authorization_url", "token_request", "resource_request", "end_session"].map(
+            RequestBuildingTests.cases),
+        "signed-id-tokens": [SignedIDTokenTests.file.cases()],
+        "token-responses": [TokenResponseTests.file.cases()],
+        "userinfo": [UserInfoTests.plainCases, UserInfoTests.signedCases],
+        "www-authenticate": [AuthenticationChallengeTests.fields, AuthenticationChallengeTests.decisions],
+    ]
+
+    /// The tests of other modules that hold a case, if their names do not start with it.
+    static let held: [String: [String: [String]]] = [
+        "dpop": ["DP-026": ["code, refresh and requests carry proofs of one key that lives in the sealed record"]],
+        "redaction": [
+            "RD-012": ["what --debug shows of requests has neither fields nor content"],
+            "RD-013": ["what --debug shows of requests has neither fields nor content"],
+        ],
+        "request-building": [
+            "RB-062": ["a margin of ten seconds makes an hour's token stale when less is left"],
+            "RB-064": ["a margin of ten seconds makes an hour's token stale when less is left"],
+        ],
+    ]
+
+    @Test(arguments: run.keys.sorted())
+    func `every published case has a test`(file: String) throws {
+        let run = Self.run[file]?.flatMap { $0 }.map(\.id) ?? []
+        try VectorCoverage.check(file, run: run, held: Self.held[file] ?? [:])
+    }
+
+    @Test func `every vector file is checked for cases without a test`() throws {
+        let sources = try VectorCoverage.sources().joined(separator: "\n")
+        // The key sets of discovery for JOSE, whose own test runs all cases.
+        var checked: Set = ["discovery-jwks"]
+        checked.formUnion(Self.run.keys)
+        checked.formUnion(sources.matches(of: /VectorCoverage\.check\("([a-z-]+)"/).map { String($0.1) })
+        var files: Set<String> = []
+        for name in try VectorFile.names() where try VectorFile.object(name)["cases"]?.array != nil {
+            files.insert(String(name.dropLast(5)))
+        }
+        #expect(files.count >= 20)
+        #expect(files == checked)
+    }
+
+    // So that a new published case fails until it has a test.
+    @Test(.enabled(if: SharedFolder.url("vectors") != nil))
+    func `the vector files have every published case`() throws {
+        func published(_ name: String) throws -> Set<String>? {
+            guard let file = SharedFolder.url("vectors/\(name)") else { return nil }
+            return Self.identifiers(try #require(try JSONValue(parsing: Data(contentsOf: file)).object))
+        }
+        let folder = try #require(SharedFolder.url("vectors"))
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".json") }
+        #expect(!names.isEmpty)
+        for name in names {
+            let copy = try VectorFile.names().contains(name) ? Self.identifiers(VectorFile.object(name)) : nil
+            #expect(try copy == published(name), "\(name)")
+        }
+    }
+
+    private static func identifiers(_ file: JSONObject) -> Set<String> {
+        Set((file["cases"]?.array ?? []).compactMap { $0.object?["id"]?.string })
+    }
+}
