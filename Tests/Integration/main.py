@@ -8,6 +8,7 @@ import traceback
 
 import browse
 import browser_sign_in
+import clients
 import closing_page
 import damage
 import demo
@@ -40,7 +41,7 @@ from world import Unavailable, World
 
 # The topics that need nothing but the program, and those that need real software.
 ALONE = [
-    browse, settings, damage, demo, doctor, failing_provider, hardening, hostile_input, intercepted, interrupted,
+    browse, clients, settings, damage, demo, doctor, failing_provider, hardening, hostile_input, intercepted, interrupted,
     local_directory, mail_programs, offline, package, postgresql, qr_code,
     requests_nginx, shells, signed_requests, terminal]
 WITH_PEERS = [
