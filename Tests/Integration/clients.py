@@ -53,7 +53,7 @@ def with_certificate(checks, world, provider, running):
     checks.ends("and searches", world.run("search", "ada"), 0)
     entra = {"types": {"entra": {
         "authority": provider["authority"], "clientId": provider["clients"][0]["id"], "caFile": provider["caFile"],
-        "redirectUri": "http://localhost", "scopes": ["openid", "profile", "offline_access", "User.Read"],
+        "redirectUri": "http://localhost/callback", "scopes": ["openid", "profile", "offline_access", "User.Read"],
         "graphAPI": provider["settings"]["types"]["local"]["graphAPI"]}}}
     there = {"LODGE_SETTINGS": world.write("entra.json", entra), "LODGE_STORE": world.path("store-entra")}
     checks.ends("lodge signs in with the authority of the tenant", sign_in(world, provider, **there), 0,

@@ -12,9 +12,9 @@ import StrictJSON
         static let tls = Option.flag("tls", "speak HTTPS, with a certificate of a new private CA")
         static let clients = Option.texts(
             "client", "ID[:SECRET]",
-            "accept this client instead of lodge and lodge-confidential:not-a-secret; repeatable", environment: .none)
+            "accept this client instead of lodge and lodge-confidential:not-a-secret", environment: .none)
         static let redirectURIs = Option.texts(
-            "redirect-uri", "URI", "also accept this redirect URI, of every client; repeatable", environment: .none)
+            "redirect-uri", "URI", "also accept this redirect URI, of every client", environment: .none)
         static let approve = Option.flag(
             "approve", "act for the user: sign in without a page, as login_hint or the first user",
             environment: .none)
@@ -33,9 +33,9 @@ import StrictJSON
         discussion: """
             It listens on loopback only, as 127.0.0.1, localhost and [::1], and ends with Ctrl-C. It prints the settings of a client: \
             the issuer, the clients with their secrets, and the addresses of the directory. --output json prints them as one object. \
-            Every program on this machine can sign in as any user, and the secrets are for tests only: use no real ones.
+            Every program on this machine can sign in as any user, and the secrets are for tests only: use no real ones. \
             MSAL and azure-identity need --tls and the printed authority: it has the paths, metadata and claims of \
-            Microsoft Entra. --tls prints the file of its CA, which REQUESTS_CA_BUNDLE, SSL_CERT_FILE and --ca-file take.
+            Microsoft Entra. --tls prints the file of its CA, which REQUESTS_CA_BUNDLE, SSL_CERT_FILE and --ca-file take. \
             Faults: \(InjectedErrors.Name.all.map(\.rawValue).joined(separator: ", ")).
             """,
         examples: [
