@@ -17,6 +17,8 @@ final class LoopbackConnection {
 
     let id: UInt64
     let descriptor: Int32
+    /// The encryption; `nil` without TLS.
+    var tls: TLSSession?
     private(set) var phase = Phase.reading
     /// The start of the phase.
     private(set) var since: ContinuousClock.Instant
@@ -67,8 +69,12 @@ final class LoopbackConnection {
         }
     }
 
+    /// Whether encrypted bytes wait to be sent.
+    var hasEncryptedOutput: Bool { tls.map { !$0.output.isEmpty } ?? false }
+
     /// Whether to send bytes as soon as there is room.
     var acceptsOutput: Bool {
+        if hasEncryptedOutput { return true }
         if case .writing(let writer) = phase { return !writer.isDripping }
         return false
     }

@@ -8,6 +8,8 @@ public enum LoopbackError: Error, Sendable, Equatable {
     case notLoopback(host: String)
     /// This machine has no such address, for example `::1` where IPv6 is switched off.
     case addressUnavailable(host: String)
+    /// HTTPS is not possible, for example without libssl.
+    case tlsUnavailable(reason: String)
     /// Another error of the system, with its message.
     case system(operation: String, reason: String)
 }
@@ -26,6 +28,8 @@ extension LoopbackError: CustomStringConvertible {
         case .addressUnavailable(let host):
             "this machine has no address \(host): use "
                 + (host == "::1" ? "127.0.0.1, or switch IPv6 on" : "127.0.0.1")
+        case .tlsUnavailable(let reason):
+            "no HTTPS on this machine: \(reason)"
         case .system(let operation, let reason):
             "no listener on this machine: \(operation): \(reason)"
         }

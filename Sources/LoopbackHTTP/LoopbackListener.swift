@@ -1,6 +1,6 @@
 import Platform
 
-/// A small HTTP/1.1 server on the loopback interface.
+/// A small HTTP/1.1 server on the loopback interface, with or without TLS.
 ///
 /// It is bound to a loopback address, so that no other machine can reach it, and accepts only requests whose `Host` is
 /// that address and port, so that no web page can reach it under another name (DNS rebinding). It sends no CORS fields.
@@ -22,18 +22,20 @@ package final class LoopbackListener: Sendable {
     /// - Parameters:
     ///   - host: `127.0.0.1` or another address of 127.0.0.0/8, `::1`, or `localhost` for both families on one port.
     ///   - port: The port, or 0 for a free one.
+    ///   - tls: The certificate and key for HTTPS; `nil` for HTTP.
     ///   - limits: The limits of requests and connections.
     ///   - handler: Returns the response to a request. Its task is cancelled if the connection breaks, if
     ///     ``Limits/responseTime`` is over, and if the listener closes.
     /// - Throws: ``LoopbackError`` if the port cannot be opened.
     package init(
-        host: String = "127.0.0.1", port: UInt16 = 0, limits: Limits = .init(),
+        host: String = "127.0.0.1", port: UInt16 = 0, tls: LoopbackTLS? = nil, limits: Limits = .init(),
         handler: @escaping @Sendable (LoopbackRequest) async -> LoopbackResponse
     ) throws(LoopbackError) {
         let queue = try LoopbackQueue()
         let bound = try LoopbackSocket.listen(host: host, port: port)
         let loop = LoopbackLoop(
-            listening: bound.sockets, authority: LoopbackAuthority(host: host, port: bound.port), limits: limits,
+            listening: bound.sockets,
+            authority: LoopbackAuthority(host: host, port: bound.port, isSecure: tls != nil), tls: tls, limits: limits,
             queue: queue, handler: handler)
         let code = DetachedThread.start(stackSize: 512 << 10) { loop.run() }
         guard code == 0 else {

@@ -4,6 +4,7 @@ import Platform
 struct LoopbackLoop: Sendable {
     let listening: [Int32]
     let authority: LoopbackAuthority
+    let tls: LoopbackTLS?
     let limits: LoopbackListener.Limits
     let queue: LoopbackQueue
     let handler: @Sendable (LoopbackRequest) async -> LoopbackResponse
@@ -90,6 +91,8 @@ private struct RoundRobin {
     }
 
     private mutating func proceed(_ connection: LoopbackConnection, _ events: Int32) {
+        if connection.hasEncryptedOutput, events & Int32(POLLOUT) != 0 { sendEncrypted(connection) }
+        guard connections[connection.id] != nil else { return }
         if connection.acceptsInput {
             receive(connection)
         } else if events & Int32(POLLERR | POLLHUP | POLLNVAL) != 0 {
@@ -134,6 +137,13 @@ private struct RoundRobin {
                 id: nextID, descriptor: descriptor,
                 reader: LoopbackRequestReader(limits: limits, authority: loop.authority), now: now)
             connection.deadline = now.advanced(by: limits.idleTime)
+            if let tls = loop.tls {
+                guard let session = tls.session() else {
+                    FileDescriptor.close(descriptor)
+                    continue
+                }
+                connection.tls = session
+            }
             connections[nextID] = connection
             receive(connection)
         }
@@ -149,25 +159,60 @@ private struct RoundRobin {
     private mutating func receive(_ connection: LoopbackConnection) {
         switch StreamSocket.receive(connection.descriptor, into: &buffer) {
         case .wouldBlock: return
-        case .ended:
-            connection.inputHasEnded = true
-            switch connection.phase {
-            case .reading, .stalled, .lingering: drop(connection)
-            // A client may close its side and still wait for the response.
-            case .handling, .writing: return
-            }
+        case .ended: endInput(connection)
         case .bytes(let count):
-            switch connection.phase {
-            case .stalled: return
-            case .lingering:
-                connection.discarded += count
-                if connection.discarded > Self.lingerBytes { drop(connection) }
-            case .reading:
-                if connection.input.isEmpty { connection.enter(.reading, now: .now, for: limits.requestTime) }
-                connection.input.append(contentsOf: buffer[..<count])
-                advance(connection)
-            case .handling, .writing: connection.input.append(contentsOf: buffer[..<count])
+            if let tls = connection.tls {
+                decrypt(buffer[..<count], connection, tls)
+            } else {
+                accept(buffer[..<count], connection)
             }
+        }
+    }
+
+    private mutating func endInput(_ connection: LoopbackConnection) {
+        connection.inputHasEnded = true
+        switch connection.phase {
+        case .reading, .stalled, .lingering: drop(connection)
+        // A client may close its side and still wait for the response.
+        case .handling, .writing: return
+        }
+    }
+
+    /// Accepts bytes of a request.
+    private mutating func accept(_ bytes: ArraySlice<UInt8>, _ connection: LoopbackConnection) {
+        switch connection.phase {
+        case .stalled: return
+        case .lingering:
+            connection.discarded += bytes.count
+            if connection.discarded > Self.lingerBytes { drop(connection) }
+        case .reading:
+            if connection.input.isEmpty { connection.enter(.reading, now: .now, for: limits.requestTime) }
+            connection.input.append(contentsOf: bytes)
+            advance(connection)
+        case .handling, .writing: connection.input.append(contentsOf: bytes)
+        }
+    }
+
+    private mutating func decrypt(_ bytes: ArraySlice<UInt8>, _ connection: LoopbackConnection, _ tls: TLSSession) {
+        guard tls.hasStarted || bytes.first == TLSSession.handshakeType else {
+            // Probably HTTP: an error that the user can read, instead of an alert of TLS.
+            connection.tls = nil
+            let rejection = LoopbackRequestReader.Rejection(
+                status: 400, reason: "this port takes HTTPS: start the URL with https://")
+            connection.enter(.writing(LoopbackResponseWriter(rejection)), now: .now, for: limits.idleTime)
+            return advance(connection)
+        }
+        // The deadline of the first request includes the handshake.
+        if !tls.hasStarted { connection.deadline = Instant.now.advanced(by: limits.requestTime) }
+        let (content, state) = tls.decrypt(bytes)
+        sendEncrypted(connection)
+        guard connections[connection.id] != nil else { return }
+        if !content.isEmpty { accept(content[...], connection) }
+        guard connections[connection.id] != nil else { return }
+        switch state {
+        case .open: return
+        case .ended: endInput(connection)
+        case .failed: drop(connection)
         }
     }
 
@@ -256,7 +301,7 @@ private struct RoundRobin {
         var writer = writer
         let piece = writer.next
         if !piece.isEmpty {
-            switch StreamSocket.transmit(connection.descriptor, piece) {
+            switch transmit(piece, connection) {
             case .wouldBlock: return false
             case .ended:
                 drop(connection)
@@ -265,6 +310,11 @@ private struct RoundRobin {
             }
         }
         let now = Instant.now
+        if connection.hasEncryptedOutput {
+            connection.update(writer)
+            if !isClosing, !piece.isEmpty { connection.deadline = now.advanced(by: limits.idleTime) }
+            return false
+        }
         if !writer.isSent {
             connection.update(writer)
             if writer.isDripping, let drip = writer.drip {
@@ -279,11 +329,45 @@ private struct RoundRobin {
                 .reading, now: now, for: connection.input.isEmpty ? limits.idleTime : limits.requestTime)
             return !connection.input.isEmpty || connection.inputHasEnded
         }
+        if let tls = connection.tls {
+            tls.end()
+            sendEncrypted(connection)
+            guard connections[connection.id] != nil else { return false }
+        }
         StreamSocket.endSending(connection.descriptor)
         connection.input = []
         connection.enter(.lingering, now: now, for: min(Self.lingerTime, limits.closingTime))
         if connection.inputHasEnded { drop(connection) }
         return false
+    }
+
+    /// Sends as many bytes as the system accepts, encrypted if the connection uses TLS.
+    private mutating func transmit(
+        _ piece: ArraySlice<UInt8>, _ connection: LoopbackConnection
+    ) -> StreamSocket.Transfer {
+        guard let tls = connection.tls else { return StreamSocket.transmit(connection.descriptor, piece) }
+        // Encrypt more only if the previous bytes are sent, so that a slow client needs no memory.
+        guard sendEncrypted(connection) else { return connections[connection.id] == nil ? .ended : .wouldBlock }
+        let count = tls.encrypt(piece)
+        guard count > 0 else { return .ended }
+        sendEncrypted(connection)
+        return connections[connection.id] == nil ? .ended : .bytes(count)
+    }
+
+    /// Sends encrypted bytes; returns `false` if some remain or the connection ended.
+    @discardableResult
+    private mutating func sendEncrypted(_ connection: LoopbackConnection) -> Bool {
+        guard let tls = connection.tls else { return true }
+        while !tls.output.isEmpty {
+            switch StreamSocket.transmit(connection.descriptor, tls.output) {
+            case .wouldBlock: return false
+            case .ended:
+                drop(connection)
+                return false
+            case .bytes(let count): tls.sent(count)
+            }
+        }
+        return true
     }
 
     // MARK: Time

@@ -4,15 +4,18 @@ import HTTPExchange
 /// The values of `Host` that this listener accepts.
 struct LoopbackAuthority: Sendable, Equatable {
     private let accepted: [String]
+    /// The beginning of this listener's URLs.
+    let scheme: String
 
-    init(host: String, port: UInt16) {
+    init(host: String, port: UInt16, isSecure: Bool = false) {
+        scheme = isSecure ? "https://" : "http://"
         let names: [String]
         switch host.lowercased() {
         case "localhost": names = ["localhost", "127.0.0.1", "[::1]"]
         case "::1", "[::1]": names = ["[::1]"]
         case let address: names = [address]
         }
-        accepted = names.map { "\($0):\(port)" } + (port == 80 ? names : [])
+        accepted = names.map { "\($0):\(port)" } + (port == (isSecure ? 443 : 80) ? names : [])
     }
 
     /// Returns whether the listener has this host and port, in lower case.
@@ -214,10 +217,10 @@ struct LoopbackRequestReader {
         }
         var rest = Substring(target)
         if !rest.hasPrefix("/") {
-            guard rest.prefix(7).lowercased() == "http://" else {
+            guard rest.prefix(authority.scheme.count).lowercased() == authority.scheme else {
                 throw Rejection(status: 400, reason: "the request target is not a path")
             }
-            rest = rest.dropFirst(7)
+            rest = rest.dropFirst(authority.scheme.count)
             let named = rest.prefix { $0 != "/" && $0 != "?" }
             guard authority.contains(named.lowercased()) else {
                 throw Rejection(status: 421, reason: "this is not a proxy")

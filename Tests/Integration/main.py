@@ -11,6 +11,7 @@ import any_address
 import browse
 import browser_sign_in
 import canaille
+import clients
 import closing_page
 import damage
 import demo
@@ -46,8 +47,8 @@ from world import Unavailable, World
 
 # The topics that need nothing but the program, the longest first, and those that need real software.
 ALONE = [
-    hostile_input, interrupted, failing_provider, postgresql, local_directory, requests_nginx, any_address, browse, damage,
-    offline, doctor, terminal, package, demo, shells, settings, hardening, intercepted, mail_programs, qr_code,
+    hostile_input, interrupted, failing_provider, postgresql, local_directory, requests_nginx, any_address, clients, browse,
+    damage, offline, doctor, terminal, package, demo, shells, settings, hardening, intercepted, mail_programs, qr_code,
     signed_requests]
 # Servers of other makers, from PyPI and Debian.
 SERVERS = [canaille, django_oauth_toolkit, lemonldap_ng, oidc_provider_mock]

@@ -25,7 +25,7 @@ func `a bad client or redirect address gets a page and never a redirect`(changes
     (["code_challenge_method": ""], "invalid_request"), (["code_challenge": "short"], "invalid_request"),
     (["scope": "openid Mail.Read"], "invalid_scope"), (["prompt": "none"], "login_required"),
     (["prompt": "none login"], "invalid_request"), (["prompt": "dance"], "invalid_request"),
-    (["response_mode": "fragment"], "invalid_request"), (["request": "eyJ"], "request_not_supported"),
+    (["response_mode": "web_message"], "invalid_request"), (["request": "eyJ"], "request_not_supported"),
     (["request_uri": "https://x.example"], "request_uri_not_supported"),
 ])
 func `other errors go back to the application with state and issuer`(

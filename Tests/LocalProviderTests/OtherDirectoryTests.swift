@@ -209,3 +209,50 @@ func `what is no Google query is refused`(query: String) {
     }
     #expect(try await asker.signIn.get(path).status == 401)
 }
+
+@Test func `SCIM describes its schemas and resource types without a token`() async throws {
+    let signIn = SignIn(try await provider())
+    let schemas = try await signIn.get("/scim/v2/Schemas")
+    #expect(schemas.status == 200)
+    let list = schemas.json["Resources"]?.array?.compactMap(\.object) ?? []
+    #expect(list.compactMap { $0["id"]?.string } == [SCIMUser.schema, SCIMUser.enterpriseSchema])
+    #expect(schemas.json["totalResults"] == 2)
+    for schema in list {
+        let path = "/scim/v2/Schemas/\(schema["id"]?.string ?? "")"
+        #expect(try await signIn.get(path).json == schema)
+        #expect(schema["meta"]?.object?["location"]?.string == signIn.provider.issuer.absoluteString + path)
+    }
+    #expect(try await signIn.get("/scim/v2/Schemas/urn:unknown").status == 401)
+    // RFC 7644 section 4.
+    #expect(try await signIn.get("/scim/v2/Schemas?filter=id%20pr").status == 403)
+    for path in ["ResourceTypes", "ResourceTypes/User", "ServiceProviderConfig"] {
+        #expect(try await signIn.get("/scim/v2/\(path)").status == 200)
+    }
+}
+
+@Test func `each attribute of a SCIM user is in a schema`() {
+    func names(_ attributes: JSONValue?) -> [String: JSONObject] {
+        let objects = attributes?.array?.compactMap(\.object) ?? []
+        return Dictionary(objects.map { ($0["name"]?.string ?? "", $0) }) { $1 }
+    }
+    let common: Set = ["schemas", "id", "externalId", "meta"]
+    let schemas = SCIMSchemas.all(base: "")
+    let core = names(schemas[0]["attributes"])
+    let enterprise = names(schemas[1]["attributes"])
+    for user in scimPeople {
+        for member in SCIMUser.json(user, base: "").members where !common.contains(member.name) {
+            if member.name == SCIMUser.enterpriseSchema {
+                #expect(member.value.object?.members.allSatisfy { enterprise[$0.name] != nil } == true)
+                continue
+            }
+            let attribute = core[member.name]
+            #expect(attribute != nil, "\(member.name)")
+            #expect((attribute?["multiValued"] == true) == (member.value.array != nil), "\(member.name)")
+            let parts = names(attribute?["subAttributes"])
+            let values = member.value.array ?? [member.value]
+            for value in values.compactMap(\.object) {
+                #expect(value.members.allSatisfy { parts[$0.name] != nil }, "\(member.name)")
+            }
+        }
+    }
+}

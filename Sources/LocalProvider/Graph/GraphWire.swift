@@ -53,7 +53,7 @@ struct GraphWire {
     func throttle(_ response: inout LoopbackResponse, wait: String) {
         response.fields["Retry-After"] = wait
         response.fields["x-ms-throttle-scope"] =
-            "Tenant_Application/ReadWrite/\(application)/00000000-0000-4000-8000-000000000000"
+            "Tenant_Application/ReadWrite/\(application)/\(ProviderConfiguration.tenantID)"
         response.fields["x-ms-throttle-information"] = "ResourceUnitLimitExceeded"
     }
 

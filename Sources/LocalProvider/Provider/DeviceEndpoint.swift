@@ -34,15 +34,19 @@ extension ProviderState {
             let (deviceCode, userCode) = (try newToken(), try newUserCode())
             let now = now
             let interval = Int(clamping: max(1, configuration.devicePollingInterval.components.seconds))
-            let device = DeviceRequest(
+            var device = DeviceRequest(
                 clientID: client.id, scopes: scopes, userCode: userCode, expiresAt: now + Grants.pendingLifetime,
                 interval: interval, nextPollAt: now)
-            state.withLock { $0.grants.devices[deviceCode] = device }
+            if configuration.approvesRequests {
+                device.decision = .approved(
+                    grant: try newGrant(device, user: try approvingUser(hint: form["login_hint"])))
+            }
+            state.withLock { [device] in $0.grants.devices[deviceCode] = device }
             if scopes.contains("openid") { createKey() }
             return .json([
                 "device_code": .string(deviceCode), "user_code": .string(userCode),
-                "verification_uri": .string(issuer + "/device"),
-                "verification_uri_complete": .string(issuer + "/device?user_code=\(userCode)"),
+                "verification_uri": .string(origin + "/device"),
+                "verification_uri_complete": .string(origin + "/device?user_code=\(userCode)"),
                 "expires_in": .integer(Grants.pendingLifetime),
                 "interval": .integer(interval),
             ])
@@ -95,14 +99,18 @@ extension ProviderState {
         guard let user = contents.index(signingInAs: form.userName) else {
             return devicePage(userCode: form["user_code"], problem: Self.unknownUser)
         }
+        let grant = try newGrant(device, user: user)
+        state.withLock { $0.grants.devices[deviceCode]?.decision = .approved(grant: grant) }
+        return messagePage("Signed in", "The device continues automatically. You can close this page.")
+    }
+
+    /// Creates a grant for an approved device and returns its identifier.
+    private func newGrant(_ device: DeviceRequest, user: Int) throws(OAuthFailure) -> String {
         let grant = try newToken()
         let authorization = Authorization(
             clientID: device.clientID, user: user, scopes: device.scopes, nonce: nil, authenticatedAt: now)
-        state.withLock { state in
-            state.grants.grants[grant] = Grants.Grant(authorization: authorization)
-            state.grants.devices[deviceCode]?.decision = .approved(grant: grant)
-        }
-        return messagePage("Signed in", "The device continues automatically. You can close this page.")
+        state.withLock { $0.grants.grants[grant] = Grants.Grant(authorization: authorization) }
+        return grant
     }
 
     // MARK: The device

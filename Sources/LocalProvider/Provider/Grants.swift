@@ -1,3 +1,5 @@
+import StrictJSON
+
 /// The permissions that a user granted a client.
 struct Authorization: Sendable, Equatable {
     var clientID: String
@@ -18,7 +20,29 @@ struct ConsentRequest: Sendable, Equatable {
     var nonce: String?
     var challenge: String
     var loginHint: String?
+    var responseMode = ResponseMode.query
+    /// The identifier of the pushed request, which is valid until the user decides.
+    var pushedRequest: String?
+    /// The issuer to name in the response; `nil` for a tenant, because Microsoft Entra does not name it.
+    var issuer: String?
     var expiresAt: Int
+}
+
+/// The part of the response that contains the code. See OAuth 2.0 Multiple Response Types and Form Post Response Mode.
+enum ResponseMode: String, Sendable, CaseIterable {
+    case query
+    case fragment
+    case formPost = "form_post"
+}
+
+/// A client that registered itself.
+struct Registration: Sendable, Equatable {
+    var client: LocalClient
+    /// The token for reading and deleting the registration.
+    var token: String
+    var issuedAt: Int
+    /// The metadata of the request.
+    var metadata: JSONObject
 }
 
 /// Codes, tokens and what they belong to. Values only: time and randomness are passed in.
@@ -44,11 +68,22 @@ struct Grants: Sendable {
         var expiresAt: Int
     }
 
+    /// An authorization request that a client pushed.
+    struct PushedRequest: Sendable {
+        var clientID: String
+        var parameters: FormFields
+        var expiresAt: Int
+    }
+
     static let codeLifetime = 60
     static let pendingLifetime = 600
 
     var pending = Bounded<ConsentRequest>(limit: 1_000)
     var codes = Bounded<Code>(limit: 1_000)
+    var pushed = Bounded<PushedRequest>(limit: 1_000)
+    var registrations = Bounded<Registration>(limit: 1_000)
+    /// The identifiers of client assertions, which are valid once.
+    var assertions = Bounded<Int>(limit: 10_000)
     var devices = Bounded<DeviceRequest>(limit: 1_000)
     var grants = Bounded<Grant>(limit: 10_000)
     /// All issued refresh tokens with their grants, to recognize the reuse of an old one.
@@ -58,6 +93,12 @@ struct Grants: Sendable {
     mutating func end(_ grant: String) {
         grants[grant] = nil
         accessTokens.removeAll { $0.grant == grant }
+    }
+
+    /// Ends all grants of a client.
+    mutating func endAll(of clientID: String) {
+        grants.removeAll { $0.authorization.clientID == clientID }
+        accessTokens.removeAll { $0.authorization.clientID == clientID }
     }
 
     mutating func endAll() {

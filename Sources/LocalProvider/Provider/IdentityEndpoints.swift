@@ -7,22 +7,23 @@ import StrictJSON
 // Discovery, keys, user info, revocation and sign-out.
 extension ProviderState {
     /// Returns the metadata. See RFC 8414 section 2 and OpenID Connect Discovery section 3.
+    ///
+    /// A tenant's metadata has the members of Microsoft Entra's.
     func metadata() -> JSONObject {
-        let issuer = issuer
         func list(_ values: [String]) -> JSONValue { .array(values.map { .string($0) }) }
-        let authentication = ["none", "client_secret_basic", "client_secret_post"]
-        return [
-            "issuer": .string(issuer), "authorization_endpoint": .string(issuer + "/authorize"),
-            "token_endpoint": .string(issuer + "/token"), "userinfo_endpoint": .string(issuer + "/userinfo"),
-            "jwks_uri": .string(issuer + "/jwks"), "revocation_endpoint": .string(issuer + "/revoke"),
-            "end_session_endpoint": .string(issuer + "/logout"),
-            "device_authorization_endpoint": .string(issuer + "/device_authorization"),
+        func url(_ endpoint: String) -> JSONValue { .string(authority.url(of: endpoint)) }
+        let secrets = ["client_secret_basic", "client_secret_post", "private_key_jwt"]
+        let algorithms = list(JWSAlgorithm.asymmetric.map(\.rawValue).sorted())
+        var metadata: JSONObject = [
+            "issuer": .string(authority.metadataIssuer), "authorization_endpoint": url("/authorize"),
+            "token_endpoint": url("/token"), "userinfo_endpoint": url("/userinfo"), "jwks_uri": url("/jwks"),
+            "end_session_endpoint": url("/logout"), "device_authorization_endpoint": url("/device_authorization"),
             "response_types_supported": list(["code"]),
-            "response_modes_supported": list(["query"]),
+            "response_modes_supported": list(ResponseMode.allCases.map(\.rawValue)),
             "grant_types_supported": list(Self.grantTypes),
             "code_challenge_methods_supported": list(["S256"]),
-            "token_endpoint_auth_methods_supported": list(authentication),
-            "revocation_endpoint_auth_methods_supported": list(authentication),
+            "token_endpoint_auth_methods_supported": list(["none"] + secrets),
+            "token_endpoint_auth_signing_alg_values_supported": algorithms,
             "scopes_supported": list(Scopes.identity + Scopes.directory),
             "subject_types_supported": list(["public"]), "id_token_signing_alg_values_supported": list(["RS256"]),
             "prompt_values_supported": list(["none", "login", "consent", "select_account"]),
@@ -30,14 +31,28 @@ extension ProviderState {
                 "iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "at_hash", "name", "given_name",
                 "family_name", "preferred_username", "locale", "email", "email_verified", "oid",
             ]),
-            "authorization_response_iss_parameter_supported": true, "request_parameter_supported": false,
-            "request_uri_parameter_supported": false, "claims_parameter_supported": false,
+            "request_parameter_supported": false, "request_uri_parameter_supported": false,
+            "claims_parameter_supported": false,
         ]
+        guard authority.tenant == nil else { return metadata }
+        metadata.append("revocation_endpoint", url("/revoke"))
+        metadata.append("revocation_endpoint_auth_methods_supported", list(["none"] + secrets))
+        metadata.append("revocation_endpoint_auth_signing_alg_values_supported", algorithms)
+        metadata.append("introspection_endpoint", url("/introspect"))
+        metadata.append("introspection_endpoint_auth_methods_supported", list(["none"] + secrets))
+        metadata.append("introspection_endpoint_auth_signing_alg_values_supported", algorithms)
+        metadata.append("registration_endpoint", url("/register"))
+        metadata.append("pushed_authorization_request_endpoint", url("/par"))
+        metadata.append("authorization_response_iss_parameter_supported", true)
+        return metadata
     }
 
     func jwks() async -> LoopbackResponse {
         do {
-            return .json(JWKSet([try await signingKey()]).json)
+            var key = try await signingKey()
+            // Microsoft Entra names the issuer of each key.
+            if authority.tenant != nil { key.issuer = issuer }
+            return .json(JWKSet([key]).json)
         } catch {
             return failure(.server)
         }
@@ -66,7 +81,43 @@ extension ProviderState {
         }
     }
 
-    // MARK: Revocation and sign-out
+    // MARK: Introspection, revocation and sign-out
+
+    /// Returns the state of a token. A public client sees its own tokens only. See RFC 7662.
+    func introspect(_ request: LoopbackRequest) -> LoopbackResponse {
+        do throws(OAuthFailure) {
+            let form = try form(request)
+            let client = try client(form, request.fields)
+            guard let token = form["token"] else { throw .invalidRequest("token is missing.") }
+            let (authorization, expiration) = state.withLock { state -> (Authorization?, Int?) in
+                if let access = state.grants.accessTokens[token] {
+                    return (access.expiresAt > now ? access.authorization : nil, access.expiresAt)
+                }
+                let grant = state.grants.refreshTokens[token].flatMap { state.grants.grants[$0] }
+                return (grant?.refreshToken == token ? grant?.authorization : nil, nil)
+            }
+            guard let authorization, client.isConfidential || authorization.clientID == client.id else {
+                return .json(["active": false])
+            }
+            var object: JSONObject = [
+                "active": true, "scope": .string(authorization.scopes.joined(separator: " ")),
+                "client_id": .string(authorization.clientID), "iss": .string(issuer),
+            ]
+            if let expiration {
+                object.append("token_type", "Bearer")
+                object.append("exp", .integer(expiration))
+            }
+            if let user = authorization.user.map({ contents[$0] }) {
+                object.append("sub", .string(user.id))
+                object.append("username", .string(user.userPrincipalName))
+            } else {
+                object.append("sub", .string(authorization.clientID))
+            }
+            return .json(object)
+        } catch {
+            return failure(error)
+        }
+    }
 
     /// Revokes a token. The response to an unknown token is 200. See RFC 7009.
     func revoke(_ request: LoopbackRequest) -> LoopbackResponse {

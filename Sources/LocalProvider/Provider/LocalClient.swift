@@ -1,6 +1,8 @@
 import Platform
 import HTTPExchange
 import JOSE
+import LoopbackHTTP
+import StrictJSON
 
 /// An OAuth client that a ``LoopbackProvider`` knows.
 public struct LocalClient: Sendable, Equatable {
@@ -13,6 +15,8 @@ public struct LocalClient: Sendable, Equatable {
     /// The registered redirect URIs. A loopback http URI matches with any port (RFC 8252 section 7.3); other URIs match
     /// exactly.
     public var redirectURIs: [String]
+    /// The public keys of a client that authenticates with `private_key_jwt`.
+    var keySet: JSONObject?
 
     /// Creates a client of this identifier.
     public init(id: String, name: String, secret: String? = nil, redirectURIs: [String] = Self.loopbackRedirectURIs) {
@@ -27,8 +31,30 @@ public struct LocalClient: Sendable, Equatable {
         ["", "/", "/callback"].map { "http://\(host)\($0)" }
     }
 
+    /// Whether the client can authenticate.
+    var isConfidential: Bool { secret != nil || keySet != nil }
+
+    /// Returns whether a client may register the redirect URI: an absolute URI without a fragment, of visible ASCII
+    /// characters, and with `http` only for loopback. See RFC 6749 section 3.1.2 and RFC 8252 section 8.4.
+    public static func canRegister(redirectURI: String) -> Bool {
+        guard isWellFormed(redirectURI), let url = URL(string: redirectURI), let scheme = url.scheme?.lowercased(),
+            let rest = redirectURI.dropFirst(scheme.utf8.count + 1).first,
+            rest == "/" || !["http", "https"].contains(scheme)
+        else { return false }
+        switch scheme {
+        case "https": return url.host()?.isEmpty == false
+        case "http": return url.isLoopback
+        case "javascript", "data", "vbscript", "file", "blob", "about": return false
+        default: return true
+        }
+    }
+
+    private static func isWellFormed(_ redirectURI: String) -> Bool {
+        redirectURI.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) && !redirectURI.contains("#")
+    }
+
     func accepts(redirectURI: String) -> Bool {
-        guard redirectURI.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), !redirectURI.contains("#") else { return false }
+        guard Self.isWellFormed(redirectURI) else { return false }
         return redirectURIs.contains { $0 == redirectURI || Self.withoutLoopbackPort(redirectURI) == $0 }
     }
 
@@ -70,6 +96,7 @@ extension ProviderState {
         let header = fields.values(for: "Authorization")
         guard header.count <= 1 else { throw .invalidRequest("Authorization appears twice.") }
         guard let value = header.first else {
+            if form["client_assertion"] != nil { return try client(asserting: form) }
             guard let id = form["client_id"] else { throw .invalidRequest("client_id is missing.") }
             return try client(id, secret: form["client_secret"], isBasic: false)
         }
@@ -87,13 +114,57 @@ extension ProviderState {
         return try client(id, secret: secret, isBasic: true)
     }
 
+    /// Authenticates a client with `private_key_jwt`. See RFC 7523 sections 2.2 and 3.
+    private func client(asserting form: FormFields) throws(OAuthFailure) -> LocalClient {
+        func failure(_ reason: String) -> OAuthFailure {
+            OAuthFailure(status: 401, code: "invalid_client", description: "client_assertion is rejected: \(reason).")
+        }
+        guard form["client_assertion_type"] == "urn:ietf:params:oauth:client-assertion-type:jwt-bearer" else {
+            throw .invalidRequest("client_assertion_type is not jwt-bearer.")
+        }
+        guard form["client_secret"] == nil else {
+            throw .invalidRequest("The client authenticates in two ways; one is expected.")
+        }
+        guard let text = form["client_assertion"], let token = try? JWT(parsing: text),
+            let id = try? token.unverifiedClaims.subject
+        else { throw failure("it is not a JWT with sub") }
+        guard form["client_id"] == nil || form["client_id"] == id else {
+            throw .invalidRequest("client_id is not the client that authenticates.")
+        }
+        guard let client = client(id: id), let keySet = client.keySet.flatMap({ try? JWKSet($0) }) else {
+            throw failure("the client is unknown or has no keys")
+        }
+        guard let claims = try? token.verified(with: keySet, algorithms: JWSAlgorithm.asymmetric).claims else {
+            throw failure("its signature is not of a key of the client")
+        }
+        guard (try? claims.issuer) == id else { throw failure("iss is not the client") }
+        let audiences = Set([issuer] + ["/token", "/par", "/introspect", "/revoke"].map(authority.url))
+        guard let audience = try? claims.audience, !audiences.isDisjoint(with: audience) else {
+            throw failure("aud does not contain \(authority.url(of: "/token"))")
+        }
+        let now = now
+        guard let expiration = (try? claims.expiration) ?? nil, expiration > Double(now),
+            expiration <= Double(now + 86_400)
+        else { throw failure("exp is not within the next day") }
+        if let identifier = (try? claims.tokenID) ?? nil {
+            let isNew = state.withLock { state in
+                let key = "\(id) \(identifier)"
+                if let end = state.grants.assertions[key], end > now { return false }
+                state.grants.assertions[key] = Int(expiration)
+                return true
+            }
+            guard isNew else { throw failure("jti was used before") }
+        }
+        return client
+    }
+
     private func client(_ id: String, secret: String?, isBasic: Bool) throws(OAuthFailure) -> LocalClient {
         let failure = OAuthFailure(
             status: 401, code: "invalid_client", description: "The client is unknown or its secret is wrong.",
             challengesBasic: isBasic)
         guard let client = self.client(id: id) else { throw failure }
         guard let expected = client.secret else {
-            guard secret == nil || isBasic && secret == "" else { throw failure }
+            guard client.keySet == nil, secret == nil || isBasic && secret == "" else { throw failure }
             return client
         }
         guard let secret, equalInConstantTime(Array(secret.utf8), Array(expected.utf8)) else { throw failure }

@@ -1,5 +1,6 @@
 import Platform
 import HTTPExchange
+import JOSE
 import LoopbackHTTP
 
 // The pages that users see: plain HTML without scripts, readable at 320 pixels, light and dark.
@@ -68,6 +69,25 @@ extension ProviderState {
             status: status)
     }
 
+    /// Returns a page that posts its form to the application by itself. See OAuth 2.0 Form Post Response Mode.
+    func responsePage(to uri: String, _ fields: FormFields) -> LoopbackResponse {
+        let script = "document.forms[0].submit()"
+        let inputs = fields.fields.map { field in
+            "<input type=\"hidden\" name=\"\(Self.escaped(field.name))\" value=\"\(Self.escaped(field.value))\">\n"
+        }
+        var response = LoopbackResponse.html(
+            Self.page(
+                "Continue to the application",
+                "<form method=\"post\" action=\"\(Self.escaped(uri))\">\n\(inputs.joined())"
+                    + "<noscript><button type=\"submit\">Continue</button></noscript>\n</form>\n<script>\(script)</script>"
+            ))
+        let digest = Data(SHA2.sha256.digest(Array(script.utf8))).base64EncodedString()
+        response.fields["Content-Security-Policy"] =
+            "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-\(digest)'; base-uri 'none';"
+            + " frame-ancestors 'none'"
+        return response
+    }
+
     /// Responds with an error page if the function throws.
     func page(_ respond: () throws(OAuthFailure) -> LoopbackResponse) -> LoopbackResponse {
         do throws(OAuthFailure) {
@@ -83,7 +103,7 @@ extension ProviderState {
 
     func welcomePage() -> LoopbackResponse {
         let items = ["/.well-known/openid-configuration", "/v1.0/users"].map { path in
-            "<li><code>\(Self.escaped(issuer + path))</code></li>"
+            "<li><code>\(Self.escaped(origin + path))</code></li>"
         }
         return .html(
             Self.page(

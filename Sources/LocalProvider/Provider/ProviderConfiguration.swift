@@ -7,8 +7,14 @@ public struct ProviderConfiguration: Sendable {
     public var userCount = 300
     /// The seed of the sample users. The same seed creates the same users.
     public var seed: UInt64 = 1
-    /// The port on 127.0.0.1, or 0 for a free one.
+    /// The port on 127.0.0.1 and ::1, or 0 for a free one.
     public var port: UInt16 = 0
+    /// Whether the provider speaks HTTPS, with a certificate of ``LoopbackProvider/certificateAuthority``. It needs
+    /// OpenSSL's libssl.
+    public var usesTLS = false
+    /// Whether the provider approves each request immediately, without a page: for the user of the login hint, or the
+    /// first user of the directory.
+    public var approvesRequests = false
     /// The lifetime of an access token, in whole seconds.
     public var accessTokenLifetime: Duration = .seconds(3600)
     /// The lifetime of a refreshed access token, in whole seconds; `nil` for ``accessTokenLifetime``.
@@ -42,6 +48,9 @@ public struct ProviderConfiguration: Sendable {
 
     /// Creates the default settings: 300 users, a free port, tokens that expire after an hour.
     public init() {}
+
+    /// The identifier of the only tenant, for paths like those of Microsoft Entra.
+    public static let tenantID = "3c5b1ac6-0b8e-4d6a-9d5f-6c6f64676500"
 
     /// The public client `lodge`, with redirects to loopback.
     public static let publicClient = LocalClient(id: "lodge", name: "Lodge")

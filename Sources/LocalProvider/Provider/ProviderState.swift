@@ -5,9 +5,9 @@ import LoopbackHTTP
 import StrictJSON
 import Synchronization
 
-final class ProviderState: Sendable {
+/// The provider as a request addresses it: the state that all requests share, and the request's authority.
+struct ProviderState: Sendable {
     struct State {
-        var port: UInt16 = 0
         var grants = Grants()
         var log = RequestLog()
         var injectedErrors: InjectedErrors
@@ -18,13 +18,12 @@ final class ProviderState: Sendable {
     }
 
     let configuration: ProviderConfiguration
-    let state: Mutex<State>
-    /// The signing key. Creating an RSA key takes about 0.1 s, which pass while the user reads the page.
-    private let key = Mutex<Task<JWK, any Error>?>(nil)
+    let state: SharedState
+    var authority = ProviderAuthority()
 
     init(_ configuration: ProviderConfiguration) {
         self.configuration = configuration
-        state = Mutex(
+        state = SharedState(
             State(
                 injectedErrors: configuration.injectedErrors,
                 directory: DirectoryContents(UserTable(count: configuration.userCount, seed: configuration.seed))))
@@ -32,18 +31,23 @@ final class ProviderState: Sendable {
 
     var contents: DirectoryContents { state.withLock { $0.directory } }
 
-    func client(id: String?) -> LocalClient? { configuration.clients.first { $0.id == id } }
+    /// Returns the configured or registered client with this identifier.
+    func client(id: String?) -> LocalClient? {
+        guard let id else { return nil }
+        return configuration.clients.first { $0.id == id } ?? state.withLock { $0.grants.registrations[id]?.client }
+    }
 
-    func setPort(_ port: UInt16) { state.withLock { $0.port = port } }
+    /// Scheme, host and port of the request, without a path.
+    var origin: String { authority.origin }
 
-    var issuer: String { "http://127.0.0.1:\(state.withLock { $0.port })" }
+    var issuer: String { authority.issuer }
 
     func signingKey() async throws -> JWK { try await createKey().value }
 
     /// Starts to create the key, once. Call it early if a response will need the key.
     @discardableResult
     func createKey() -> Task<JWK, any Error> {
-        key.withLock { key in
+        state.key.withLock { key in
             if let key { return key }
             let configured = configuration.signingKey
             let task = Task.detached { try configured ?? JWK.generate(for: .rs256, keyID: "local-1") }
@@ -76,6 +80,21 @@ final class ProviderState: Sendable {
             defer { state.quotas[application] = window }
             return window.charge(units, of: quota, now: now)
         }
+    }
+}
+
+/// The state that all requests share.
+final class SharedState: Sendable {
+    private let state: Mutex<ProviderState.State>
+    /// The signing key. Creating an RSA key takes about 0.1 s, which pass while the user reads the page.
+    let key = Mutex<Task<JWK, any Error>?>(nil)
+
+    init(_ state: ProviderState.State) { self.state = Mutex(state) }
+
+    func withLock<Result: Sendable, Failure: Error>(
+        _ body: (inout ProviderState.State) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try state.withLock { state throws(Failure) in try body(&state) }
     }
 }
 

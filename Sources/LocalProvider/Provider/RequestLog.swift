@@ -27,10 +27,11 @@ public struct LoggedRequest: Sendable, Equatable {
         "photos", "$value", "directory", "deleteditems", "restore", "$batch", "microsoft.graph.group",
         "microsoft.graph.user", "scim", "v2", "v1", "admin", "serviceproviderconfig", "resourcetypes", "schemas",
         "token", "authorize", "userinfo", "jwks", "revoke", "logout", "device", "device_authorization", ".well-known",
-        "openid-configuration", "oauth-authorization-server", ".search",
+        "openid-configuration", "oauth-authorization-server", ".search", "introspect", "register", "par",
     ]
 
     private static func pattern(_ path: String) -> String? {
+        if let (_, endpoint) = ProviderAuthority.tenantPath(path) { return "/{tenant}" + endpoint }
         var parts: [String] = []
         var keys = 0
         for part in path.split(separator: "/").dropFirst(path.hasPrefix("/v1.0/") || path.hasPrefix("/beta/") ? 1 : 0) {

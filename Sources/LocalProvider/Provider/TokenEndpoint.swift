@@ -33,7 +33,7 @@ extension ProviderState {
             default:
                 throw OAuthFailure(code: "unsupported_grant_type", description: "This grant type is not offered.")
             }
-            return try await issue(grant, scopes: nil, presented: nil)
+            return try await issue(grant, scopes: nil, presented: nil, form)
         } catch {
             return failure(error)
         }
@@ -112,12 +112,17 @@ extension ProviderState {
         }
         var scopes = granted
         if let text = form["scope"] {
-            scopes = text.split(separator: " ").map { String($0) }
-            guard Set(scopes).isSubset(of: granted) else {
+            // A scope is the same with and without its resource.
+            let permissions = Set(granted.map(Scopes.permission))
+            scopes = text.split(separator: " ").flatMap { scope in
+                Scopes.permission(String(scope)) == ".default"
+                    ? granted.filter { !Scopes.identity.contains($0) } + [String(scope)] : [String(scope)]
+            }
+            guard Set(scopes.map(Scopes.permission)).isSubset(of: permissions.union([".default"])) else {
                 throw OAuthFailure(code: "invalid_scope", description: "The scope exceeds the granted scope.")
             }
         }
-        return try await issue(identifier, scopes: scopes, presented: token)
+        return try await issue(identifier, scopes: scopes, presented: token, form)
     }
 
     /// RFC 9700 section 4.14.2: reuse indicates a stolen token, so the grant ends for both users of it.
@@ -127,11 +132,11 @@ extension ProviderState {
     private func clientCredentials(_ form: FormFields, _ client: LocalClient) throws(OAuthFailure)
         -> LoopbackResponse
     {
-        guard client.secret != nil else {
+        guard client.isConfidential else {
             throw OAuthFailure(
                 code: "unauthorized_client", description: "Only confidential clients act for themselves.")
         }
-        var scopes = try Scopes.read(Scopes.forApplication(form["scope"]))
+        var scopes = try Scopes.read(form["scope"] ?? "User.Read.All", default: ["User.Read.All"])
         scopes.removeAll { Scopes.identity.contains($0) }
         guard !scopes.isEmpty else {
             throw OAuthFailure(code: "invalid_scope", description: "The scope contains no permission of the directory.")
@@ -159,7 +164,7 @@ extension ProviderState {
 
     /// Responds with tokens for a grant: the first ones, or new ones for the presented refresh token.
     private func issue(
-        _ identifier: String, scopes narrowed: [String]?, presented: String?
+        _ identifier: String, scopes narrowed: [String]?, presented: String?, _ form: FormFields
     ) async throws(OAuthFailure) -> LoopbackResponse {
         let (accessToken, newRefreshToken) = (try newToken(), try newToken())
         let lifetime = presented == nil ? lifetime : configuration.refreshedLifetime ?? lifetime
@@ -191,6 +196,11 @@ extension ProviderState {
             "expires_in": .integer(lifetime), "access_token": .string(accessToken),
         ]
         response.append("refresh_token", text: refreshToken)
+        if form["client_info"] == "1", let user = authorization.user {
+            // Microsoft Entra's identifier of the account, which MSAL requests.
+            let info: JSONObject = ["uid": .string(contents[user].id), "utid": .string(ProviderConfiguration.tenantID)]
+            response.append("client_info", .string(Base64URL.encode(JSONValue.object(info).serialized())))
+        }
         if authorization.scopes.contains("openid"), let user = authorization.user {
             response.append(
                 "id_token",
@@ -211,6 +221,10 @@ extension ProviderState {
             "at_hash": .string(Base64URL.encode(SHA2.sha256.digest(Array(accessToken.utf8)).prefix(16))),
         ]
         if !isRefresh { claims.append("nonce", text: authorization.nonce) }
+        if authority.tenant != nil {
+            claims.append("tid", .string(ProviderConfiguration.tenantID))
+            claims.append("ver", "2.0")
+        }
         claims = claims + userClaims(user, authorization.scopes)
         do {
             return try JWT.sign(claims, with: try await signingKey(), algorithm: .rs256)
@@ -271,10 +285,21 @@ enum Scopes {
     ]
 
     /// Returns the scopes of a request, each once, in order.
-    static func read(_ text: String) throws(OAuthFailure) -> [String] {
+    ///
+    /// - Parameters:
+    ///   - text: The scopes, separated by spaces.
+    ///   - default: The permissions for which Entra's `.default` stands. It remains in the list, because MSAL looks
+    ///     for it in the response.
+    static func read(
+        _ text: String, default: [String] = ["User.Read", "User.Read.All"]
+    ) throws(OAuthFailure) -> [String] {
         var scopes: [String] = []
         for part in text.split(separator: " ") {
             let scope = String(part)
+            if permission(scope) == ".default" {
+                for scope in `default` + [scope] where !scopes.contains(scope) { scopes.append(scope) }
+                continue
+            }
             guard identity.contains(scope) || directory.contains(permission(scope)) else {
                 throw OAuthFailure(
                     code: "invalid_scope",
@@ -284,12 +309,6 @@ enum Scopes {
             if !scopes.contains(scope) { scopes.append(scope) }
         }
         return scopes
-    }
-
-    /// Returns the scopes of a client credentials request. Entra's `.default` means all granted permissions.
-    static func forApplication(_ text: String?) -> String {
-        guard let text else { return "User.Read.All" }
-        return permission(text) == ".default" ? "User.Read.All" : text
     }
 
     /// Returns the permission of a scope without its resource, as in Entra's `https://graph.microsoft.com/User.Read`.

@@ -18,34 +18,59 @@ public final class LoopbackProvider: Sendable {
 
     let core: ProviderState
     private let listener: LoopbackListener
+    /// The certificate authority of this provider in PEM; `nil` without TLS. Its private key does not exist any more.
+    public let certificateAuthority: String?
 
     /// Opens the port and starts to respond. The first sign-in creates the signing key in the background.
     ///
-    /// - Throws: `LoopbackError` if the port cannot be opened.
+    /// - Throws: `LoopbackError` if the port cannot be opened or TLS is not possible.
     public init(configuration: Configuration = .init()) async throws {
-        let router = Router(provider: ProviderState(configuration))
-        let listener = try LoopbackListener(port: configuration.port, limits: .server) {
+        let certificate =
+            configuration.usesTLS
+            ? try LoopbackCertificate(now: configuration.now(), randomBytes: configuration.randomBytes) : nil
+        let tls = try certificate.map {
+            try LoopbackTLS(certificate: $0.certificate, privateKey: $0.privateKey)
+        }
+        let router = Router(
+            provider: ProviderState(configuration), scheme: tls == nil ? "http://" : "https://")
+        listener = try LoopbackListener(host: "localhost", port: configuration.port, tls: tls, limits: .server) {
             await router.response(to: $0)
         }
         core = router.provider
-        core.setPort(listener.port)
-        self.listener = listener
+        certificateAuthority = certificate?.authority
     }
 
-    /// The port on 127.0.0.1.
+    /// The port on 127.0.0.1 and ::1.
     public var port: UInt16 { listener.port }
 
-    /// The issuer, for discovery: `http://127.0.0.1:PORT`.
-    public var issuer: URL { Self.url("http://127.0.0.1:\(port)") }
+    /// The issuer, for discovery: `http://127.0.0.1:PORT`, and with TLS `https://localhost:PORT`. A client that uses
+    /// another of the names `127.0.0.1`, `localhost` and `[::1]` gets an issuer with that name.
+    public var issuer: URL { Self.url(origin) }
 
-    /// The base of the Graph directory: `http://127.0.0.1:PORT/`. The version follows it.
-    public var graphBase: URL { Self.url("http://127.0.0.1:\(port)/") }
+    /// The authority for clients of Microsoft Entra, such as MSAL: the issuer and ``ProviderConfiguration/tenantID``.
+    public var tenantAuthority: URL { Self.url("\(origin)/\(ProviderConfiguration.tenantID)") }
+
+    /// The base of the Graph directory: the issuer with a slash. The version follows it.
+    public var graphBase: URL { Self.url("\(origin)/") }
+
+    /// The base of the SCIM directory.
+    public var scimBase: URL { Self.url(origin + SCIMEndpoint.path) }
+
+    private var origin: String {
+        certificateAuthority == nil ? "http://127.0.0.1:\(port)" : "https://localhost:\(port)"
+    }
 
     /// The identifier of the public client.
     public var clientID: String { core.configuration.clients.first?.id ?? "" }
 
     /// The users of the directory, computed at each call: a large directory needs time and memory.
     public var users: [StoredUser] { core.contents.all }
+
+    /// Returns the user at a position of the directory; the first one is the user whom the sign-in page proposes.
+    public func user(at position: Int) -> StoredUser? {
+        let contents = core.contents
+        return (0..<contents.count).contains(position) ? contents[position] : nil
+    }
 
     /// The number of users in the directory.
     public var userCount: Int { core.contents.count }

@@ -4,6 +4,8 @@ import LoopbackHTTP
 /// Sends each request to its endpoint and logs it.
 struct Router: Sendable {
     let provider: ProviderState
+    /// The beginning of the provider's URLs.
+    let scheme: String
 
     private typealias Directory =
         @Sendable (ProviderState, LoopbackRequest, inout RequestNote) -> LoopbackResponse
@@ -36,6 +38,9 @@ struct Router: Sendable {
             .post: { provider, request, _ in provider.decideDevice(request) },
         ],
         "/userinfo": [.get: userInfo, .post: userInfo],
+        "/introspect": [.post: { provider, request, _ in provider.introspect(request) }],
+        "/register": [.post: { provider, request, _ in provider.register(request) }],
+        "/par": [.post: { provider, request, _ in provider.pushRequest(request) }],
         "/revoke": [.post: { provider, request, _ in provider.revoke(request) }],
         "/logout": [
             .get: { provider, request, _ in await provider.logout(request.options) },
@@ -44,13 +49,15 @@ struct Router: Sendable {
     ]
 
     func response(to request: LoopbackRequest) async -> LoopbackResponse {
+        var provider = provider
+        provider.authority.origin = scheme + request.host
         var note = RequestNote()
         let directory = Self.directories.first { request.path.hasPrefix($0.prefix) }
         let response =
             if let directory {
                 directory.respond(provider, request, &note)
             } else {
-                await route(request, &note)
+                await route(request, provider, &note)
             }
         let isSilent = response.injectedError == .closeWithoutResponse || response.injectedError == .stall
         let entry = LoggedRequest(
@@ -61,8 +68,24 @@ struct Router: Sendable {
         return response
     }
 
-    private func route(_ request: LoopbackRequest, _ note: inout RequestNote) async -> LoopbackResponse {
-        guard let endpoints = Self.routes[request.path] else {
+    private func route(
+        _ request: LoopbackRequest, _ provider: ProviderState, _ note: inout RequestNote
+    ) async -> LoopbackResponse {
+        var (provider, path) = (provider, request.path)
+        if let (segment, endpoint) = ProviderAuthority.tenantPath(path) {
+            guard let tenant = ProviderAuthority.Tenant(segment) else {
+                return provider.failure(
+                    OAuthFailure(
+                        code: "invalid_tenant",
+                        description:
+                            "AADSTS90002: Tenant not found. This provider has \(ProviderConfiguration.tenantID),"
+                            + " contoso.example, common and organizations."))
+            }
+            provider.authority.tenant = tenant
+            path = endpoint
+        }
+        if path.hasPrefix(ProviderState.registrationPath) { return provider.registeredClient(request) }
+        guard let endpoints = Self.routes[path] else {
             return .text(404, "There is no endpoint here. See /.well-known/openid-configuration\n")
         }
         guard let endpoint = endpoints[request.method == .head ? .get : request.method] else {

@@ -11,11 +11,15 @@ struct SCIMEndpoint {
     private static let errorSchema = "urn:ietf:params:scim:api:messages:2.0:Error"
     private static let pageLimit = 200
 
-    private var base: String { provider.issuer + Self.path }
+    private var base: String { provider.origin + Self.path }
 
     func response(to request: LoopbackRequest, _ note: inout RequestNote) -> LoopbackResponse {
         // RFC 7644 section 4: discovery needs no token.
-        if request.method == .get, let object = description(request.path.dropFirst(Self.path.count)) {
+        if request.method == .get || request.method == .head, let object = description(request) {
+            // RFC 7644 section 4: a filter of these resources is refused, so that no client relies on one.
+            guard request.options?["filter"] == nil else {
+                return Self.error(SCIMFailure(status: 403, detail: "The descriptions of the service have no filter."))
+            }
             return Self.json(object)
         }
         return provider.listResponse(
@@ -132,14 +136,15 @@ struct SCIMEndpoint {
 
     // MARK: Discovery
 
-    private func description(_ path: Substring) -> JSONObject? {
+    private func description(_ request: LoopbackRequest) -> JSONObject? {
+        guard let parts = request.segments(after: Self.path), (1...2).contains(parts.count) else { return nil }
         let type: JSONObject = [
             "schemas": ["urn:ietf:params:scim:schemas:core:2.0:ResourceType"], "id": "User", "name": "User",
             "endpoint": "/Users", "schema": .string(SCIMUser.schema),
             "schemaExtensions": [["schema": .string(SCIMUser.enterpriseSchema), "required": false]],
             "meta": ["resourceType": "ResourceType", "location": .string("\(base)/ResourceTypes/User")],
         ]
-        switch path {
+        switch "/" + parts.joined(separator: "/") {
         case "/ServiceProviderConfig":
             return [
                 "schemas": ["urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"],
@@ -159,7 +164,12 @@ struct SCIMEndpoint {
             ]
         case "/ResourceTypes": return Self.list([.object(type)], total: 1, start: 1)
         case "/ResourceTypes/User": return type
-        default: return nil
+        case SCIMSchemas.path:
+            let schemas = SCIMSchemas.all(base: base)
+            return Self.list(schemas.map { .object($0) }, total: schemas.count, start: 1)
+        default:
+            return parts[0] == "Schemas"
+                ? SCIMSchemas.all(base: base).first { $0["id"]?.string == parts.last } : nil
         }
     }
 }

@@ -6,9 +6,18 @@ import StrictJSON
 
 @MainActor struct ServeCommand: CommandHandler {
     enum Input {
-        static let port = Option.integer("port", "PORT", "port on 127.0.0.1 (a free one)", in: 0...65_535)
+        static let port = Option.integer("port", "PORT", "port on 127.0.0.1 and ::1 (a free one)", in: 0...65_535)
         static let users = Option.integer("users", "N", "people in the directory (300)", in: 1...1_000_000)
         static let portFile = Option.text("port-file", "FILE", "write the port to this file", completion: .file)
+        static let tls = Option.flag("tls", "speak HTTPS, with a certificate of a new private CA")
+        static let clients = Option.texts(
+            "client", "ID[:SECRET]",
+            "accept this client instead of lodge and lodge-confidential:not-a-secret", environment: .none)
+        static let redirectURIs = Option.texts(
+            "redirect-uri", "URI", "also accept this redirect URI, of every client", environment: .none)
+        static let approve = Option.flag(
+            "approve", "act for the user: sign in without a page, as login_hint or the first user",
+            environment: .none)
         static let tokenLifetime = Option.seconds(
             "token-lifetime", "SECONDS", "life of an access token (3600)", in: 1...86_400)
         static let injectedError = Option.texts(
@@ -21,13 +30,22 @@ import StrictJSON
 
     nonisolated static let command = Command(
         "serve", "Run a local provider and directory, for trying things out.",
-        discussion:
-            "It listens on loopback only and ends with Ctrl-C. InjectedErrors: \(InjectedErrors.Name.all.map(\.rawValue).joined(separator: ", ")).",
+        discussion: """
+            It listens on loopback only, as 127.0.0.1, localhost and [::1], and ends with Ctrl-C. It prints the settings of a client: \
+            the issuer, the clients with their secrets, and the addresses of the directory. --output json prints them as one object. \
+            Every program on this machine can sign in as any user, and the secrets are for tests only: use no real ones. \
+            MSAL and azure-identity need --tls and the printed authority: it has the paths, metadata and claims of \
+            Microsoft Entra. --tls prints the file of its CA, which REQUESTS_CA_BUNDLE, SSL_CERT_FILE and --ca-file take. \
+            Faults: \(InjectedErrors.Name.all.map(\.rawValue).joined(separator: ", ")).
+            """,
         examples: [
-            "lodge serve --port 8765", "lodge serve --fault token-503:2", "lodge serve --fault directory-429=2.5:3",
+            "lodge serve --port 8765", "lodge serve --tls --approve",
+            "lodge serve --client web:secret --redirect-uri https://app.example/callback",
+            "lodge serve --fault token-503:2", "lodge serve --fault directory-429=2.5:3",
         ],
         options: [
-            Input.port, Input.users, Input.portFile, Input.tokenLifetime, Input.injectedError, Input.quota, Input.log,
+            Input.port, Input.users, Input.portFile, Input.tls, Input.clients, Input.redirectURIs, Input.approve,
+            Input.tokenLifetime, Input.injectedError, Input.quota, Input.log,
         ], formats: OutputFormat.ofSentences
     ) { try await ServeCommand(context: $0).run() }
 
@@ -39,6 +57,9 @@ import StrictJSON
         if let users = invocation[Input.users] { configuration.userCount = users }
         if let lifetime = invocation[Input.tokenLifetime] { configuration.accessTokenLifetime = lifetime }
         configuration.quota = invocation[Input.quota]
+        configuration.usesTLS = invocation[Input.tls]
+        configuration.approvesRequests = invocation[Input.approve]
+        configuration.clients = try clients()
         let (requests, log) = AsyncStream.makeStream(of: LoggedRequest.self, bufferingPolicy: .bufferingNewest(10_000))
         if invocation[Input.log] { configuration.onRequest = { log.yield($0) } }
         for text in invocation[Input.injectedError] {
@@ -54,21 +75,20 @@ import StrictJSON
             provider = try await LoopbackProvider(configuration: configuration)
         } catch {
             throw CommandError(
-                .failed, "the local provider did not start", reason: "\(error)", hint: "name another port with --port")
+                .failed, "the local provider did not start", reason: "\(error)", hint: Self.hint(for: error))
         }
-        if let path = invocation[Input.portFile] {
-            do {
+        var authorityFile: String?
+        defer { if let authorityFile { unlink(authorityFile) } }
+        do {
+            authorityFile = try writeAuthority(provider)
+            if let path = invocation[Input.portFile] {
                 try await context.write(Array("\(provider.port)\n".utf8), to: path, "the port")
-            } catch {
-                await provider.shutDown()
-                throw error
             }
+            try report(ServeReport(provider, configuration, authorityFile: authorityFile))
+        } catch {
+            await provider.shutDown()
+            throw error
         }
-        try console.writeLine("\(provider.issuer.absoluteString)")
-        try console.flush()
-        console.note(
-            "A provider and a directory of \(provider.userCount) invented people, until Ctrl-C. Settings for it:")
-        console.note(settings(provider).text())
         // Until a signal cancels the command.
         for await request in requests { console.note(Self.line(request)) }
         await provider.shutDown()
@@ -76,23 +96,88 @@ import StrictJSON
         return .done
     }
 
-    /// A request as `--log` prints it: method, path with query, status or a dash, and the injected error.
+    private static func hint(for error: any Error) -> Hint? {
+        switch error as? LoopbackError {
+        case .portTaken, .portNotPermitted: "choose another port with --port"
+        case .tlsUnavailable:
+            "install OpenSSL 3 (libssl3 on Debian and Ubuntu, openssl@3 with Homebrew), or leave out --tls"
+        default: nil
+        }
+    }
+
+    /// Prints the issuer, or with JSON everything that a client needs, on standard output.
+    private func report(_ report: ServeReport) throws {
+        if console.options.reportsJSON {
+            try console.write(.object(report.json))
+        } else {
+            try console.writeLine(report.issuer)
+        }
+        try console.flush()
+        for line in report.lines { console.note(line) }
+    }
+
+    /// Writes the CA to a new file in the folder for temporary files, and returns its path; `nil` without TLS.
+    private func writeAuthority(_ provider: LoopbackProvider) throws -> String? {
+        guard let authority = provider.certificateAuthority else { return nil }
+        let folder = FileManager.default.temporaryDirectory.path(percentEncoded: false)
+        let letters = try context.dependencies().randomLetters()
+        let path = "\(folder.hasSuffix("/") ? folder : folder + "/")lodge-serve-\(provider.port)-\(letters).pem"
+        // Other users may read it: a certificate is not a secret.
+        do throws(SystemError) {
+            try OwnerOnlyFile.create(path, Array(authority.utf8), suffix: letters, mode: 0o644).get()
+        } catch {
+            throw CommandError(
+                .failed, "the CA cannot be written to \(path)", reason: error.explanation,
+                hint: "set TMPDIR to a folder that may be written to")
+        }
+        return path
+    }
+
+    // MARK: Clients
+
+    private func clients() throws(CommandError) -> [LocalClient] {
+        let redirectURIs = invocation[Input.redirectURIs]
+        if let wrong = redirectURIs.first(where: { !LocalClient.canRegister(redirectURI: $0) }) {
+            throw CommandError(
+                .usage, "cannot accept the redirect URI \"\(wrong)\"",
+                reason: "expected an absolute URI without a fragment; http only for 127.0.0.1, [::1] and localhost",
+                hint: "for example: lodge serve --redirect-uri https://app.example/callback")
+        }
+        var clients: [LocalClient] = []
+        for text in invocation[Input.clients] {
+            let client = try Self.client(text)
+            guard !clients.contains(where: { $0.id == client.id }) else {
+                throw CommandError(
+                    .usage, "cannot accept two clients \"\(client.id)\"", reason: "expected each ID once",
+                    hint: "lodge help serve")
+            }
+            clients.append(client)
+        }
+        if clients.isEmpty { clients = LoopbackProvider.Configuration().clients }
+        for index in clients.indices { clients[index].redirectURIs += redirectURIs }
+        return clients
+    }
+
+    /// Reads `ID` or `ID:SECRET`.
+    private static func client(_ text: String) throws(CommandError) -> LocalClient {
+        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map { String($0) }
+        // RFC 6749 appendix A: visible ASCII characters and spaces. An ID with a colon would be an ID and a secret.
+        let isValid = parts.allSatisfy { part in
+            !part.isEmpty && part.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+        }
+        guard isValid, parts.count < 2 || !parts[1].hasPrefix("//") else {
+            throw CommandError(
+                .usage, "wrong value of --client",
+                reason: "expected ID or ID:SECRET in ASCII; an ID contains no colon, and neither is empty",
+                hint: "for example: lodge serve --client web:a-test-secret")
+        }
+        return LocalClient(id: parts[0], name: parts[0], secret: parts.count > 1 ? parts[1] : nil)
+    }
+
+    /// Returns a request as `--log` prints it: method, path with query, status or a dash, and the injected error.
     private static func line(_ request: LoggedRequest) -> String {
         let query = request.query.map { "?\($0)" } ?? ""
         let status = request.status.map { String($0) } ?? "-"
         return "\(request.method) \(request.path)\(query) \(status)" + (request.injectedError.map { " \($0)" } ?? "")
-    }
-
-    private func settings(_ provider: LoopbackProvider) -> JSONValue {
-        [
-            "types": [
-                "local": [
-                    "issuer": .string(provider.issuer.absoluteString), "clientId": .string(provider.clientID),
-                    "redirectUri": "http://127.0.0.1/callback",
-                    "scopes": ["openid", "profile", "offline_access", "User.Read", "User.ReadBasic.All"],
-                    "graphAPI": .string(provider.graphBase.absoluteString),
-                ]
-            ]
-        ]
     }
 }

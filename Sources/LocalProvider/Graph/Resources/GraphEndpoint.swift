@@ -13,7 +13,7 @@ struct GraphEndpoint {
         let graphRequest = GraphRequest(
             method: request.method == .head ? "GET" : request.method.rawValue,
             path: String(request.path.dropFirst(version.count + 1)), query: request.query,
-            consistencyLevel: request.fields["ConsistencyLevel"], base: "\(provider.issuer)/\(version)",
+            consistencyLevel: request.fields["ConsistencyLevel"], base: "\(provider.origin)/\(version)",
             prefersMinimal: Self.prefersMinimal(request.fields["Prefer"]))
         var wire = GraphWire(
             requestID: GraphWire.identifier(provider.configuration.randomBytes),
@@ -70,7 +70,7 @@ struct GraphEndpoint {
     ) -> LoopbackResponse {
         var response = wire.failure(.unauthenticated(message))
         response.fields["WWW-Authenticate"] =
-            "Bearer realm=\"\", authorization_uri=\"\(provider.issuer)/authorize\", client_id=\"local-graph\""
+            "Bearer realm=\"\", authorization_uri=\"\(provider.origin)/authorize\", client_id=\"local-graph\""
             + ", error=\"\(error)\"\(parameters)"
         return response
     }

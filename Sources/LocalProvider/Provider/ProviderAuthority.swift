@@ -1,0 +1,67 @@
+/// The authority that a request addresses: the provider under one of its host names, as a whole or as a tenant.
+///
+/// A tenant has the paths, metadata and claims of Microsoft Entra.
+struct ProviderAuthority: Sendable, Equatable {
+    /// Scheme, host and port, such as `https://localhost:8443`.
+    var origin = ""
+    /// The tenant in the path; `nil` for the provider as a whole.
+    var tenant: Tenant?
+
+    /// A tenant as it appears in a path.
+    enum Tenant: Sendable, Equatable {
+        /// The only tenant, by its identifier or domain.
+        case own
+        /// `common` or `organizations`: the user's tenant.
+        case any(String)
+
+        /// Creates the tenant of a path segment; `nil` for an unknown one.
+        init?(_ segment: String) {
+            switch segment.lowercased() {
+            case ProviderConfiguration.tenantID, "contoso.example": self = .own
+            case "common", "organizations": self = .any(segment.lowercased())
+            default: return nil
+            }
+        }
+
+        var segment: String {
+            switch self {
+            case .own: ProviderConfiguration.tenantID
+            case .any(let name): name
+            }
+        }
+    }
+
+    /// The issuer of the tokens.
+    var issuer: String {
+        tenant == nil ? origin : "\(origin)/\(ProviderConfiguration.tenantID)/v2.0"
+    }
+
+    /// The issuer in the metadata. The metadata of all tenants contains a template.
+    var metadataIssuer: String {
+        if case .any = tenant { return "\(origin)/{tenantid}/v2.0" }
+        return issuer
+    }
+
+    /// The paths of a tenant after its segment, and the endpoints of the provider that they stand for.
+    static let tenantPaths = [
+        "/v2.0/.well-known/openid-configuration": "/.well-known/openid-configuration",
+        "/discovery/v2.0/keys": "/jwks", "/oauth2/v2.0/authorize": "/authorize", "/oauth2/v2.0/token": "/token",
+        "/oauth2/v2.0/devicecode": "/device_authorization", "/oauth2/v2.0/logout": "/logout",
+    ]
+
+    /// Returns the URL of an endpoint.
+    func url(of endpoint: String) -> String {
+        guard let tenant, let path = Self.tenantPaths.first(where: { $0.value == endpoint })?.key else {
+            return origin + endpoint
+        }
+        return "\(origin)/\(tenant.segment)\(path)"
+    }
+
+    /// Returns the tenant's segment and the endpoint of a path; `nil` if the path is not a tenant's.
+    static func tenantPath(_ path: String) -> (segment: String, endpoint: String)? {
+        guard let end = path.dropFirst().firstIndex(of: "/"), let endpoint = tenantPaths[String(path[end...])] else {
+            return nil
+        }
+        return (String(path[..<end].dropFirst()), endpoint)
+    }
+}
