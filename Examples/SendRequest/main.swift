@@ -23,7 +23,7 @@ let answer = try await account.send(
 let me = try answer.decoded(as: Person.self)
 print(me.displayName, me.mail ?? "")
 
-// A form with a file, read while it is sent. The answer's content is there whatever its status.
+// A form with a file, read while it is sent. The response has its content with every status.
 var form = MultipartForm()
 form.append("a \"quoted\" name", named: "title")
 form.append(file: URL(filePath: path), named: "file", contentType: "application/json")

@@ -31,7 +31,7 @@ def run(checks, world):
     wrong, _ = server.sign_in("wrong")
     checks.ends("a wrong secret: settings are wrong", wrong, 8, "invalid_client", "clientSecret")
     device(checks, server)
-    # Its response names HTTP Basic, whatever the request names.
+    # Its response always names HTTP Basic.
     if register(checks, server, "registered", method="client_secret_basic"):
         story(checks, server, "registered", "done")
         remove(checks, server, "registered", "Deleted the client")

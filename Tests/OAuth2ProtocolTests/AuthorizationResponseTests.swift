@@ -16,6 +16,16 @@ struct AuthorizationResponseTests {
 
     static let cases = VectorFile("authorization-responses", deep: ["pending"]).cases(except: leftOut)
 
+    /// Microsoft Entra suggests `http://localhost`, and a browser requests `/`.
+    @Test func `an empty path of a redirect URI is the path of the root`() throws {
+        let redirect = try RedirectURI("http://localhost:8400")
+        #expect(redirect.matches("http://localhost:8400/?code=a"))
+        #expect(redirect.matches("http://localhost:8400?code=a"))
+        #expect(!redirect.matches("http://localhost:8400/a?code=a"))
+        let app = try RedirectURI("com.example.app://host")
+        #expect(!app.matches("com.example.app://host/?code=a"))
+    }
+
     @Test(arguments: cases)
     func `a redirect is judged as its case says`(vector: VectorCase) throws {
         let pending = vector.input["pending"]?.object ?? [:]

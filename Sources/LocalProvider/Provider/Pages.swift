@@ -69,7 +69,7 @@ extension ProviderState {
             status: status)
     }
 
-    /// Returns a page that posts its form to the application by itself. See OAuth 2.0 Form Post Response Mode.
+    /// Returns a page that posts its form to the application automatically. See OAuth 2.0 Form Post Response Mode.
     func responsePage(to uri: String, _ fields: FormFields) -> LoopbackResponse {
         let script = "document.forms[0].submit()"
         let inputs = fields.fields.map { field in

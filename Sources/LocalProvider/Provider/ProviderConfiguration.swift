@@ -49,7 +49,7 @@ public struct ProviderConfiguration: Sendable {
     /// Creates the default settings: 300 users, a free port, tokens that expire after an hour.
     public init() {}
 
-    /// The identifier of the only tenant, for paths like those of Microsoft Entra.
+    /// The identifier of the only tenant, for paths as in Microsoft Entra.
     public static let tenantID = "3c5b1ac6-0b8e-4d6a-9d5f-6c6f64676500"
 
     /// The public client `lodge`, with redirects to loopback.

@@ -66,7 +66,7 @@ public final class LoopbackProvider: Sendable {
     /// The users of the directory, computed at each call: a large directory needs time and memory.
     public var users: [StoredUser] { core.contents.all }
 
-    /// Returns the user at a position of the directory; the first one is the user whom the sign-in page proposes.
+    /// Returns the user at a position of the directory; the first one is the default of the sign-in page.
     public func user(at position: Int) -> StoredUser? {
         let contents = core.contents
         return (0..<contents.count).contains(position) ? contents[position] : nil

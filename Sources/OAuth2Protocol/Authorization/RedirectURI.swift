@@ -16,6 +16,9 @@ public struct RedirectURI: Sendable, Equatable {
         var query: String?
         var hasFragment: Bool
 
+        /// The path, where an empty one of http or https is `/`.
+        var root: String { path.isEmpty && (scheme == "http" || scheme == "https") ? "/" : path }
+
         init?(_ text: String) {
             guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
             let scheme = text[..<colon]
@@ -108,10 +111,10 @@ public struct RedirectURI: Sendable, Equatable {
     }
 
     /// Returns whether a received URL is this URI with additional parameters: scheme and host without case, port, path and this
-    /// address's own query exactly.
+    /// address's own query exactly. An empty path of http or https is `/` (RFC 3986 section 6.2.3).
     public func matches(_ received: String) -> Bool {
         guard let other = Components(received) else { return false }
-        guard other.scheme == components.scheme, other.authority == components.authority, other.path == components.path
+        guard other.scheme == components.scheme, other.authority == components.authority, other.root == components.root
         else { return false }
         guard let own = components.query, !own.isEmpty else { return true }
         guard let query = other.query else { return false }

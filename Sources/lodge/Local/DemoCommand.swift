@@ -95,6 +95,8 @@ import OAuth2AccountStore
             redirectURI: try RedirectURI("http://127.0.0.1/callback"),
             scope: ["openid", "profile", "offline_access", "User.Read", "User.ReadBasic.All"])
         type.graphAPI = provider.graphBase
+        // The demo shows the parameters of the authorization request.
+        type.pushedAuthorizationRequests = false
         return try Settings(types: [type], source: "the demo")
     }
 

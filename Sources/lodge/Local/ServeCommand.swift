@@ -31,17 +31,16 @@ import StrictJSON
     nonisolated static let command = Command(
         "serve", "Run a local provider and directory, for trying things out.",
         discussion: """
-            It listens on loopback only, as 127.0.0.1, localhost and [::1], and ends with Ctrl-C. It prints the settings of a client: \
-            the issuer, the clients with their secrets, and the addresses of the directory. --output json prints them as one object. \
-            Every program on this machine can sign in as any user, and the secrets are for tests only: use no real ones. \
-            MSAL and azure-identity need --tls and the printed authority: it has the paths, metadata and claims of \
-            Microsoft Entra. --tls prints the file of its CA, which REQUESTS_CA_BUNDLE, SSL_CERT_FILE and --ca-file take. \
+            It listens on loopback only and ends with Ctrl-C. It prints the issuer, the clients with their secrets and the \
+            addresses of the directory; --output json prints one object. Every program on this machine can sign in as any user: \
+            use no real secrets. MSAL and azure-identity need --tls and the printed authority. --tls prints the file of its CA, \
+            for REQUESTS_CA_BUNDLE, SSL_CERT_FILE and --ca-file. \
             Faults: \(InjectedErrors.Name.all.map(\.rawValue).joined(separator: ", ")).
             """,
         examples: [
             "lodge serve --port 8765", "lodge serve --tls --approve",
-            "lodge serve --client web:secret --redirect-uri https://app.example/callback",
-            "lodge serve --fault token-503:2", "lodge serve --fault directory-429=2.5:3",
+            "lodge serve --client web:secret --redirect-uri https://app.example/cb",
+            "lodge serve --fault directory-429=2.5:3",
         ],
         options: [
             Input.port, Input.users, Input.portFile, Input.tls, Input.clients, Input.redirectURIs, Input.approve,

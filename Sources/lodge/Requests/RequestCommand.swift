@@ -133,7 +133,7 @@ import OAuth2AccountStore
                 try await shown.write(response)
             }
         } catch let error as AccountStoreError where error.remedy == .signInAgain {
-            // The account can be of another type than the default.
+            // The type of the account can differ from the default type.
             throw CommandError(reporting: error, type: account?.type, remedyText: invocation.remedyText)
         } catch let error as HTTPFileError {
             throw CommandError(file: error)

@@ -196,4 +196,22 @@ import Testing
         #expect(wrong.status == 2)
         #expect(await terminal.run("serve", "--port", "70000").status == 2)
     }
+
+    @Test func `serve with TLS prints its CA and the client of the command line`() async throws {
+        let terminal = try await Terminal()
+        let file = terminal.folder.appending(path: "port")
+        let serving = Task {
+            await terminal.run(
+                "serve", "--tls", "--client", "web:cf136dc3c1fc", "--redirect-uri", "https://app.example/cb",
+                "--approve",
+                "--port-file", file.path, "--output", "json")
+        }
+        try await until { FileManager.default.fileExists(atPath: file.path) }
+        serving.cancel()
+        let served = await serving.value
+        #expect(served.status == 0, "\(served)")
+        let facts = try JSONValue(parsing: served.output).object
+        #expect(facts?["issuer"]?.string?.hasPrefix("https://") == true, "\(served.output)")
+        #expect(served.output.contains("cf136dc3c1fc"))
+    }
 }

@@ -323,8 +323,11 @@ import Testing
 
     @Test func `a provider without registration is told before anything is made`() async throws {
         let terminal = try await Terminal()
-        let add = await terminal.run(
-            "providers", "add", "company", "--issuer", "\(terminal.provider.issuer)", "--register")
+        let provider = try ScriptedProvider()
+        provider.answer(
+            ScriptedProvider.metadata,
+            #"{"issuer": "ISSUER", "authorization_endpoint": "ISSUER/authorize", "token_endpoint": "ISSUER/token"}"#)
+        let add = await terminal.run("providers", "add", "company", "--issuer", provider.issuer, "--register")
         #expect(add.status == 8 && add.errors.contains("does not offer client registration"))
         #expect(add.errors.contains("--client-id"))
     }

@@ -72,6 +72,7 @@ private struct ResourceScene: Sendable {
         var object: JSONObject = [
             "issuer": .string(issuer), "authorization_endpoint": .string(issuer + "/authorize"),
             "token_endpoint": .string(issuer + "/token"), "registration_endpoint": .string(issuer + "/register"),
+            "token_endpoint_auth_methods_supported": ["none"],
             "code_challenge_methods_supported": ["S256"], "authorization_response_iss_parameter_supported": true,
         ]
         for member in changes.members { object[member.name] = member.value }
@@ -155,7 +156,7 @@ private struct ResourceScene: Sendable {
         #expect(refresh.status == 0 && refresh.output == "t2\n", "\(refresh.errors)")
         let refreshed = ResourceScene.form(try #require(scene.server.requests("/token").last))
         #expect(refreshed["grant_type"] == "refresh_token" && refreshed["resource"] == scene.url)
-        // The account is of another type than the default one.
+        // The type of the account differs from the default type.
         scene.server.answer("/token", 400, #"{"error": "invalid_grant"}"#)
         scene.challenge("", accepting: [])
         let gone = await terminal.run("request", "GET", scene.url)

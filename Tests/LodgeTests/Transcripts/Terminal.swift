@@ -73,6 +73,7 @@ final class Terminal {
         """
         {"types": {"local": {"issuer": "\(provider.issuer)", "clientId": "\(provider.clientID)",
         "redirectUri": "http://127.0.0.1/callback", "graphAPI": "\(provider.graphBase)",
+        "pushedAuthorizationRequests": false,
         "scopes": ["openid", "profile", "offline_access", "User.Read", "User.ReadBasic.All"]}}}
         """
     }

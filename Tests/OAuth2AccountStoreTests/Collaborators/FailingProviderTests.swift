@@ -211,7 +211,10 @@ struct FailingProviderTests {
         let first = Task { try await test.broker.accessToken(for: id).secret }
         try await gate.arrival()
         let calls = [first] + tokens(id)
-        try await until { test.timer.waitingCount == calls.count }
+        // A process can only return a token that it has read.
+        try await until {
+            test.timer.waitingCount == calls.count && processes.allSatisfy { $0.repository.cache[id] != nil }
+        }
         return (id, gate, calls)
     }
 

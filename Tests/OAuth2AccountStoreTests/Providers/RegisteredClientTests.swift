@@ -38,7 +38,7 @@ import Platform
         try await store.keepRegistration(client, ofType: "mine")
         #expect(try await self.store(storage, key).registration(ofType: "mine") == client)
         let sealed = try #require(await storage.value("registration:mine"))
-        #expect(Data(sealed).range(of: Data("reg-1".utf8)) == nil && Data(sealed).range(of: Data("s6".utf8)) == nil)
+        #expect(Data(sealed).range(of: Data("reg-1".utf8)) == nil && Data(sealed).range(of: Data(#""s6""#.utf8)) == nil)
         // A record copied to another type does not open.
         await storage.setValue(sealed, for: "registration:other")
         let error = await #expect(throws: AccountStoreError.self) { try await store.registration(ofType: "other") }
