@@ -264,7 +264,7 @@ import StrictJSON
             ("Scopes", type.scope.isEmpty ? "(none)" : type.scope.text), ("Client", client.text),
             ("Token hosts", type.tokenHosts.joined(separator: ", ")),
         ] {
-            console.instruct("  " + "\(label):".padding(toLength: 14, withPad: " ", startingAt: 0) + value)
+            console.instruct("  \(label):" + String(repeating: " ", count: max(1, 13 - label.utf8.count)) + value)
         }
         if found.isParent { console.instruct("The tokens will be for \(found.resource), which includes this address.") }
         guard confirms else { return }
