@@ -22,7 +22,7 @@ def run(checks, world):
         return
     piped(checks, world)
     # In a terminal the code is black on white, whatever the terminal's colours are.
-    for words, find in ((["--device"], "user_code="), (["--no-browser"], "code_challenge=")):
+    for words, find in ((["--device"], "user_code="), (["--no-browser"], "request_uri=")):
         shown = Terminal(world, 160, 120, "sign-in", "--qr", *words)
         checks.check(f"{words[0]}: the code is on the screen", shown.wait("Ctrl-C ends"), shown.screen)
         shown.wait("█")

@@ -24,14 +24,15 @@ final class Interruption: Sendable {
     var status: Int32 { 128 + (signals.withLock { $0.first } ?? SIGINT) }
 
     func receive(_ number: Int32) {
-        cancel()
         // The pager on the terminal receives Ctrl-C too, and continues.
-        if number == SIGINT, PagerProcess.hasTerminal.load(ordering: .relaxed) { return }
+        if number == SIGINT, PagerProcess.hasTerminal.load(ordering: .relaxed) { return cancel() }
         let count = signals.withLock { signals in
             signals.first = signals.first ?? number
             signals.count += 1
             return signals.count
         }
+        // After the count: a command that ends immediately has the status of the signal.
+        cancel()
         guard count > 1 else { return }
         signal(SIGINT, SIG_DFL)
         let (stores, status) = (stores, status)
