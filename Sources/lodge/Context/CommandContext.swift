@@ -185,18 +185,40 @@ final class OpenStores: Sendable {
 
     func typeName(_ settings: Settings) -> String { invocation[GlobalOptions.type] ?? settings.defaultType }
 
-    /// The account to act for: the one named, else the type's current one.
+    /// The account to act for: the one named, else the current account of the type named, else the active account.
     func account(_ store: AccountStore, named name: String? = nil) async throws -> Account {
         if let name = name ?? invocation[GlobalOptions.account] { return try await find(name, store) }
-        let type = typeName(store.settings)
-        guard store.settings[type] != nil else { throw CommandError(unknownType: type, in: store.settings) }
-        guard let account = try await store.currentAccount(ofType: type) else {
-            try await reportDamage(store)
-            throw CommandError(
-                .signInNeeded, "not signed in", reason: "there is no account of type \(type)",
-                hint: "\(run: "sign-in") \(type)")
+        let found: Account?
+        if let type = invocation[GlobalOptions.type] {
+            guard store.settings[type] != nil else { throw CommandError(unknownType: type, in: store.settings) }
+            found = try await store.currentAccount(ofType: type)
+        } else {
+            found = try await store.activeAccount()
         }
-        return account
+        guard let found else {
+            try await reportDamage(store)
+            let type = typeName(store.settings)
+            let isNamed = invocation[GlobalOptions.type] != nil
+            throw CommandError(
+                .signInNeeded, "not signed in",
+                reason: "there is no account" + (isNamed ? " of type \(type)" : ""), hint: "\(run: "sign-in") \(type)")
+        }
+        return found
+    }
+
+    /// The type to act for: the one named, else that of the active account, else the default type.
+    func activeType(_ settings: Settings) async throws -> AccountType? {
+        if invocation[GlobalOptions.type] == nil, settings.types.count > 1,
+            let account = try await account(ifAny: try await store(settings))
+        {
+            return settings[account.type]
+        }
+        return settings[typeName(settings)]
+    }
+
+    private func account(ifAny store: AccountStore) async throws -> Account? {
+        if let name = invocation[GlobalOptions.account] { return try await find(name, store) }
+        return try await store.activeAccount()
     }
 
     /// The account with this identifier, else all with this name, user name or subject, ignoring case.
