@@ -146,4 +146,20 @@ struct RedactionTests {
         default: Issue.record("no test for \(vector.id)")
         }
     }
+
+    @Test(arguments: ["token_type", "scope"])
+    func `a token response whose other members repeat a token does not show it`(member: String) throws {
+        let token = "gho_16C7e42F292h6912E178B4a"
+        var object: JSONObject = ["access_token": .string(token), "token_type": "bearer", "scope": "repo"]
+        object[member] = .string("x\(token)")
+        let shown: String
+        do throws(OAuth2Error) {
+            let response = try TokenResponse.read(.json(.object(object)))
+            #expect(response.accessToken.value == token)
+            shown = "\(response)"
+        } catch {
+            shown = "\(error)"
+        }
+        #expect(!shown.lowercased().contains(token.lowercased()) && shown.contains("hidden"), "\(shown)")
+    }
 }

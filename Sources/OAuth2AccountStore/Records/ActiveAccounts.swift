@@ -1,7 +1,7 @@
 import Platform
 import SealedStorage
 
-/// The active account of each type, and the one that was active before it.
+/// The current and the previous account of each type, and the active account of the store.
 struct ActiveAccounts: Sendable {
     let repository: AccountRepository
     private var storage: any AccountStorage { repository.storage }
@@ -23,6 +23,21 @@ struct ActiveAccounts: Sendable {
         if let record = repository.seal.open(last) { return Account(record: record, position: last.position) }
         // The newest one is damaged: return the newest of the others.
         return try await accounts(ofType: type).last
+    }
+
+    /// Returns the account that was chosen last; if it was removed, the newest current account of these types.
+    func active(ofTypes types: [String]) async throws -> Account? {
+        if let account = try await account(named: Self.active) { return account }
+        var newest: Account?
+        for type in types {
+            do {
+                guard let account = try await current(ofType: type) else { continue }
+                if account.position > newest?.position ?? .min { newest = account }
+            } catch let error as AccountStoreError where error.kind == .damagedRecord {
+                // No account acts for another one of its type. An account of another type can be active.
+            }
+        }
+        return newest
     }
 
     func previous(ofType type: String) async throws -> Account? {
@@ -51,19 +66,22 @@ struct ActiveAccounts: Sendable {
         let name = Self.current(account.type)
         let id = Array(account.id.rawValue.utf8)
         let former = try await storage.value(name)
+        if try await storage.value(Self.active) != id { try await storage.setValue(id, for: Self.active) }
         guard former != id else { return }
         // Save "previous" first, so that a crash between the two writes keeps the current account.
         if let former { try await storage.setValue(former, for: Self.previous(account.type)) }
         try await storage.setValue(id, for: name)
     }
 
-    private func account(named name: String, ofType type: String) async throws -> Account? {
+    private func account(named name: String, ofType type: String? = nil) async throws -> Account? {
         guard let bytes = try await storage.value(name), let id = String(validating: bytes, as: UTF8.self),
-            let account = try await repository.read(Account.ID(rawValue: id))?.account, account.type == type
+            let account = try await repository.read(Account.ID(rawValue: id))?.account,
+            type == nil || account.type == type
         else { return nil }
         return account
     }
 
+    private static let active = "active"
     private static func current(_ type: String) -> String { "current:\(type)" }
     private static func previous(_ type: String) -> String { "previous:\(type)" }
 }

@@ -53,6 +53,17 @@ extension AccountStore {
         }
     }
 
+    /// Returns the account that signed in or was made current last, of any type. If it was removed, returns the newest of the current
+    /// accounts of the types in the settings.
+    ///
+    /// - Throws: ``AccountStoreError``. If the record of the active account is damaged, no other account replaces it.
+    public func activeAccount() async throws -> Account? {
+        let types = settings.types.map(\.name)
+        return try await AccountStoreError.wrappingErrors("cannot read the accounts") {
+            try await activeAccounts.active(ofTypes: types)
+        }
+    }
+
     /// The account of a type that was the current one before the present one; nil when there was none, or when it was removed. With
     /// ``currentAccount(ofType:)`` a program sees that another person uses the device now.
     ///
@@ -72,7 +83,7 @@ extension AccountStore {
         }
     }
 
-    /// Makes an account its type's current one.
+    /// Makes an account its type's current one, and the active account.
     ///
     /// - Throws: ``AccountStoreError``
     public func makeCurrent(_ account: Account) async throws {

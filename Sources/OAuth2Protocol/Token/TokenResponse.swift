@@ -32,6 +32,12 @@ extension TokenResponse: Redacted {
     /// The type, the lifetime and the scope; no tokens.
     public var description: String {
         let lifetime = expiresIn.map { "\($0) s" } ?? "unknown lifetime"
-        return "\(tokenType) token, \(lifetime), scope \(scope?.text ?? "as requested")"
+        return "\(shown(tokenType)) token, \(lifetime), scope \(scope.map { shown($0.text) } ?? "as requested")"
+    }
+
+    /// Returns a value of the provider, unless it repeats a token.
+    private func shown(_ text: String) -> String {
+        let tokens = [accessToken, refreshToken, idToken].compactMap { $0?.value }
+        return tokens.contains { text.contains($0) } ? "(hidden: it repeats a token)" : text
     }
 }

@@ -68,7 +68,10 @@ extension TokenResponse {
         let object = try ResponseObject(members, unique: Self.knownMembers)
         accessToken = try object.requiredToken("access_token")
         tokenType = try Self.type(object["token_type"], tolerance)
-        guard expectation.tokenTypes.contains(tokenType) else { throw .unsupportedTokenType(tokenType) }
+        guard expectation.tokenTypes.contains(tokenType) else {
+            let repeatsToken = tokenType.contains(accessToken.value.lowercased())
+            throw .unsupportedTokenType(repeatsToken ? "hidden: it repeats the token" : tokenType)
+        }
         expiresIn = try Self.lifetime(object["expires_in"], tolerance)
         refreshToken = try object.token("refresh_token")
         scope = try Self.scope(object["scope"], tolerance)

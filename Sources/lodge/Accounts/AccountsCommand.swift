@@ -50,7 +50,7 @@ struct AccountsCommand: CommandHandler {
     func show() async throws -> ExitStatus {
         let (store, account) = try await context.storeAndAccount(named: invocation[Input.account])
         let record = AccountRecord(
-            account: account, isCurrent: try await store.isCurrent(account), now: store.dependencies.now())
+            account: account, isActive: try await Self.activeID(store) == account.id, now: store.dependencies.now())
         try show(record)
         return .done
     }
@@ -58,7 +58,7 @@ struct AccountsCommand: CommandHandler {
     func use() async throws -> ExitStatus {
         let (store, account) = try await context.storeAndAccount(named: invocation[Input.account])
         try await store.makeCurrent(account)
-        console.note("\(account.label) is now used for \(account.type).")
+        console.note("\(account.label) of type \(account.type) is now the active account.")
         return .done
     }
 
@@ -78,18 +78,20 @@ struct AccountsCommand: CommandHandler {
         return .done
     }
 
-    /// The accounts with the mark of the current one of each type.
+    /// Returns the active account; nil if its record is damaged: the others are shown, none of them as the active one.
+    private static func activeID(_ store: AccountStore) async throws -> Account.ID? {
+        do {
+            return try await store.activeAccount()?.id
+        } catch let error as AccountStoreError where error.kind == .damagedRecord {
+            return nil
+        }
+    }
+
+    /// Returns the accounts with the mark of the active account.
     static func records(_ store: AccountStore, ofType type: String?) async throws -> [AccountRecord] {
         let accounts = try await store.accounts(ofType: type)
-        var current: Set<Account.ID> = []
-        for type in Set(accounts.map(\.type)) {
-            do {
-                if let account = try await store.currentAccount(ofType: type) { current.insert(account.id) }
-            } catch let error as AccountStoreError where error.kind == .damagedRecord {
-                // The others are listed all the same, none of them as the current one.
-            }
-        }
+        let active = try await activeID(store)
         let now = store.dependencies.now()
-        return accounts.map { AccountRecord(account: $0, isCurrent: current.contains($0.id), now: now) }
+        return accounts.map { AccountRecord(account: $0, isActive: $0.id == active, now: now) }
     }
 }

@@ -7,7 +7,7 @@ import StrictJSON
 /// An account, as lists and `status` show it.
 struct AccountRecord: OutputRecord {
     let account: Account
-    let isCurrent: Bool
+    let isActive: Bool
     let now: Date
 
     static let listColumns = [
@@ -15,7 +15,7 @@ struct AccountRecord: OutputRecord {
         TableColumn("STATE"),
     ]
 
-    var cells: [String] { [isCurrent ? "*" : "", account.label, account.displayName ?? "", account.type, state] }
+    var cells: [String] { [isActive ? "*" : "", account.label, account.displayName ?? "", account.type, state] }
 
     var state: String {
         if let reason = account.signInNeeded { return "sign-in needed (\(reason.rawValue))" }
@@ -52,7 +52,7 @@ struct AccountRecord: OutputRecord {
 
     var json: JSONValue {
         var object: JSONObject = [
-            "id": .string(account.id.rawValue), "type": .string(account.type), "active": .bool(isCurrent),
+            "id": .string(account.id.rawValue), "type": .string(account.type), "active": .bool(isActive),
             "label": account.nickname.map { .string($0) } ?? .null,
             "userName": account.userName.map { .string($0) } ?? .null,
             "displayName": account.displayName.map { .string($0) } ?? .null,

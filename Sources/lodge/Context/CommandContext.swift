@@ -185,13 +185,18 @@ final class OpenStores: Sendable {
 
     func typeName(_ settings: Settings) -> String { invocation[GlobalOptions.type] ?? settings.defaultType }
 
-    /// The account to act for: the one named, else the type's current one.
+    /// Returns the account of the command line, the current account of its type, or the active account.
     func account(_ store: AccountStore, named name: String? = nil) async throws -> Account {
         if let name = name ?? invocation[GlobalOptions.account] { return try await find(name, store) }
-        return try await account(store, ofType: typeName(store.settings))
+        if let type = invocation[GlobalOptions.type] { return try await account(store, ofType: type) }
+        if let account = try await store.activeAccount() { return account }
+        try await reportDamage(store)
+        throw CommandError(
+            .signInNeeded, "not signed in", reason: "there is no account",
+            hint: "\(run: "sign-in") \(store.settings.defaultType)")
     }
 
-    /// Returns the active account of a type.
+    /// Returns the current account of a type.
     func account(_ store: AccountStore, ofType type: String) async throws -> Account {
         guard store.settings[type] != nil else { throw CommandError(unknownType: type, in: store.settings) }
         guard let account = try await store.currentAccount(ofType: type) else {
@@ -201,6 +206,21 @@ final class OpenStores: Sendable {
                 hint: "\(run: "sign-in") \(type)")
         }
         return account
+    }
+
+    /// Returns the type of the command line, the type of the active account, or the default type.
+    func activeType(_ settings: Settings) async throws -> AccountType? {
+        if invocation[GlobalOptions.type] == nil, settings.types.count > 1,
+            let account = try await account(ifAny: try await store(settings))
+        {
+            return settings[account.type]
+        }
+        return settings[typeName(settings)]
+    }
+
+    private func account(ifAny store: AccountStore) async throws -> Account? {
+        if let name = invocation[GlobalOptions.account] { return try await find(name, store) }
+        return try await store.activeAccount()
     }
 
     /// The account with this identifier, else all with this name, user name or subject, ignoring case.

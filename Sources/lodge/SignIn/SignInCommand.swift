@@ -69,7 +69,7 @@ import StrictJSON
         let store = try await context.store(settings, makesStore: true)
         let account = try await signIn(to: type, options, store)
         if console.options.reportsJSON {
-            let record = AccountRecord(account: account, isCurrent: true, now: store.dependencies.now())
+            let record = AccountRecord(account: account, isActive: true, now: store.dependencies.now())
             try show(record)
         }
         return .done
@@ -124,13 +124,18 @@ import StrictJSON
     private func signIn(
         to type: String, _ flow: SignInFlow, _ options: SignInOptions, _ store: AccountStore
     ) async throws -> Account {
+        if console.options.disablesInput, flow.needsPerson, options.prompt != [.none] {
+            throw CommandError(
+                .signInNeeded, "this sign-in needs a person", reason: "--no-input forbids waiting for one",
+                hint: "\(run: "sign-in") \(type), or --client-credentials or --with-token for programs")
+        }
         let method: SignInMethod
         switch flow {
         case .token: return try await store.add(try tokenResponse(), toType: type)
         case .browser(let opens, let reason):
             method = instructions.browser(opens: opens, because: reason, store.dependencies.openBrowser)
         case .device(let reason): method = instructions.device(because: reason)
-        case .paste: method = try paste(type, store)
+        case .paste: method = paste(type, store)
         case .clientCredentials: method = .clientCredentials
         case .password(let username): method = .password(username, try await password(of: username, type, store))
         }
@@ -146,12 +151,7 @@ import StrictJSON
         return SignInInstructions(console: console, makeCode: drawsCode ? context.world.qrCode : nil)
     }
 
-    private func paste(_ type: String, _ store: AccountStore) throws -> SignInMethod {
-        guard !console.options.disablesInput else {
-            throw CommandError(
-                .usage, "--paste and --no-input exclude each other", reason: "what is pasted has to be read",
-                hint: "\(run: "sign-in") \(type) --device")
-        }
+    private func paste(_ type: String, _ store: AccountStore) -> SignInMethod {
         let isCode = store.settings[type]?.redirectURI.text == RedirectURI.outOfBand
         let read = context.world.readLine
         return instructions.paste(type, isCode: isCode) { try await read(Self.maximumLine) }
@@ -221,7 +221,7 @@ import StrictJSON
         let isTyped = console.terminal.inputIsTerminal
         guard !isTyped || !console.options.disablesInput else {
             throw CommandError(
-                .usage, "no password", reason: "--no-input forbids asking for it",
+                .signInNeeded, "no password", reason: "--no-input forbids asking for it",
                 hint: "give it on standard input: \(run: "sign-in") \(type) --username NAME < FILE")
         }
         // Nobody types a password for nothing.

@@ -22,6 +22,14 @@ enum SignInFlow: Equatable {
         (SignInCommand.Input.clientCredentials, .clientCredentials), (SignInCommand.Input.withToken, .token),
     ]
 
+    /// Whether the user must act while the command runs.
+    var needsPerson: Bool {
+        switch self {
+        case .browser, .device, .paste: true
+        case .clientCredentials, .token, .password: false
+        }
+    }
+
     /// The flow of the command line; a typed option applies over a variable. Throws if two are typed.
     static func named(by invocation: Invocation) throws(CommandError) -> SignInFlow? {
         var given = flags.filter { invocation[$0.option] }.map {

@@ -55,12 +55,12 @@ import OAuth2AccountStore
 
     func run() async throws -> ExitStatus {
         let query = try query()
-        if invocation[Input.explain] { return try explain(query) }
+        if invocation[Input.explain] { return try await explain(query) }
         if printsCountOnly { return try await printNumber(query) }
         // Wrong queries are told before the store is opened, where the type is known by then.
         let settings = try? context.settings()
         let type = knownType(settings)
-        let plan = try type?.plan(query) ?? (namesAccount ? nil : SearchPlan(query))
+        let plan = try type?.plan(query) ?? (settings == nil && !namesAccount ? SearchPlan(query) : nil)
         let fields = try context.shownFields(format, Input.fields)
         let directory = try await context.userDirectory(settings, offline: invocation[Input.offline])
         let pages = plan.map { directory.pages(of: $0) } ?? directory.pages(matching: query)
@@ -88,7 +88,7 @@ import OAuth2AccountStore
         try writer.finish()
         if invocation[Input.count], let total { console.note("\(total) in all.") }
         if count == 0 {
-            console.note("Nobody is found. The search was: \(try description(query, type))")
+            console.note("Nobody is found. The search was: \(try await description(query, type, settings))")
             return .notFound
         }
         if isCut { console.note("There are more. --all lists everybody, --limit N more of them.") }
@@ -107,11 +107,17 @@ import OAuth2AccountStore
 
     /// The type that the search is for; nil when only the account says it, or the settings cannot be read.
     private func knownType(_ settings: Settings?) -> AccountType? {
-        guard !namesAccount, let settings else { return nil }
+        guard let settings, !namesAccount, invocation[GlobalOptions.type] != nil || settings.types.count == 1 else {
+            return nil
+        }
         return settings[context.typeName(settings)]
     }
 
-    private func description(_ query: UserQuery, _ type: AccountType?) throws -> String {
+    private func description(
+        _ query: UserQuery, _ known: AccountType?, _ settings: Settings?
+    ) async throws -> String {
+        var type = known
+        if type == nil, let settings { type = try await context.activeType(settings) }
         if let type, let words = try type.filterText(of: query) { return words }
         let words = [try? query.filter?.odata(), invocation[Input.search]].compactMap { $0 }
         return words.isEmpty ? "everyone" : words.joined(separator: " and ")
@@ -190,12 +196,13 @@ import OAuth2AccountStore
         }
     }
 
-    private func explain(_ query: UserQuery) throws -> ExitStatus {
+    private func explain(_ query: UserQuery) async throws -> ExitStatus {
         let settings = try context.settings()
-        let name = context.typeName(settings)
-        guard let explanation = try settings[name]?.explanation(of: query, countOnly: printsCountOnly) else {
+        let type = try await context.activeType(settings)
+        guard let explanation = try type?.explanation(of: query, countOnly: printsCountOnly) else {
             throw CommandError(
-                .settings, "no directory", reason: "the type \(name) has no graphAPI and no directoryBase",
+                .settings, "no directory",
+                reason: "the type \(type?.name ?? context.typeName(settings)) has no graphAPI and no directoryBase",
                 hint: "name another type with --type")
         }
         try console.writeLine(explanation)

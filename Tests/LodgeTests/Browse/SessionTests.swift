@@ -156,6 +156,7 @@ import Testing
         _ = await terminal.run("sign-in")
         terminal.person(.approvesAs("li.ming@contoso.example"))
         #expect(await terminal.run("sign-in", "--type", "other").status == 0)
+        #expect(await terminal.run("accounts", "use", "ada@contoso.example").status == 0)
         _ = try await terminal.browse("ma") { screen in
             await screen.wait { $0.text.contains("1 of ") && !$0.text.contains("searching") }
             for (number, provider) in [other, terminal.provider, other].enumerated() {

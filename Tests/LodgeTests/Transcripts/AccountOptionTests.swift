@@ -48,6 +48,36 @@ import Testing
         #expect(await terminal.run("token").output == renewed)
     }
 
+    @Test func `the account that signed in last is active in every command`() async throws {
+        let terminal = try await Terminal()
+        let type = try #require(try JSONValue(parsing: terminal.nested).object?["types"]?.object?["local"]).text()
+        try terminal.write(settings: #"{"types": {"local": \#(type), "second": \#(type)}}"#)
+        func active() async throws -> [String] {
+            let accounts = try JSONValue(parsing: await terminal.run("accounts", "-o", "json").output).array ?? []
+            return accounts.compactMap { $0.object?["active"] == true ? $0.object?["type"]?.string : nil }
+        }
+        let none = await terminal.run("token")
+        #expect(none.status == 4 && none.errors.contains("there is no account\nhint: lodge sign-in local"))
+        #expect(await terminal.run("sign-in", "second").status == 0)
+        #expect(try await active() == ["second"])
+        for words in [["token"], ["me"], ["search", "ada"], ["request", "GET", "/me"]] {
+            let run = await terminal.run(words: words)
+            #expect(run.status == 0, "\(words): \(run.errors)")
+        }
+        #expect(await terminal.run("search", "ada", "--explain").status == 0)
+        let first = await terminal.run("token", "--type", "local")
+        #expect(first.status == 4 && first.errors.contains("there is no account of type local"), "\(first.errors)")
+        terminal.person(.approvesAs("li.ming@contoso.example"))
+        #expect(await terminal.run("sign-in").status == 0)
+        #expect(try await active() == ["local"])
+        #expect(await terminal.run("accounts", "use", "ada@contoso.example").status == 0)
+        #expect(try await active() == ["second"])
+        #expect(await terminal.run("me").output.contains("Ada"))
+        #expect(await terminal.run("me", "--type", "local").output.contains("li.ming"))
+        #expect(await terminal.run("sign-out").status == 0)
+        #expect(try await active() == ["local"])
+    }
+
     @Test func `status and sign-out say how a shared device works`() async throws {
         let terminal = try await Terminal()
         try terminal.write(

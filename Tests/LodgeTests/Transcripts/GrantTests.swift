@@ -170,7 +170,19 @@ import Testing
         terminal.pastes = { _ in nil }
         let nothing = await terminal.run("sign-in", "--paste")
         #expect(nothing.status == 4 && nothing.errors.contains("ended before anything was pasted"))
-        #expect(await terminal.run("sign-in", "--paste", "--no-input").status == 2)
+    }
+
+    @Test(arguments: [["--paste"], ["--device"], ["--no-browser"], []])
+    func `a sign-in that needs the user ends immediately with --no-input`(words: [String]) async throws {
+        let terminal = try await Terminal()
+        terminal.meanwhile = { _ in Issue.record("it waits") }
+        let refused = await terminal.run(words: ["sign-in"] + words + ["--no-input"])
+        #expect(refused.status == 4 && refused.errors.contains("needs a person"), "\(refused.errors)")
+        #expect(refused.errors.contains("hint: lodge sign-in local"), "\(refused.errors)")
+        let tokens = await terminal.run(
+            words: ["sign-in", "--with-token", "--no-input"],
+            input: #"{"access_token": "at-1", "token_type": "Bearer"}"#)
+        #expect(tokens.status == 0, "\(tokens.errors)")
     }
 
     @Test func `ways that exclude each other are refused`() async throws {

@@ -111,6 +111,7 @@ struct SealTests {
         let again = try await TestStore(storage: storage)
         let error = try await failure { try await again.store.currentAccount(ofType: "graph") as Any }
         #expect(error?.kind == .damagedRecord)
+        #expect(try await failure { try await again.store.activeAccount() as Any }?.kind == .damagedRecord)
         let new = try await again.signIn("ada")
         #expect(new.id != ada.id)
         #expect(try await again.store.currentAccount(ofType: "graph")?.id == new.id)

@@ -80,10 +80,15 @@ struct AccountTests {
         let test = try await TestStore()
         let ada = try await test.signIn("ada"), bob = try await test.signIn("bob")
         #expect(try await test.store.currentAccount(ofType: "graph") == bob)
+        #expect(try await test.store.activeAccount() == bob)
         try await test.store.makeCurrent(ada)
         #expect(try await test.store.currentAccount(ofType: "graph") == ada)
+        #expect(try await test.store.activeAccount() == ada)
         try await test.store.remove(ada.id)
         #expect(try await test.store.currentAccount(ofType: "graph") == bob)
+        #expect(try await test.store.activeAccount() == bob)
+        try await test.store.remove(bob.id)
+        #expect(try await test.store.activeAccount() == nil)
     }
 
     @Test func `two stores have nothing to do with each other`() async throws {
