@@ -38,6 +38,10 @@ extension TokenResponse: Redacted {
     /// Returns a value of the provider, unless it repeats a token.
     private func shown(_ text: String) -> String {
         let tokens = [accessToken, refreshToken, idToken].compactMap { $0?.value }
-        return tokens.contains { text.contains($0) } ? "(hidden: it repeats a token)" : text
+        let isRepeated = tokens.contains { $0.utf8.count >= Self.shortestSecret && text.contains($0) }
+        return isRepeated ? "(hidden: it repeats a token)" : text
     }
+
+    /// The length in bytes from which a token is a secret: a shorter one can be part of any word.
+    static var shortestSecret: Int { 8 }
 }

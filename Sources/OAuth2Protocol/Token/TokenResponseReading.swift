@@ -69,7 +69,8 @@ extension TokenResponse {
         accessToken = try object.requiredToken("access_token")
         tokenType = try Self.type(object["token_type"], tolerance)
         guard expectation.tokenTypes.contains(tokenType) else {
-            let repeatsToken = tokenType.contains(accessToken.value.lowercased())
+            let token = accessToken.value.lowercased()
+            let repeatsToken = token.utf8.count >= Self.shortestSecret && tokenType.contains(token)
             throw .unsupportedTokenType(repeatsToken ? "hidden: it repeats the token" : tokenType)
         }
         expiresIn = try Self.lifetime(object["expires_in"], tolerance)
