@@ -1,4 +1,4 @@
-"""Clients from PyPI against `lodge serve --tls --approve`: MSAL, Authlib, msgraph-sdk and scim2-client, without changes to them."""
+"""Python clients against `lodge serve --tls --approve`: MSAL, Authlib, msgraph-sdk and scim2-client, without changes to them."""
 
 import concurrent.futures
 import json

@@ -50,7 +50,7 @@ ALONE = [
     hostile_input, interrupted, failing_provider, postgresql, local_directory, requests_nginx, any_address, clients, browse,
     damage, offline, doctor, terminal, package, demo, shells, settings, hardening, intercepted, mail_programs, qr_code,
     signed_requests]
-# Servers of other makers, from PyPI and Debian.
+# Servers of other makers, as Python and Debian packages.
 SERVERS = [canaille, django_oauth_toolkit, lemonldap_ng, oidc_provider_mock]
 WITH_PEERS = [
     browser_sign_in, closing_page, grants, keyring, parallel, refusals, registration, signatures, tls]
