@@ -202,7 +202,7 @@ private struct RoundRobin {
             connection.enter(.writing(LoopbackResponseWriter(rejection)), now: .now, for: limits.idleTime)
             return advance(connection)
         }
-        // The deadline of the first request includes the handshake.
+        // The handshake and the first request have this time each.
         if !tls.hasStarted { connection.deadline = Instant.now.advanced(by: limits.requestTime) }
         let (content, state) = tls.decrypt(bytes)
         sendEncrypted(connection)

@@ -37,9 +37,13 @@ package final class LoopbackTLS: @unchecked Sendable {
     /// Creates the session of a connection; `nil` if there is no memory.
     func session() -> TLSSession? {
         guard let session = library.newSession(context) else { return nil }
-        guard let input = library.newBuffer(library.memoryMethod()),
-            let output = library.newBuffer(library.memoryMethod())
-        else {
+        guard let input = library.newBuffer(library.memoryMethod()) else {
+            library.freeSession(session)
+            return nil
+        }
+        guard let output = library.newBuffer(library.memoryMethod()) else {
+            // The session owns the buffer, and frees it.
+            library.setBuffers(session, input, input)
             library.freeSession(session)
             return nil
         }

@@ -118,9 +118,38 @@ extension SignIn {
 func `a registration that cannot work is refused`(metadata: String, error: String) async throws {
     let provider = try await provider()
     let url = try #require(URL(string: provider.issuer.absoluteString + "/register"))
-    let response = try await transport.send(HTTPRequest(.post, url, body: Data(metadata.utf8)))
+    let fields: HTTPFields = ["Content-Type": "application/json; charset=utf-8"]
+    let response = try await transport.send(HTTPRequest(.post, url, fields: fields, body: Data(metadata.utf8)))
     #expect(response.status == 400)
     #expect(response.json["error"]?.string == error)
+}
+
+@Test(arguments: [nil, "text/plain", "application/x-www-form-urlencoded", "application/jsonp"])
+func `a registration of another type is refused, as a page of another site can send it`(type: String?) async throws {
+    let provider = try await provider()
+    let url = try #require(URL(string: provider.issuer.absoluteString + "/register"))
+    var request = HTTPRequest(.post, url, body: Data(#"{"redirect_uris": ["https://a.example/"]}"#.utf8))
+    request.fields["Content-Type"] = type
+    let response = try await transport.send(request)
+    #expect(response.status == 400 && response.json["error_description"]?.string?.contains("application/json") == true)
+}
+
+@Test func `what anybody can send is not kept without a limit`() async throws {
+    let signIn = SignIn(try await provider())
+    let long = String(repeating: "x", count: 20_000)
+    let registered = try await signIn.send(
+        .post, "/register", ["redirect_uris": ["https://a.example/"], "client_uri": .string(long)])
+    #expect(registered.json["error_description"]?.string == "The request is longer than 16384 bytes.")
+    let pushed = try await signIn.post("/par", ["client_id": "lodge", "state": long])
+    #expect(pushed.error == "invalid_request" && pushed["error_description"]?.contains("longer than") == true)
+}
+
+@Test func `a client that authenticates with a header and an assertion is refused`() async throws {
+    let signIn = SignIn(try await provider())
+    let response = try await signIn.post(
+        "/token", ["grant_type": "client_credentials", "client_assertion": "x"],
+        fields: ["Authorization": "Basic " + Data("lodge-confidential:not-a-secret".utf8).base64EncodedString()])
+    #expect(response.error == "invalid_request")
 }
 
 @Test(arguments: [
@@ -238,4 +267,26 @@ func `a redirect URI can be registered if it is absolute and safe`(uri: String, 
     let redirect = try await Approval().redirect(approving: url, transport: transport)
     #expect(redirect.query()?.contains("code=") == true)
     #expect(try await transport.send(HTTPRequest(.get, url)).status == 400)
+}
+
+@Test func `two pages of one pushed request give one code`() async throws {
+    let signIn = SignIn(try await provider())
+    let form = signIn.parameters.merging(["client_id": "lodge", "redirect_uri": signIn.redirectURI]) { $1 }
+    let uri = try #require(try await signIn.post("/par", form)["request_uri"])
+    var fields = FormFields()
+    fields.append("client_id", "lodge")
+    fields.append("request_uri", uri)
+    let url = try #require(URL(string: "\(signIn.provider.issuer.absoluteString)/authorize?\(fields.encoded)"))
+    var handles: [String] = []
+    for _ in 0..<2 {
+        let page = String(decoding: try await transport.send(HTTPRequest(.get, url)).body, as: UTF8.self)
+        handles.append(String(try #require(page.firstMatch(of: /name="request" value="([^"]+)"/)?.1)))
+    }
+    var statuses: [Int] = []
+    for handle in handles {
+        let decided = try await signIn.post(
+            "/authorize", ["request": handle, "decision": "approve", "upn": "ada@contoso.example"])
+        statuses.append(decided.status)
+    }
+    #expect(statuses == [303, 400])
 }

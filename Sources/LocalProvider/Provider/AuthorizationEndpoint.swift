@@ -65,7 +65,9 @@ extension ProviderState {
     /// Returns the user that signs in without a page.
     func approvingUser(hint: String?) throws(OAuthFailure) -> Int {
         guard let user = hint.map({ contents.index(signingInAs: $0) }) ?? (contents.count > 0 ? 0 : nil) else {
-            throw OAuthFailure(code: "access_denied", description: "No user has the name of login_hint.")
+            throw OAuthFailure(
+                code: "access_denied",
+                description: hint == nil ? "The directory has no users." : "No user has the name of login_hint.")
         }
         return user
     }
@@ -86,7 +88,7 @@ extension ProviderState {
         }
         guard let mode = ResponseMode(rawValue: parameters["response_mode"] ?? "query") else {
             throw .invalidRequest(
-                "response_mode is \(ResponseMode.allCases.map(\.rawValue).joined(separator: ", ")).")
+                "response_mode must be one of \(ResponseMode.allCases.map(\.rawValue).joined(separator: ", ")).")
         }
         guard parameters["code_challenge_method"] == "S256", let challenge = parameters["code_challenge"],
             challenge.utf8.count == 43
@@ -141,12 +143,17 @@ extension ProviderState {
         let (code, now) = (try newToken(), now)
         let authorization = Authorization(
             clientID: pending.clientID, user: user, scopes: pending.scopes, nonce: pending.nonce, authenticatedAt: now)
-        state.withLock { state in
-            if let pushed = pending.pushedRequest { state.grants.pushed[pushed] = nil }
+        let isUsed = state.withLock { state in
+            if let pushed = pending.pushedRequest {
+                guard state.grants.pushed[pushed] != nil else { return true }
+                state.grants.pushed[pushed] = nil
+            }
             state.grants.codes[code] = Grants.Code(
                 authorization: authorization, redirectURI: pending.redirectURI, challenge: pending.challenge,
                 expiresAt: now + Grants.codeLifetime)
+            return false
         }
+        guard !isUsed else { throw .invalidRequest("The pushed request was used before or has expired.") }
         return code
     }
 

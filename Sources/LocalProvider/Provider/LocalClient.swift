@@ -100,7 +100,7 @@ extension ProviderState {
             guard let id = form["client_id"] else { throw .invalidRequest("client_id is missing.") }
             return try client(id, secret: form["client_secret"], isBasic: false)
         }
-        guard form["client_secret"] == nil else {
+        guard form["client_secret"] == nil, form["client_assertion"] == nil else {
             throw .invalidRequest("The client authenticates in two ways; one is expected.")
         }
         guard let (id, secret) = Self.basicCredentials(value) else {

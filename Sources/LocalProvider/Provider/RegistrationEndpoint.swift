@@ -16,9 +16,21 @@ extension ProviderState {
         OAuthFailure(code: "invalid_client_metadata", description: reason)
     }
 
+    /// The maximum size of what anybody can send and the provider keeps.
+    private static let maximumByteCount = 16 << 10
+
     /// Registers a client. See RFC 7591 section 3.
     func register(_ request: LoopbackRequest) -> LoopbackResponse {
         do throws(OAuthFailure) {
+            // A page of another site cannot send this type without the permission of this server.
+            let type = request.fields["Content-Type"]?.lowercased().split(whereSeparator: { "; \t".contains($0) }).first
+            guard type == "application/json" else {
+                throw Self.invalidMetadata("Content-Type must be application/json.")
+            }
+            // Anybody can register, and the metadata remains in memory.
+            guard request.body.count <= Self.maximumByteCount else {
+                throw Self.invalidMetadata("The request is longer than \(Self.maximumByteCount) bytes.")
+            }
             guard let metadata = (try? JSONValue(parsing: request.body))?.object,
                 metadata.duplicatedNames.isEmpty
             else { throw Self.invalidMetadata("The request is not a JSON object with each member once.") }
@@ -54,13 +66,14 @@ extension ProviderState {
             throw OAuthFailure(
                 code: "invalid_redirect_uri",
                 description:
-                    "redirect_uris contains at least one absolute URI without a fragment; http is for loopback.")
+                    "redirect_uris must contain 1 to 100 absolute URIs without a fragment. Only loopback URIs can have the scheme http."
+            )
         }
         if let scope = metadata["scope"]?.string { _ = try Scopes.read(scope) }
         let method = metadata["token_endpoint_auth_method"]?.string ?? "client_secret_basic"
         guard Self.authenticationMethods.contains(method) else {
             throw Self.invalidMetadata(
-                "token_endpoint_auth_method is one of \(Self.authenticationMethods.joined(separator: " ")).")
+                "token_endpoint_auth_method must be one of \(Self.authenticationMethods.joined(separator: " ")).")
         }
         let id = try newToken()
         var client = LocalClient(
@@ -140,6 +153,9 @@ extension ProviderState {
     /// Saves an authorization request. See RFC 9126 section 2.
     func pushRequest(_ request: LoopbackRequest) -> LoopbackResponse {
         do throws(OAuthFailure) {
+            guard request.body.count <= Self.maximumByteCount else {
+                throw .invalidRequest("The request is longer than \(Self.maximumByteCount) bytes.")
+            }
             let form = try form(request)
             let client = try client(form, request.fields)
             guard form["request_uri"] == nil else { throw .invalidRequest("request_uri cannot be pushed.") }

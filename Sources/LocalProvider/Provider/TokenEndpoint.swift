@@ -118,6 +118,8 @@ extension ProviderState {
                 Scopes.permission(String(scope)) == ".default"
                     ? granted.filter { !Scopes.identity.contains($0) } + [String(scope)] : [String(scope)]
             }
+            var known: Set<String> = []
+            scopes = scopes.filter { known.insert($0).inserted }
             guard Set(scopes.map(Scopes.permission)).isSubset(of: permissions.union([".default"])) else {
                 throw OAuthFailure(code: "invalid_scope", description: "The scope exceeds the granted scope.")
             }
