@@ -22,11 +22,13 @@ package struct ConfiguredClients: Sendable {
         guard let bytes else { return }
         let object = try SettingsFile.parse(bytes, file: file)
         let decoder = SettingsDecoder(file: file, object: object)
-        guard let dictionary = object["types"]?.object else {
+        let dictionary = object["types"]?.object
+        if dictionary == nil, object["clientMetadataDocument"] == nil {
             types = try decoder.settings().types
             return
         }
         metadataDocument = try decoder.clientMetadataDocument()
+        guard let dictionary else { return }
         types = try decoder.types()
         for member in dictionary.members {
             guard let type = member.value.object else { continue }

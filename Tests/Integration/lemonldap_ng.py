@@ -64,7 +64,7 @@ def run(checks, world):
     checks.ends("a wrong secret: settings are wrong", wrong, 8, "clientSecret")
     slash, _ = server.sign_in("no-slash")
     checks.ends("an issuer without the slash is refused, and both are shown", slash, 1, f'"{server.origin}"', f'"{server.origin}/"',
-                "correct issuer")
+                "correct its issuer")
     session(checks, server)
     if register(checks, server, "registered", method="client_secret_post"):
         signed_in, _ = server.sign_in("registered")

@@ -130,7 +130,7 @@ package struct StandardOptions: Sendable {
         "output", short: "o", "FORMAT", "format of the answer: " + OptionSpec.list(OutputFormat.names),
         of: OutputFormat.self, completion: .format)
     package let csvRaw = Option.flag(
-        "csv-raw", "with --output csv: write cells that a spreadsheet takes for formulas unchanged")
+        "csv-raw", "with --output csv: add no apostrophe to cells that look like formulas")
     package let quiet = Option.flag("quiet", "say nothing but the answer and errors")
     package let verbose = Option.flag("verbose", "say what is done")
     package let debug = Option.flag("debug", "say how it is done, secrets masked")

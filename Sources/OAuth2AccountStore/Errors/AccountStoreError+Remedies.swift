@@ -83,7 +83,7 @@ extension AccountStoreError {
         switch member {
         case "content_type", "not_json", "not_object": portal
         // Often the difference is only a slash at the end.
-        case "issuer": "if this is the right provider, correct issuer in the settings; the saved sign-in is untouched"
+        case "issuer": "if this is the right provider, correct its issuer in the settings"
         default: nil
         }
     }

@@ -66,7 +66,7 @@ package struct ProviderDiscovery: Sendable {
                 }
                 if let other = metadata.other, tried.contains(other.url) { metadata.other = nil }
                 return metadata
-            } catch OAuth2Error.http(let status, let retryAfter) where status == 404 {
+            } catch OAuth2Error.http(let status, let retryAfter) where Self.saysMissing(status) {
                 first = first ?? OAuth2Error.http(status: status, retryAfter: retryAfter)
             } catch let error as HTTPTransportError where error.kind == .intercepted && !type.resources.isEmpty {
                 // Some servers send a web page for every unknown path.
@@ -76,9 +76,14 @@ package struct ProviderDiscovery: Sendable {
         throw first ?? CancellationError()
     }
 
+    /// Returns whether a status says that a document does not exist. Some servers protect or reject every unknown path.
+    static func saysMissing(_ status: Int) -> Bool { (400..<500).contains(status) && status != 408 && status != 429 }
+
     /// The well-known URLs in order. The Model Context Protocol, whose servers are resources of RFC 8707, begins with the URL of OAuth.
+    /// An ID token needs what only the document of OpenID must have: the keys and the algorithms.
     private var placements: [Discovery.Placement] {
-        type.resources.isEmpty ? [.openID, .oauth, .openIDInserted] : [.oauth, .openIDInserted, .openID]
+        type.resources.isEmpty || type.scope.contains("openid")
+            ? [.openID, .oauth, .openIDInserted] : [.oauth, .openIDInserted, .openID]
     }
 
     private func fetch(_ discovery: Discovery) async throws -> Metadata {

@@ -40,7 +40,9 @@ package struct ResourceDiscovery: Sendable {
     ///
     /// - Throws: ``AccountStoreError``, `CancellationError`
     package func describe(_ address: String) async throws -> Description {
-        try await AccountStoreError.wrappingErrors("cannot find out how to sign in to \(address)") {
+        // The query can contain a secret.
+        let shown = String(address.prefix { $0 != "?" && $0 != "#" })
+        return try await AccountStoreError.wrappingErrors("cannot find out how to sign in to \(shown)") {
             let url = try EndpointURL.check(address, name: "the address", allowsLoopbackHTTP: true)
             guard !ProtectedResource.hasDotSegments(url.path(percentEncoded: true)) else {
                 throw OAuth2Error.configuration("the address has the segment . or ..; expected its shortest form")
@@ -75,7 +77,8 @@ package struct ResourceDiscovery: Sendable {
         case 401: break
         case 300..<400: throw Self.redirected(head, url)
         case 408, 429, 500...:
-            throw OAuth2Error.http(status: head.status, retryAfter: head.fields["Retry-After"].flatMap(Int.init))
+            throw OAuth2Error.http(
+                status: head.status, retryAfter: head.retryAfter().map { Int(($0 / .seconds(1)).rounded(.up)) })
         // Some servers require a token only for other requests.
         default: return nil
         }
@@ -110,13 +113,15 @@ package struct ResourceDiscovery: Sendable {
         for location in try ProtectedResource.urls(for: address, allowsLoopbackHTTP: url.isLoopback) {
             let response = try await send(location)
             // Some servers respond to every unknown path with a web page, a redirect or a challenge.
-            if response.isMarkup || (300..<500).contains(response.status) && ![408, 429].contains(response.status) {
+            if response.isMarkup || (300..<400).contains(response.status)
+                || ProviderDiscovery.saysMissing(response.status)
+            {
                 continue
             }
             return try ProtectedResource.read(response, covering: address)
         }
         throw AccountStoreError(
-            .invalidAnswer, what: "cannot find out how to sign in to \(address)",
+            .invalidAnswer, what: "cannot find out how to sign in to \(url.addressWithoutQuery)",
             reason: "it has no metadata about its authorization server (RFC 9728)", remedy: .nothing,
             hint: "ask its provider for the issuer, and add an account type for this issuer")
     }

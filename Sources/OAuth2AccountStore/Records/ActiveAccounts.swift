@@ -25,9 +25,11 @@ struct ActiveAccounts: Sendable {
         return try await accounts(ofType: type).last
     }
 
-    /// Returns the account that was chosen last; if it was removed, the newest current account of these types.
+    /// Returns the account that was chosen last. If it was removed, or its type is not among these types, returns the newest current
+    /// account of them.
     func active(ofTypes types: [String]) async throws -> Account? {
-        if let account = try await account(named: Self.active) { return account }
+        // Two settings files can share a store.
+        if let account = try await account(named: Self.active), types.contains(account.type) { return account }
         var newest: Account?
         for type in types {
             do {

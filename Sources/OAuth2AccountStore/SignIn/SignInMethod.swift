@@ -76,8 +76,8 @@ public struct SignInOptions: Sendable, Equatable {
     public var prompt: [Prompt] = []
     /// The policy of Azure AD B2C to sign in with, by its name in the settings' `policies`; nil: the authority's own.
     ///
-    /// For a user who has an account, another policy such as one that edits the profile changes only the claims and the names: the
-    /// account keeps its policy, its home account and its tokens.
+    /// For a user who has an account, a named policy such as one that edits the profile changes only the claims and the names: the
+    /// account keeps its policy, its home account and its tokens. The authority's own policy replaces them.
     public var policy: String?
     /// Who is expected to sign in.
     public var loginHint: String?

@@ -54,18 +54,21 @@ public struct ProtectedResource: Sendable, Equatable {
             response, name: "the resource's metadata",
             unique: ["resource", "authorization_servers", "scopes_supported"])
         guard let found = object.text("resource") else {
-            throw .invalidResponse(member: "resource", reason: "the metadata of \(quoted(resource)) lacks the resource")
+            throw .invalidResponse(member: "resource", reason: "the metadata of \(shown(resource)) lacks the resource")
         }
         guard accepts(found) else {
             throw .invalidResponse(
                 member: "resource",
-                reason: "the metadata belongs to the resource \(quoted(found)), not to \(quoted(resource))")
+                reason: "the metadata belongs to the resource \(shown(found)), not to \(shown(resource))")
         }
         return ProtectedResource(
             resource: found,
             authorizationServers: object.strings("authorization_servers") ?? [],
             scopes: object.strings("scopes_supported"), metadata: object.members)
     }
+
+    /// Returns a URL for an error, without its query, which can contain a secret.
+    private static func shown(_ url: String) -> String { quoted(String(url.prefix { $0 != "?" && $0 != "#" })) }
 
     /// Returns whether a resource is a URL itself, or a parent of it on the same origin. A slash at the end of the resource makes no
     /// difference.

@@ -35,10 +35,14 @@ extension TokenResponse: Redacted {
         return "\(shown(tokenType)) token, \(lifetime), scope \(scope.map { shown($0.text) } ?? "as requested")"
     }
 
-    /// Returns a value of the provider, unless it repeats a token.
     private func shown(_ text: String) -> String {
-        let tokens = [accessToken, refreshToken, idToken].compactMap { $0?.value }
-        let isRepeated = tokens.contains { $0.utf8.count >= Self.shortestSecret && text.contains($0) }
+        Self.shown(text, hiding: [accessToken, refreshToken, idToken].compactMap { $0?.value })
+    }
+
+    /// Returns a value of the provider, unless it repeats a token or is too long for a message.
+    static func shown(_ text: String, hiding tokens: [String]) -> String {
+        guard text.utf8.count <= 4096 else { return "(hidden: it has \(text.utf8.count) bytes)" }
+        let isRepeated = tokens.contains { $0.utf8.count >= shortestSecret && text.contains($0) }
         return isRepeated ? "(hidden: it repeats a token)" : text
     }
 

@@ -69,9 +69,8 @@ extension TokenResponse {
         accessToken = try object.requiredToken("access_token")
         tokenType = try Self.type(object["token_type"], tolerance)
         guard expectation.tokenTypes.contains(tokenType) else {
-            let token = accessToken.value.lowercased()
-            let repeatsToken = token.utf8.count >= Self.shortestSecret && tokenType.contains(token)
-            throw .unsupportedTokenType(repeatsToken ? "hidden: it repeats the token" : tokenType)
+            let tokens = ["access_token", "refresh_token", "id_token"].compactMap { object[$0]?.string?.lowercased() }
+            throw .unsupportedTokenType(Self.shown(tokenType, hiding: tokens))
         }
         expiresIn = try Self.lifetime(object["expires_in"], tolerance)
         refreshToken = try object.token("refresh_token")

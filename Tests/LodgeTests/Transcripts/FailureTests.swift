@@ -38,7 +38,7 @@ import Testing
         #expect(signIn.status == 1, "\(signIn.errors)")
         #expect(
             signIn.errors.contains(#"issuer "\#(provider.issuer)/", not to "\#(provider.issuer)""#), "\(signIn.errors)")
-        #expect(signIn.errors.contains("hint: if this is the right provider, correct issuer"), "\(signIn.errors)")
+        #expect(signIn.errors.contains("hint: if this is the right provider, correct its issuer"), "\(signIn.errors)")
     }
 
     @Test(arguments: [

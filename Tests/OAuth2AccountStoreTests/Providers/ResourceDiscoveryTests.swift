@@ -146,13 +146,13 @@ private final class ScriptedInternet: HTTPTransport {
 
     // MARK: The authorization server of a resource
 
-    private func server(_ issuer: String, _ responses: [String: HTTPResponse]) async throws -> (
-        AuthorizationServer, [String]
-    ) {
+    private func server(
+        _ issuer: String, _ responses: [String: HTTPResponse], scope: Scope = []
+    ) async throws -> (AuthorizationServer, [String]) {
         var type = AccountType(
             name: "t", provider: .issuer(issuer), clientID: "c",
             redirectURI: try RedirectURI("http://127.0.0.1/callback"),
-            scope: [])
+            scope: scope)
         type.resources = [Self.url]
         let internet = ScriptedInternet(responses)
         let metadata = try await ProviderDiscovery(type) {
@@ -181,6 +181,64 @@ private final class ScriptedInternet: HTTPTransport {
                     status: 200, body: Data("<html>".utf8)),
             ])
         #expect(noPath == ["https://id.example/.well-known/oauth-authorization-server", root])
+    }
+
+    @Test(arguments: [400, 401, 403, 404, 405, 410]) func `a server can reject an unknown path with any status`(
+        status: Int
+    ) async throws {
+        let found = try await server(
+            "https://id.example",
+            [
+                "https://id.example/.well-known/oauth-authorization-server": HTTPResponse(status: status),
+                "https://id.example/.well-known/openid-configuration": Self.json(#"{"issuer": "https://id.example"}"#),
+            ])
+        #expect(found.0.issuer == "https://id.example")
+    }
+
+    @Test(arguments: [429, 500, 503]) func `a server that does not respond now is not one without metadata`(
+        status: Int
+    ) async throws {
+        await #expect(throws: OAuth2Error.self) {
+            try await server(
+                "https://id.example",
+                [
+                    "https://id.example/.well-known/oauth-authorization-server": HTTPResponse(status: status),
+                    "https://id.example/.well-known/openid-configuration": Self.json(
+                        #"{"issuer": "https://id.example"}"#),
+                ])
+        }
+    }
+
+    @Test func `a sign-in with openid reads the document that has the keys of ID tokens`() async throws {
+        let documents = [
+            "https://id.example/.well-known/oauth-authorization-server": Self.json(
+                #"{"issuer": "https://id.example"}"#),
+            "https://id.example/.well-known/openid-configuration": Self.json(
+                #"{"issuer": "https://id.example", "jwks_uri": "https://id.example/keys", "id_token_signing_alg_values_supported": ["ES256"]}"#
+            ),
+        ]
+        let found = try await server("https://id.example", documents, scope: ["openid", "notes"]).0
+        #expect(found.jwksURI?.path() == "/keys" && found.idTokenSigningAlgorithms == ["ES256"])
+        #expect(try await server("https://id.example", documents).0.jwksURI == nil)
+    }
+
+    @Test(arguments: [401, 500]) func `no error contains the query of the address`(status: Int) async throws {
+        let address = Self.url + "?key=geheim"
+        for responses in [
+            [address: HTTPResponse(status: status)],
+            [
+                address: HTTPResponse(status: 401),
+                Self.metadataURL + "?key=geheim": Self.json(#"{"resource": "https://other.example/?key=geheim"}"#),
+            ],
+            [address: HTTPResponse(status: 401), Self.metadataURL + "?key=geheim": Self.json("{}")],
+        ] {
+            let error = await #expect(throws: AccountStoreError.self) {
+                try await ResourceDiscovery(transport: ScriptedInternet(responses)).describe(address)
+            }
+            var text = ""
+            dump(error, to: &text)
+            #expect(!text.contains("geheim"), "\(text)")
+        }
     }
 
     @Test func `a server on the Internet has no endpoints on this machine`() async throws {
