@@ -33,7 +33,7 @@ struct AccountRemover: StoreCollaborator {
         if let update = await TokenRescue(context: context, history: history).update(of: id) { try? update(&record) }
         try await remove(id)
         let account = read.account
-        if revoking { await revokeOtherPolicies(of: record) }
+        let failure = revoking ? await revokeOtherPolicies(of: record) : nil
         // The client's own account has no session in any browser.
         let ends = endingBrowserSession ?? (revoking && settings.deviceMode == .shared && record.serviceGrant == nil)
         guard revoking || ends else {
@@ -50,7 +50,8 @@ struct AccountRemover: StoreCollaborator {
             return SignOutReport(
                 account: account,
                 revocation: revoking
-                    ? await revoker.revoke(record.tokens, and: record.additionalTokens, connection) : .skipped,
+                    ? (await revoker.revoke(record.tokens, and: record.additionalTokens, connection)).or(failure)
+                    : .skipped,
                 browserSession: ends ? await endSession(url) : .skipped, endSessionURL: url)
         } catch {
             let failed = SignOutReport.Part.failed(AccountStoreError.reason(of: error))
@@ -60,15 +61,22 @@ struct AccountRemover: StoreCollaborator {
         }
     }
 
-    /// Revokes the tokens of other policies than the account's own, as far as their endpoints are known.
-    private func revokeOtherPolicies(of record: AccountRecord) async {
+    /// Revokes the tokens of other policies than the account's own. Returns the first failure.
+    private func revokeOtherPolicies(of record: AccountRecord) async -> SignOutReport.Part? {
+        var failure: SignOutReport.Part?
         for policy in record.policySignIns?.keys.sorted() ?? [] {
-            guard let other = try? record.selected(policy), let type = try? type(of: other),
-                let connection = try? await client(of: type, offering: "revocation_endpoint"),
-                (try? RefreshTokenBinding.check(other, type, connection.server)) != nil
-            else { continue }
-            _ = await revoker.revoke(other.tokens, and: other.additionalTokens, connection)
+            do {
+                let other = try record.selected(policy)
+                let type = try type(of: other)
+                let connection = try await client(of: type, offering: "revocation_endpoint")
+                try RefreshTokenBinding.check(other, type, connection.server)
+                let part = await revoker.revoke(other.tokens, and: other.additionalTokens, connection)
+                if case .failed = part { failure = failure ?? part }
+            } catch {
+                failure = failure ?? .failed("policy \(policy): \(AccountStoreError.reason(of: error))")
+            }
         }
+        return failure
     }
 
     private func endSession(_ url: URL?) async -> SignOutReport.Part {
@@ -79,5 +87,12 @@ struct AccountRemover: StoreCollaborator {
         } catch {
             return .failed(AccountStoreError.reason(of: error))
         }
+    }
+}
+
+extension SignOutReport.Part {
+    /// Returns this part, or the failure of another one if this one did not fail.
+    fileprivate func or(_ failure: Self?) -> Self {
+        if case .failed = self { self } else { failure ?? self }
     }
 }

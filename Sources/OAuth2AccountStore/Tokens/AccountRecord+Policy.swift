@@ -22,13 +22,14 @@ extension AccountRecord {
     /// - Throws: ``RecordConflict`` if it no longer has tokens of the policy.
     mutating func update(policy: String?, _ change: (inout AccountRecord) throws -> Void) throws {
         guard policy != nil, policy != self.policy else { return try change(&self) }
-        let own = self.policy
-        guard select(policy: policy) else { throw RecordConflict() }
-        let claims = claimsText, user = (userName, displayName)
-        try change(&self)
-        _ = select(policy: own)
+        // If the change throws, the record is as before.
+        var changed = self
+        guard changed.select(policy: policy) else { throw RecordConflict() }
+        try change(&changed)
+        _ = changed.select(policy: self.policy)
         // The claims of a refresh belong to the policy's ID token.
-        claimsText = claims
-        (userName, displayName) = user
+        changed.claimsText = claimsText
+        (changed.userName, changed.displayName) = (userName, displayName)
+        self = changed
     }
 }
