@@ -87,7 +87,8 @@ let package = Package(
         .executableTarget(
             name: "lodge",
             dependencies: [
-                "CommandLineKit", "Diagnostics", "DirectorySearch", "HTTPExchange", "LocalProvider", "OAuth2Protocol",
+                "CommandLineKit", "Diagnostics", "DirectorySearch", "FleetStorage", "HTTPExchange", "LocalProvider",
+                "OAuth2Protocol",
                 "OAuth2AccountStore", "Platform", "StrictJSON", "TerminalBrowser",
             ]),
 

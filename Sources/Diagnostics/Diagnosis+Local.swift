@@ -39,7 +39,7 @@ extension Diagnosis {
         _ storage: any AccountStorage, _ custody: (any KeyCustody)?, _ locations: KeyLocations?, _ settings: Settings?,
         _ dependencies: Dependencies, type: String?
     ) async throws {
-        if isMissing(storage) { return addNoAccounts() }
+        if await isMissing(storage) { return addNoAccounts() }
         guard try await isUsable(storage) else { return }
         await checkRescueFiles(storage)
         let store: AccountStore
@@ -68,10 +68,10 @@ extension Diagnosis {
     }
 
     /// Returns whether there is no store yet, or no store can be created.
-    private mutating func isMissing(_ storage: any AccountStorage) -> Bool {
-        do throws(StorageError) {
-            guard let storage = storage as? SQLiteStorage, try storage.isMissing() else { return false }
-            if let failure = storage.unwritableFolder() { throw failure }
+    private mutating func isMissing(_ storage: any AccountStorage) async -> Bool {
+        do {
+            guard try await storage.isMissing() else { return false }
+            if let failure = (storage as? SQLiteStorage)?.unwritableFolder() { throw failure }
             add(.store, .ok, "no store yet; the first sign-in creates \(storage.location)")
         } catch {
             add(.store, failing: error)
@@ -108,13 +108,13 @@ extension Diagnosis {
 
     /// Reports tokens that a refresh could not save. Opening the store imports them.
     private mutating func checkRescueFiles(_ storage: any AccountStorage) async {
-        guard let storage = storage as? any RecordRescue else { return }
-        for file in (try? await storage.rescueFiles()) ?? [] where file.record != nil {
+        guard let folder = (storage as? any RecordRescue)?.rescueFolder else { return }
+        for file in (try? await folder.files()) ?? [] where file.record != nil {
             add(
                 .store, .warning, "an earlier refresh could not save its tokens in the store; they are in \(file.path)",
                 remedy: "no action is needed: the next use of the account saves them")
         }
-        for path in await storage.damagedRescueFiles() {
+        for path in await folder.damagedFiles() {
             add(
                 .store, .warning, "\(path) is a damaged file with the tokens of an earlier refresh",
                 remedy: "remove it if the account still works; otherwise \(AccountRemedy.signIn(type: nil))")
@@ -130,8 +130,10 @@ extension Diagnosis {
                 isFree = false
                 add(
                     .locks, .warning, of: account.label, Self.lockState(error, account),
-                    remedy: error.lockHolder?.remedy
-                        ?? "check again in a minute; if the lock remains, end the process that uses the store")
+                    remedy: error.isLeased
+                        ? error.hint
+                        : error.lockHolder?.remedy
+                            ?? "check again in a minute; if the lock remains, end the process that uses the store")
             } catch let error as StorageError {
                 return add(.locks, failing: error)
             }
@@ -140,8 +142,9 @@ extension Diagnosis {
     }
 
     private static func lockState(_ error: StorageError, _ account: Account) -> String {
-        guard let holder = error.lockHolder else { return "another process holds the lock of account \(account.label)" }
-        return "\(holder.description) has held the lock of account \(account.label) for \(holder.seconds) s"
+        if error.isLeased { return error.reason }
+        let lock = "the lock of account \(account.label)"
+        return error.lockHolder?.holds(lock) ?? "another process holds \(lock)"
     }
 
     private mutating func checkAccounts(

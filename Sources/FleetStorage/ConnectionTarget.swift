@@ -6,11 +6,15 @@ struct ConnectionTarget: Sendable, Redacted {
     private let parameters: [(keyword: String, value: String)]
     /// User, host, port, database and schema, without the password.
     let location: String
+    /// Host, port and database as a relative path, for files that belong to the store.
+    let path: String
+    /// Whether one of the parameters is a password.
+    let hasPassword: Bool
 
     /// The values of parameters that the caller does not set. With them, a connection to a server that lost its power
     /// fails within half a minute.
     private static let defaults = [
-        ("client_encoding", "UTF8"), ("fallback_application_name", "oauth2-accounts"), ("keepalives_idle", "10"),
+        ("client_encoding", "UTF8"), ("fallback_application_name", SessionName.own), ("keepalives_idle", "10"),
         ("keepalives_interval", "5"), ("keepalives_count", "3"), ("tcp_user_timeout", "30000"),
     ]
 
@@ -31,11 +35,31 @@ struct ConnectionTarget: Sendable, Redacted {
         guard !shown.contains(where: { $0?.contains("@") == true }) else {
             throw Self.unreadable("host, database or user has an @")
         }
-        parameters = Self.defaults.filter { value($0.0) == nil }.map { (keyword: $0.0, value: $0.1) } + given
+        parameters =
+            Self.defaults.filter { value($0.0) == nil }.map { (keyword: $0.0, value: $0.1) }
+            + given.map { (keyword: $0.keyword, value: $0.value) }
         let user = value("user").map { "\($0)@" } ?? ""
         let host = value("host") ?? value("hostaddr") ?? ""
-        location =
-            "postgresql://\(user)\(host)\(port.isEmpty ? "" : ":\(port)")/\(value("dbname") ?? "") (schema \(schema))"
+        let server = host + (port.isEmpty ? "" : ":\(port)")
+        location = "postgresql://\(user)\(server)/\(value("dbname") ?? "") (schema \(schema))"
+        let service = value("service") ?? "default"
+        path = Self.fileName(server.isEmpty ? service : server) + "/" + Self.fileName(value("dbname") ?? service)
+        hasPassword = given.contains(where: \.isSecret)
+    }
+
+    /// Returns a name for a file or folder. Two texts never have the same one.
+    private static func fileName(_ text: String) -> String {
+        var name = ""
+        for byte in text.utf8 {
+            let isPlain =
+                (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+                || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_") || byte == UInt8(ascii: ":")
+                || byte == UInt8(ascii: ".") && !name.isEmpty
+            name +=
+                isPlain
+                ? String(Unicode.Scalar(byte)) : "%" + String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
+        }
+        return name
     }
 
     private static func unreadable(_ reason: String) -> StorageError {

@@ -121,15 +121,25 @@ struct LibPQ {
         value = try library.function("PQgetvalue")
     }
 
+    /// A parameter of a connection string or URL.
+    struct Parameter {
+        let keyword: String
+        let value: String
+        /// Whether libpq asks programs to hide the value: a password.
+        let isSecret: Bool
+    }
+
     /// Returns the parameters in a connection string or URL, or `nil` if it is not valid.
-    func parameters(of connection: String) -> [(keyword: String, value: String)]? {
+    func parameters(of connection: String) -> [Parameter]? {
         guard let options = parseConnection(connection, nil) else { return nil }
         defer { freeOptions(options) }
-        var parameters: [(keyword: String, value: String)] = []
+        var parameters: [Parameter] = []
         var option = options.assumingMemoryBound(to: Option.self)
         while let keyword = option.pointee.keyword {
             if let value = option.pointee.value {
-                parameters.append((String(cString: keyword), String(cString: value)))
+                let isSecret = option.pointee.display.map { String(cString: $0) == "*" } ?? false
+                parameters.append(
+                    Parameter(keyword: String(cString: keyword), value: String(cString: value), isSecret: isSecret))
             }
             option += 1
         }

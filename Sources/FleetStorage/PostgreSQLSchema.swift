@@ -33,6 +33,16 @@ struct PostgreSQLSchema: Sendable {
         return Int64(bitPattern: digest.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
     }
 
+    /// Returns the statement whose row has the name of the session that holds a lock.
+    func holder(of key: Int64) -> SQLStatement {
+        SQLStatement(
+            """
+            SELECT application_name FROM pg_locks JOIN pg_stat_activity USING (pid)
+            WHERE locktype = 'advisory' AND granted AND objsubid = 1 AND (classid::bigint << 32 | objid::bigint) = $1
+            AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+            """, [.integer(key)])
+    }
+
     // MARK: Leases
 
     /// The number of bytes that identify the holder of a lease.
@@ -95,7 +105,7 @@ struct PostgreSQLSchema: Sendable {
     }
 
     /// Returns the version of the tables, or `nil` if the schema has no tables.
-    private func foundVersion(_ connection: PostgreSQLConnection) throws(PostgreSQLError) -> Int64? {
+    func foundVersion(_ connection: PostgreSQLConnection) throws(PostgreSQLError) -> Int64? {
         // to_regclass could return a value from before the lock, because it may use the snapshot of the transaction.
         let tables = try connection.run(
             """

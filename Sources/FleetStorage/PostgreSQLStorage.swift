@@ -28,9 +28,11 @@ import Platform
 /// reach the server until the lease ends; the database was restored from an older copy; or a standby that lacks the last
 /// transactions became the primary server. To exclude the last case, use synchronous replication (`synchronous_standby_names`).
 /// ``replace(_:kind:)`` accepts only the next revision of a record, so that only one of two holders saves.
-public actor PostgreSQLStorage: AccountStorage {
+public actor PostgreSQLStorage: AccountStorage, RecordRescue {
     /// User, host, port, database and schema, without the password.
     public nonisolated let location: String
+    package nonisolated let rescueFolder: RescueFolder?
+    package nonisolated let isShared = true
     let schema: PostgreSQLSchema
     private let sleep: @Sendable (Duration) async throws -> Void
     private let locks: SessionLocks
@@ -52,27 +54,61 @@ public actor PostgreSQLStorage: AccountStorage {
     ///     environment variables.
     ///   - schema: 1 to 63 lowercase letters, digits and `_`, not starting with a digit or `pg_`. It is also the name of the
     ///     notification channel.
+    ///   - rescueFolder: A folder of this machine that only the user can read, and that the program uses for no other store.
+    ///     New tokens that cannot be saved for a minute, or until the process ends, are written to it, sealed. The next refresh
+    ///     of the account by a process with the same folder saves them first. Without a folder they are only in memory.
     ///   - sleep: The function that waits before a retry.
     /// - Throws: `StorageError` if libpq is not installed, or the connection or the schema's name is not valid.
     public init(
-        connection: String, schema: String = "oauth2_accounts",
+        connection: String, schema: String = "oauth2_accounts", rescueFolder: StoreLocation? = nil,
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) throws(StorageError) {
-        try self.init(connection: connection, schema: schema, leaseDuration: Self.leaseDuration, sleep: sleep)
+        try self.init(
+            connection: connection, schema: schema, rescueFolder: rescueFolder, leaseDuration: Self.leaseDuration,
+            sleep: sleep)
     }
 
     /// Creates a storage whose leases have another duration, for tests.
     package init(
-        connection: String, schema: String, leaseDuration: Duration,
+        connection: String, schema: String, rescueFolder: StoreLocation? = nil, leaseDuration: Duration,
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) throws(StorageError) {
         let target = try ConnectionTarget(connection, schema: schema)
         session = Session(target)
         location = target.location
+        self.rescueFolder = rescueFolder.map { RescueFolder($0) }
         self.schema = try PostgreSQLSchema(schema, location: target.location)
         self.sleep = sleep
         locks = SessionLocks(target, self.schema, leaseDuration: leaseDuration, sleep: sleep)
         listener = ChangeListener(target, self.schema)
+    }
+
+    /// Returns host, port and database of a connection as a relative path, for the files that belong to the store.
+    package static func path(of connection: String) throws(StorageError) -> String {
+        try ConnectionTarget(connection, schema: "").path
+    }
+
+    /// Returns whether a connection contains a password, which other users can read in an argument of a program.
+    package static func hasPassword(_ connection: String) throws(StorageError) -> Bool {
+        try ConnectionTarget(connection, schema: "").hasPassword
+    }
+
+    /// Returns whether there is no store yet, without creating one.
+    public func isMissing() async throws -> Bool {
+        var isMissing = false
+        do throws(PostgreSQLError) {
+            _ = try session.connected { [schema] new throws(PostgreSQLError) in
+                isMissing = try schema.foundVersion(new) == nil
+                // The connection is only kept if it is prepared.
+                if isMissing { throw PostgreSQLError(state: nil, message: "") }
+                try schema.open(new)
+            }
+        } catch  where isMissing {
+            return true
+        } catch {
+            throw error.storageError(location: location)
+        }
+        return false
     }
 
     // MARK: Statements

@@ -57,7 +57,9 @@ actor SessionLocks {
                 let attempt = try await tryLock(key)
                 if case .locked(let holder) = attempt { return SessionLock(key: key, holder: holder, locks: self) }
                 unreachable = .zero
-                guard waited < timeout else { throw PostgreSQLError(timeoutError(timeout, attempt)) }
+                guard canWait(for: attempt, waited, timeout) else {
+                    throw PostgreSQLError(timeoutError(timeout, attempt, await self.holder(of: key)))
+                }
             } catch {
                 let canReturn = await wasConnected || wasReachable
                 guard canReturn, error.isTransient, unreachable < Session.reconnectTimeout, waited < timeout else {
@@ -70,18 +72,37 @@ actor SessionLocks {
         }
     }
 
+    /// The time in which a holder whose connection broke usually ends its lease. Later it was probably killed.
+    private static let holderPatience = Duration.seconds(10)
+
+    /// Returns whether the lock may become free before the timeout.
+    private nonisolated func canWait(for attempt: Attempt, _ waited: Duration, _ timeout: Duration) -> Bool {
+        if case .leased(let seconds) = attempt, waited >= Self.holderPatience {
+            return .seconds(seconds) < timeout - waited
+        }
+        return waited < timeout
+    }
+
     private var wasConnected: Bool { session.wasConnected }
 
-    private nonisolated func timeoutError(_ timeout: Duration, _ attempt: Attempt) -> StorageError {
+    private nonisolated func timeoutError(
+        _ timeout: Duration, _ attempt: Attempt, _ holder: LockHolder?
+    ) -> StorageError {
         guard case .leased(let seconds) = attempt else {
-            return .lockTimeout(
-                timeout, location: schema.location,
-                hint: "check which worker uses the store (pg_locks, pg_stat_activity), then try again")
+            var error =
+                holder.map { .held(by: $0, for: timeout, location: schema.location) }
+                ?? StorageError.lockTimeout(
+                    timeout, location: schema.location,
+                    hint: "check which worker uses the store (pg_locks, pg_stat_activity), then try again")
+            error.isLockTimeout = true
+            return error
         }
-        return StorageError(
+        var error = StorageError(
             .busy, location: schema.location,
             reason: "the connection of the process that held a lock broke, and its request may still be in progress",
             hint: "try again in \(seconds) s")
+        error.isLeased = true
+        return error
     }
 
     /// Checks on the server that the session of a lock still holds it, and saves the lease.
@@ -108,6 +129,14 @@ actor SessionLocks {
     private func drop() {
         session.close()
         for key in owners.keys { owners[key]?.isBroken = true }
+    }
+
+    /// Returns the process whose session has a lock, if the server tells it.
+    private func holder(of key: Int64) -> LockHolder? {
+        guard let rows = try? session.connection?.run(schema.holder(of: key)),
+            case .text(let name)? = rows.first?.first
+        else { return nil }
+        return SessionName.process(name)
     }
 
     private enum Attempt {
@@ -192,6 +221,12 @@ private final class SessionLock: StorageLock {
     func confirm() async throws { try await locks.confirm(key, holder) }
 
     func release() { once.run { [key, holder, locks] in Task { await locks.unlock(key, holder) } } }
+
+    func end() async {
+        var isFirst = false
+        once.run { isFirst = true }
+        if isFirst { await locks.unlock(key, holder) }
+    }
 
     deinit { release() }
 }

@@ -72,7 +72,8 @@ public struct StorageChange: Sendable, Equatable {
     }
 }
 
-/// A lock across processes, or a watch. It ends with ``release()``, with the last reference to the value, and with the process.
+/// A lock across processes, or a watch. It ends with ``release()`` or ``end()``, with the last reference to the value, and with the
+/// process.
 public protocol StorageLock: Sendable {
     /// Checks that no other process can have the lock. Call it immediately before a request that only one process may send.
     ///
@@ -81,11 +82,16 @@ public protocol StorageLock: Sendable {
     func confirm() async throws
     /// Ends the lock. A second call has no effect.
     func release()
+    /// Ends the lock, and returns when another process can have it. After ``confirm()``, call it instead of ``release()``: a process
+    /// that ends too early could make others wait.
+    func end() async
 }
 
 extension StorageLock {
     /// Does nothing: by default, a lock cannot be lost.
     public func confirm() async throws {}
+    /// Calls ``release()``: by default, another process can have the lock immediately.
+    public func end() async { release() }
 }
 
 /// A lock that calls a function once, when it ends.
@@ -105,6 +111,9 @@ package final class ReleaseHandle: StorageLock {
 public protocol AccountStorage: Sendable {
     /// The location in words for people: a path, "memory".
     var location: String { get }
+
+    /// Returns whether there is no store yet, without creating one. The other functions create it.
+    func isMissing() async throws -> Bool
 
     /// Returns a page of the records of a type, or of every type: the first `limit` of those with a greater position, in order
     /// of position. An empty page is the end. A damaged record is included with the parts that can be read: its seal does not

@@ -8,17 +8,32 @@ package struct LockHolder: Sendable, Equatable {
     package let name: String
     /// Whether a signal stopped it.
     package let isStopped: Bool
-    /// How long it has held the lock, in seconds.
-    package let seconds: Int64
+    /// How long it has held the lock, in seconds, if it is known.
+    package let seconds: Int64?
+    /// The name of its machine, or `nil` for this one.
+    package let machine: String?
 
-    /// The process, such as "process 1234 (lodge)".
-    package var description: String { "process \(process) (\(name.visible)\(isStopped ? ", stopped" : ""))" }
+    package init(process: Int32, name: String, isStopped: Bool = false, seconds: Int64? = nil, machine: String? = nil) {
+        self.process = process
+        self.name = name
+        self.isStopped = isStopped
+        self.seconds = seconds
+        self.machine = machine
+    }
+
+    /// The process and its state, such as "process 1234 (lodge) has held the lock for 3 s".
+    ///
+    /// - Parameter lock: A text that names the lock.
+    package func holds(_ lock: String) -> String {
+        let place = machine.map { " on \($0.visible)" } ?? ""
+        return "process \(process) (\(name.visible)\(isStopped ? ", stopped" : ""))\(place) "
+            + (seconds.map { "has held \(lock) for \($0) s" } ?? "holds \(lock)")
+    }
 
     /// The command that lets it continue or end. Ended with SIGTERM, lodge completes and saves a token request that it sent.
     package var remedy: Hint {
-        isStopped
-            ? "wait for it, or let it continue: kill -CONT \(process)"
-            : "wait for it, or end it: kill \(process)"
+        if isStopped { return "wait for it, or let it continue: kill -CONT \(process)" }
+        return "wait for it, or end it\(machine == nil ? "" : " there"): kill \(process)"
     }
 }
 
@@ -74,15 +89,14 @@ extension LockHolder {
 
 extension StorageError {
     /// Returns the error of a lock that another process holds.
-    static func held(by holder: LockHolder?, for timeout: Duration, location: String) -> StorageError {
+    package static func held(by holder: LockHolder?, for timeout: Duration, location: String) -> StorageError {
         guard let holder else {
             return StorageError(
                 .busy, location: location, reason: "another process has held a lock for \(timeout)",
                 hint: "try again; if the lock remains, end the process that uses the store")
         }
         var error = StorageError(
-            .busy, location: location, reason: "\(holder.description) has held a lock for \(holder.seconds) s",
-            hint: holder.remedy)
+            .busy, location: location, reason: holder.holds("a lock"), hint: holder.remedy)
         error.lockHolder = holder
         return error
     }

@@ -26,6 +26,9 @@ public actor MemoryStorage: AccountStorage {
     /// Creates an empty storage that stands for one that does not exist yet.
     package init(inPlaceOf location: String) { self.location = location }
 
+    /// Returns `false`: memory needs no preparation.
+    public func isMissing() -> Bool { false }
+
     private static let maximumChanges = Int(SQLStatements.maximumChanges)
 
     /// Returns a page of the records of a type, or of every type, in order.

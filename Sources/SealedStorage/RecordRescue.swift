@@ -1,7 +1,21 @@
 import JOSE
 import Platform
 
-/// A file next to a storage with a sealed record that the storage could not save.
+/// A storage that writes a sealed record to a file of this machine while its database cannot be changed: another program uses the
+/// database, the disk is full, or the server is unreachable.
+package protocol RecordRescue: AccountStorage {
+    /// The folder of the rescue files, or `nil` if the program named none.
+    nonisolated var rescueFolder: RescueFolder? { get }
+    /// Whether other machines use the storage. They cannot read the rescue files, and may send the old refresh token.
+    nonisolated var isShared: Bool { get }
+}
+
+extension AccountStorage {
+    /// Whether other machines use the storage.
+    package var isSharedByMachines: Bool { (self as? any RecordRescue)?.isShared == true }
+}
+
+/// A file with a sealed record that a storage could not save.
 package struct RescueFile: Sendable, Equatable {
     /// The path of the file.
     package let path: String
@@ -9,31 +23,19 @@ package struct RescueFile: Sendable, Equatable {
     package let record: SealedRecord?
 }
 
-/// A storage that can write a sealed record to a separate file while its database cannot be changed: another program uses the database,
-/// or the disk is full or reports an error. There is at most one such file for each account.
-///
-/// Only storages on this machine need one: memory ends with the process, and a server reports its errors before the request.
-package protocol RecordRescue: AccountStorage {
-    /// Writes a record to the rescue file of its account, durably and in one step, and returns the path.
-    func rescue(_ record: SealedRecord) async throws -> String
-    /// Returns the rescue file of an account, or `nil` without a file.
-    func rescueFile(of id: String) async throws -> RescueFile?
-    /// Returns all rescue files.
-    func rescueFiles() async throws -> [RescueFile]
-    /// Removes the rescue file of an account, if there is one.
-    func removeRescueFile(of id: String) async
-    /// Renames a damaged rescue file, so that it does not block another one.
-    func setAside(_ file: RescueFile) async throws
-    /// Returns the paths of the damaged rescue files that were renamed.
-    func damagedRescueFiles() async -> [String]
-}
+/// The folder of the rescue files of a storage. There is at most one file for each account.
+package actor RescueFolder {
+    private nonisolated let folder: StoreLocation
+    private let thread = SerialThread()
 
-extension SQLiteStorage: RecordRescue {
-    private static let rescuePrefix = "accounts.rescue-"
+    /// The folder's own thread, because it waits for the disk. The storage's may wait for its database then.
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+
+    private static let prefix = "accounts.rescue-"
     private static let damagedMark = ".damaged-"
-    private static let maximumRescueSize = 4 << 20
+    private static let maximumSize = 4 << 20
     /// The number of files that are read: another program can have created any number.
-    private static let maximumRescueFiles = 1_000
+    private static let maximumCount = 1_000
 
     private struct Contents: Codable {
         let id: String
@@ -42,21 +44,27 @@ extension SQLiteStorage: RecordRescue {
         let sealed: Data
     }
 
+    /// Creates the value for a folder, which the first rescue creates if it is missing.
+    package init(_ folder: StoreLocation) { self.folder = folder }
+
     /// Returns the path for an account. Its identifier can have characters that a file name cannot have.
-    private nonisolated func rescuePath(_ id: String) -> String {
+    private nonisolated func path(_ id: String) -> String {
         let name = SHA2.sha256.digest(Array(id.utf8)).prefix(16).map { byte in
             (byte < 16 ? "0" : "") + String(byte, radix: 16)
         }
-        return file.folder.file(Self.rescuePrefix + name.joined())
+        return folder.file(Self.prefix + name.joined())
     }
 
-    package func rescue(_ record: SealedRecord) throws -> String {
-        let path = rescuePath(record.id)
+    /// Writes a record to the rescue file of its account, durably and in one step, and returns the path.
+    package func save(_ record: SealedRecord) throws -> String {
+        let path = path(record.id)
         let contents = Contents(
             id: record.id, type: record.type, revision: record.revision, sealed: Data(record.sealed))
         guard let bytes = try? JSONEncoder().encode(contents), let random = try? SecureRandom.bytes(9) else {
             throw StorageError(.other, location: path, reason: "no memory or randomness", hint: "try again")
         }
+        // An existing folder is not checked: the tokens must not be lost.
+        if access(folder.path, F_OK) != 0 { try folder.prepare() }
         let suffix = Base64URL.encode(random)
         var result = OwnerOnlyFile.create(path, Array(bytes), suffix: suffix)
         if case .failure(let error) = result, error.code == EEXIST {
@@ -68,10 +76,11 @@ extension SQLiteStorage: RecordRescue {
         return path
     }
 
-    package func rescueFile(of id: String) throws -> RescueFile? { try rescueFile(at: rescuePath(id)) }
+    /// Returns the rescue file of an account, or `nil` without a file.
+    package func file(of id: String) throws -> RescueFile? { try file(at: path(id)) }
 
-    private func rescueFile(at path: String) throws(StorageError) -> RescueFile? {
-        switch OwnerOnlyFile.read(path, maximumSize: Self.maximumRescueSize) {
+    private func file(at path: String) throws(StorageError) -> RescueFile? {
+        switch OwnerOnlyFile.read(path, maximumSize: Self.maximumSize) {
         case .failure(let error) where error.code == ENOENT: return nil
         case .failure(let error) where error.code != 0:
             throw .system(error.code, location: path, doing: "reading the rescue file")
@@ -81,27 +90,30 @@ extension SQLiteStorage: RecordRescue {
             let record = contents.map {
                 SealedRecord(id: $0.id, type: $0.type, revision: $0.revision, sealed: Array($0.sealed))
             }
-            return RescueFile(path: path, record: record.flatMap { rescuePath($0.id) == path ? $0 : nil })
+            return RescueFile(path: path, record: record.flatMap { self.path($0.id) == path ? $0 : nil })
         }
     }
 
-    private nonisolated var rescueNames: [String] {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: file.folder.path)) ?? []
-        return names.filter { $0.hasPrefix(Self.rescuePrefix) }.sorted()
+    private var names: [String] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+        return names.filter { $0.hasPrefix(Self.prefix) }.sorted()
     }
 
-    package func rescueFiles() throws -> [RescueFile] {
+    /// Returns all rescue files.
+    package func files() throws -> [RescueFile] {
         // Longer names are damaged files, and files that a process was writing when it ended.
-        let length = Self.rescuePrefix.utf8.count + 32
-        let names = rescueNames.filter { $0.utf8.count == length }
-        return try names.prefix(Self.maximumRescueFiles).compactMap { try rescueFile(at: file.folder.file($0)) }
+        let length = Self.prefix.utf8.count + 32
+        let names = names.filter { $0.utf8.count == length }
+        return try names.prefix(Self.maximumCount).compactMap { try file(at: folder.file($0)) }
     }
 
-    package func removeRescueFile(of id: String) {
-        let path = rescuePath(id)
+    /// Removes the rescue file of an account, if there is one.
+    package func remove(_ id: String) {
+        let path = path(id)
         if unlink(path) == 0 { OwnerOnlyFile.syncDirectory(of: path) }
     }
 
+    /// Renames a damaged rescue file, so that it does not block another one.
     package func setAside(_ file: RescueFile) throws {
         for number in 1...100 {
             let target = file.path + Self.damagedMark + String(number)
@@ -121,7 +133,8 @@ extension SQLiteStorage: RecordRescue {
             .other, location: file.path, reason: "there are a hundred damaged rescue files", hint: "remove them")
     }
 
-    package func damagedRescueFiles() -> [String] {
-        rescueNames.filter { $0.contains(Self.damagedMark) }.map { file.folder.file($0) }
+    /// Returns the paths of the damaged rescue files that were renamed.
+    package func damagedFiles() -> [String] {
+        names.filter { $0.contains(Self.damagedMark) }.map { folder.file($0) }
     }
 }

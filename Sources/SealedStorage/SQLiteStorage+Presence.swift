@@ -4,7 +4,7 @@ extension SQLiteStorage {
     /// Returns whether there is no store yet, without creating one.
     ///
     /// - Throws: ``StorageError`` if the folder cannot be used for a store, or if it had one whose file was removed.
-    package nonisolated func isMissing() throws(StorageError) -> Bool {
+    public nonisolated func isMissing() throws(StorageError) -> Bool {
         var status = stat()
         if !file.folder.path.isEmpty, lstat(file.folder.path, &status) != 0 { return errno == ENOENT }
         try file.folder.prepare()

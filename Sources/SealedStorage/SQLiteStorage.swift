@@ -9,9 +9,11 @@ import Platform
 /// The storage uses a rollback journal instead of a write-ahead log: a reader then needs no shared memory, so that it can read
 /// a store on a read-only medium, and a short-lived process opens and closes the file without extra cost. The journal remains
 /// between transactions, because its space is part of the reserve of ``checkWritable()``.
-public actor SQLiteStorage: AccountStorage {
+public actor SQLiteStorage: AccountStorage, RecordRescue {
     nonisolated let file: SQLiteStoreFile
     private let locks: FileLock
+    package nonisolated let rescueFolder: RescueFolder?
+    package nonisolated let isShared = false
     private let thread = SerialThread()
     private var connection: SQLiteConnection?
     private var statements = SQLStatements()
@@ -30,6 +32,7 @@ public actor SQLiteStorage: AccountStorage {
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) {
         file = SQLiteStoreFile(in: directory)
+        rescueFolder = RescueFolder(directory)
         locks = FileLock(path: directory.lockFile, sleep: sleep)
     }
 

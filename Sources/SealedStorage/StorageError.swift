@@ -32,6 +32,8 @@ public struct StorageError: Error, Sendable, Equatable, CustomStringConvertible 
     public var hint: Hint
     /// Whether the time limit of a lock that another process holds is over.
     package var isLockTimeout = false
+    /// Whether no process holds the lock that the caller waited for, but the request of its last holder may be in progress.
+    package var isLeased = false
     /// The process that holds the lock that the caller waited for, if it is known.
     package var lockHolder: LockHolder?
 

@@ -29,6 +29,10 @@ extension ProgramReference {
     private static let files = [
         ("$XDG_CONFIG_HOME/lodge/settings.json", "the account types, where --settings names no other file"),
         ("$XDG_DATA_HOME/lodge/", "the accounts, sealed, and their key, where --store names no other folder"),
+        (
+            "$XDG_DATA_HOME/lodge/postgresql/HOST/DATABASE/",
+            "the key of accounts in PostgreSQL, where --store is postgresql://HOST/DATABASE"
+        ),
     ]
 }
 

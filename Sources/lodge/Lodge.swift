@@ -47,7 +47,7 @@ import Dispatch
                 status = try await run(command, context)
                 // The output does not wait for a refresh that continues.
                 try console.flush()
-                report(rescueFiles: await endRefreshes(world).rescueFiles, console)
+                report(await endRefreshes(world), console)
             }
             try console.flush()
             return status
@@ -56,7 +56,7 @@ import Dispatch
             try? console.endPaging()
             if ended.saved > 0 { console.note("The provider's response arrived, and the new tokens are saved.") }
             // The error of the save itself names the file.
-            if !isStorageError(error) { report(rescueFiles: ended.rescueFiles, console) }
+            if !isStorageError(error) { report(ended, console) }
             return finish(error, console, invocation)
         }
     }
@@ -88,11 +88,13 @@ import Dispatch
     }
 
     /// Reports tokens that could not be saved in the store, unless another process has done so since. `--quiet` does not silence it.
-    @MainActor private static func report(rescueFiles: [String], _ console: Console) {
-        guard let path = rescueFiles.first(where: { FileManager.default.fileExists(atPath: $0) }) else { return }
+    @MainActor private static func report(_ ended: EndedRefreshes, _ console: Console) {
+        guard let path = ended.rescueFiles.first(where: { FileManager.default.fileExists(atPath: $0) }) else { return }
         console.instruct(
-            "lodge could not save the new tokens in the store. They are in \(path), and the next command saves them: "
-                + "you are still signed in.")
+            "lodge could not save the new tokens in the store. They are in \(path), and the next command "
+                + (ended.isStorageShared
+                    ? "on this machine saves them. Run it before another machine uses the account."
+                    : "saves them: you are still signed in."))
     }
 
     private static func isStorageError(_ error: any Error) -> Bool {

@@ -140,7 +140,7 @@ struct BrokenConnectionTests {
         try await lock.confirm()
         #expect(try schema.endHolder(of: "a") == .integer(1))
         let error = await #expect(throws: StorageError.self) { try await other.lock("a", timeout: .zero) }
-        #expect(error?.kind == .busy)
+        #expect(error?.kind == .busy && error?.isLeased == true)
         #expect(error?.reason.contains("its request may still be in progress") == true)
         #expect(error?.hint.description.contains("try again in") == true)
         // The lock of another account is free.
@@ -149,6 +149,30 @@ struct BrokenConnectionTests {
         lock.release()
         try await other.lock("a", timeout: .seconds(TestTime.seconds(15))).release()
         #expect(try schema.ask("SELECT count(*) FROM ~.facts WHERE name LIKE 'lease:%'") == .integer(0))
+    }
+
+    @Test func `the end of a confirmed lock returns when its lease has ended`() async throws {
+        let schema = TestSchema()
+        let lock = try await schema.storage().lock("a", timeout: .zero)
+        try await lock.confirm()
+        await lock.end()
+        #expect(try schema.ask("SELECT count(*) FROM ~.facts WHERE name LIKE 'lease:%'") == .integer(0))
+        try await schema.storage().lock("a", timeout: .zero).release()
+    }
+
+    @Test func `a lease that ends after the time limit ends the wait after ten seconds`() async throws {
+        let schema = TestSchema()
+        let lock = try await schema.storage().lock("a", timeout: .zero)
+        try await lock.confirm()
+        #expect(try schema.endHolder(of: "a") == .integer(1))
+        let waited = Log<Duration>()
+        let other = try PostgreSQLStorage(
+            connection: TestServer.url ?? "", schema: schema.name, leaseDuration: .seconds(60)
+        ) { waited.append($0) }
+        let error = await #expect(throws: StorageError.self) { try await other.lock("a", timeout: .seconds(40)) }
+        #expect(error?.isLeased == true)
+        #expect(waited.all.reduce(.zero, +) < .seconds(12))
+        lock.release()
     }
 
     @Test func `a confirmed lock of a process that ended excludes others until its lease ends`() async throws {

@@ -54,8 +54,20 @@ struct PostgreSQLStorageTests {
             connection: TestServer.url ?? "", schema: schema.name, sleep: { _ in })
         let held = try await schema.storage().lock("a", timeout: .zero)
         let error = await #expect(throws: StorageError.self) { try await storage.lock("a", timeout: .seconds(1)) }
-        #expect(error?.kind == .busy)
+        #expect(error?.kind == .busy && error?.isLockTimeout == true)
+        #expect(error?.lockHolder?.process == getpid() && error?.lockHolder?.machine == nil)
         held.release()
+    }
+
+    @Test func `isMissing creates nothing`() async throws {
+        let schema = TestSchema()
+        #expect(try await schema.storage().isMissing())
+        #expect(try schema.ask("SELECT count(*) FROM pg_namespace WHERE nspname = '~'") == .integer(0))
+        let storage = try schema.storage()
+        #expect(try await storage.isMissing())
+        _ = try await storage.insert(record("a"))
+        #expect(try await !storage.isMissing())
+        #expect(try await !schema.storage().isMissing())
     }
 
     @Test func `schemas of one database are independent`() async throws {
@@ -168,6 +180,36 @@ struct ConnectionTests {
         #expect(
             !String(reflecting: words).contains("secret")
                 && !"\(Mirror(reflecting: words).children.map(\.value))".contains("secret"))
+    }
+
+    @Test(arguments: [
+        ("postgresql://ada@db.example.com:5433/accounts", "db.example.com:5433/accounts"),
+        ("postgresql://ada@db.example.com/accounts", "db.example.com/accounts"),
+        ("host=db dbname=../../etc", "db/%2e.%2f..%2fetc"), ("host=/run/a%b dbname=a", "%2frun%2fa%25b/a"),
+        ("postgresql:///?service=lodge", "lodge/lodge"), ("postgresql://", "default/default"),
+    ])
+    func `the path of a connection is a folder and a folder in it`(connection: String, path: String) throws {
+        #expect(try PostgreSQLStorage.path(of: connection) == path)
+    }
+
+    @Test(arguments: [
+        ("postgresql://ada:secret@db/accounts", true), ("postgresql://ada@db/accounts?password=secret", true),
+        ("postgresql://ada@db/accounts?sslpassword=secret", true), ("postgresql://ada@db/accounts", false),
+        ("postgresql://ada@db/accounts?passfile=/run/pass", false),
+    ])
+    func `a password of a connection is found`(connection: String, hasPassword: Bool) throws {
+        #expect(try PostgreSQLStorage.hasPassword(connection) == hasPassword)
+    }
+
+    @Test func `the name of a session tells the process and the machine`() {
+        let own = SessionName.process(SessionName.own)
+        #expect(own?.process == getpid() && own?.machine == nil)
+        let other = SessionName.process("my program 4711@worker-3")
+        #expect(other?.holds("a lock") == "process 4711 (my program) on worker-3 holds a lock")
+        #expect(other?.remedy.description == "wait for it, or end it there: kill 4711")
+        for name in ["", "psql", "lodge x@y", "lodge 0@y", "lodge 1", " @"] {
+            #expect(SessionName.process(name) == nil)
+        }
     }
 
     @Test(arguments: [

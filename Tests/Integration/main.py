@@ -37,6 +37,7 @@ import refusals
 import registration
 import requests_nginx
 import settings
+import shared_store
 import shells
 import signatures
 import signed_requests
@@ -47,7 +48,7 @@ from world import Unavailable, World
 
 # The topics that need nothing but the program, the longest first, and those that need real software.
 ALONE = [
-    hostile_input, interrupted, failing_provider, postgresql, local_directory, requests_nginx, any_address, clients, browse,
+    hostile_input, interrupted, failing_provider, postgresql, shared_store, local_directory, requests_nginx, any_address, clients, browse,
     damage, offline, doctor, terminal, package, demo, shells, settings, hardening, intercepted, mail_programs, qr_code,
     signed_requests]
 # Servers of other makers, as Python and Debian packages.

@@ -52,7 +52,7 @@ class Server:
                   "--locale=C", "-N")
         self.port = port = free_port()
         # Only the machine's own crash would need what fsync gives.
-        start = start_words(self.data, port)
+        self.start = start = start_words(self.data, port)
         self.call("pg_ctl", *start)
         # One word a line.
         self.crash = "\n".join([sys.executable, os.path.abspath(__file__), self.data, *self.prefix,

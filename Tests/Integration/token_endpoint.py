@@ -20,6 +20,8 @@ class TokenEndpoint:
         self.throttles = None
         # The seconds for which the bytes of a response arrive.
         self.duration = 0
+        # Set while requests are lost on the way to the provider.
+        self.drops = threading.Event()
         # Set while the endpoint responds.
         self.responds = threading.Event()
         self.responds.set()
@@ -66,7 +68,7 @@ class TokenEndpoint:
     def settings(self):
         return {"types": {"t": {
             "tokenEndpoint": self.url + "/token", "authorizationEndpoint": self.url + "/authorize", "clientId": "cli",
-            "redirectUri": "http://127.0.0.1/callback", "scopes": ["read"], "resourceHosts": [f"127.0.0.1:{self.port}"]}}}
+            "redirectUri": "http://127.0.0.1/callback", "scopes": ["read"], "graphAPI": self.url + "/", "resourceHosts": [f"127.0.0.1:{self.port}"]}}}
 
     def respond(self, handler, form):
         with self.lock:
@@ -87,7 +89,11 @@ class TokenEndpoint:
     def issue(self, handler, form):
         if self.throttles is not None:
             return self.send(handler, 429, self.throttles, b"")
+        is_lost = self.drops.is_set()
         self.responds.wait()
+        if is_lost:
+            handler.close_connection = True
+            return
         with self.lock:
             if form.get("refresh_token") != self.valid:
                 self.reuses += 1

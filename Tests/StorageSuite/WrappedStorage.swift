@@ -7,6 +7,7 @@ package protocol WrappedStorage: AccountStorage {
 
 extension WrappedStorage {
     package var location: String { inner.location }
+    package func isMissing() async throws -> Bool { await inner.isMissing() }
     package func records(ofType type: String?, after position: Int64, limit: Int) async throws -> [SealedRecord] {
         await inner.records(ofType: type, after: position, limit: limit)
     }

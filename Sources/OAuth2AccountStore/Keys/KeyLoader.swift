@@ -83,15 +83,18 @@ struct KeyLoader {
     static func checked(
         _ key: SealingKey?, _ check: [UInt8], _ custody: any KeyCustody, _ storage: any AccountStorage
     ) throws -> SealingKey {
+        let isShared = storage.isSharedByMachines
         guard let key else {
+            let action: Hint = isShared ? "copy it from a machine that uses the store" : "restore it from a copy"
             throw KeyCustodyError(
                 location: custody.location, reason: "the key of this store is missing",
-                hint: "restore it from a copy; without it the accounts in \(storage.location) cannot be read")
+                hint: "\(action); without it the accounts in \(storage.location) cannot be read")
         }
         guard RecordSeal(key: key).matches(check) else {
+            let action: Hint = isShared ? "use the key of the other machines" : "restore the right key"
             throw KeyCustodyError(
                 location: custody.location, reason: "it is not the key of this store",
-                hint: "restore the right key; without it the accounts in \(storage.location) cannot be read")
+                hint: "\(action); without it the accounts in \(storage.location) cannot be read")
         }
         return key
     }

@@ -92,8 +92,10 @@ struct AccountRegistrar: StoreCollaborator {
             account = try await repository.insert(record)
         }
         guard let account else { throw CancellationError() }
-        history.setPendingUpdate(nil, account.id)
-        await TokenRescue(context: context, history: history).remove(account.id)
+        // Unsaved tokens of this policy are older than the new tokens. Unsaved tokens of another policy exist only there.
+        let rescue = TokenRescue(context: context, history: history)
+        try? await rescue.savePendingUpdate(account.id)
+        try? await rescue.importTokens(of: account.id)
         await ProviderFailures(context).remove(account.id)
         try await activeAccounts.setCurrentLocked(account)
         return account

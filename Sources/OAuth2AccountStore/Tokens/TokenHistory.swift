@@ -14,12 +14,15 @@ package struct EndedRefreshes: Sendable {
     package var saved = 0
     /// The paths of the files with the tokens that could not be saved.
     package var rescueFiles: [String] = []
+    /// Whether other machines use the storage, and may send the refresh tokens that the files replace.
+    package var isStorageShared = false
 
     package init() {}
 
     package static func += (ended: inout EndedRefreshes, more: EndedRefreshes) {
         ended.saved += more.saved
         ended.rescueFiles += more.rescueFiles
+        ended.isStorageShared = ended.isStorageShared || more.isStorageShared
     }
 }
 
@@ -47,6 +50,7 @@ final class TokenHistory: Sendable {
         var exchangeCount = 0
         var isEnding = false
         var rescueFiles: Set<String> = []
+        var isStorageShared = false
     }
     private let state = Mutex(State())
 
@@ -143,14 +147,20 @@ final class TokenHistory: Sendable {
         }
         var ended = EndedRefreshes()
         for exchange in exchanges where (try? await exchange.value) != nil { ended.saved += 1 }
-        ended.rescueFiles = state.withLock { $0.rescueFiles.sorted() }
+        (ended.rescueFiles, ended.isStorageShared) = state.withLock { ($0.rescueFiles.sorted(), $0.isStorageShared) }
         return ended
     }
 
     /// Whether the process is about to end.
     var isEnding: Bool { state.withLock { $0.isEnding } }
 
-    func noteRescue(_ path: String) { state.withLock { _ = $0.rescueFiles.insert(path) } }
+    /// Records that tokens which could not be saved are in a file.
+    func noteRescue(_ path: String, isStorageShared: Bool) {
+        state.withLock { state in
+            state.rescueFiles.insert(path)
+            state.isStorageShared = isStorageShared
+        }
+    }
 
     var hasPendingUpdates: Bool { state.withLock { !$0.pendingUpdates.isEmpty } }
 }

@@ -38,8 +38,23 @@ struct TokenRefresher: StoreCollaborator {
         }
         // One lock for all tokens of the account: the same refresh token gets them.
         let lock = try await lock(id)
-        defer { lock.release() }
-        try await savePendingUpdate(id)
+        do {
+            let outcome = try await outcome(key, requirement, lock, noteResponse)
+            await lock.end()
+            return outcome
+        } catch {
+            await lock.end()
+            throw error
+        }
+    }
+
+    /// Returns the tokens, while this process has the lock of the account.
+    private func outcome(
+        _ key: RefreshKey, _ requirement: FreshnessRequirement, _ lock: any StorageLock,
+        _ noteResponse: @escaping @Sendable () -> Void
+    ) async throws -> RefreshOutcome {
+        let id = key.account
+        try await rescue.savePendingUpdate(id)
         try await rescue.importTokens(of: id)
         for _ in 0..<Self.maximumAttempts {
             // Another process can have refreshed while this one waited.
@@ -115,11 +130,16 @@ struct TokenRefresher: StoreCollaborator {
         return .needsRefresh(record, key.token.claims == nil ? cached : nil)
     }
 
+    /// The kind of change if the provider accepts the tokens no longer: the account itself needs no sign-in for another policy.
+    private static func lossKind(_ key: RefreshKey) -> StorageChange.Kind {
+        key.policy == nil ? .signInNeeded : .tokens
+    }
+
     /// Saves that a resource rejected a token that cannot be refreshed: otherwise the next caller would get it, and the account would
     /// look signed in. Returns `false` if the account has other tokens by now.
     private func discardRejectedToken(_ key: RefreshKey, _ rejected: Secret) async throws -> Bool {
         do {
-            _ = try await repository.update(key.account, .signInNeeded) {
+            _ = try await repository.update(key.account, Self.lossKind(key)) {
                 try $0.update(policy: key.policy) {
                     guard $0.tokens.accessToken == rejected, !$0.canRefresh, $0.signInNeeded == nil else {
                         throw RecordConflict()
@@ -220,7 +240,7 @@ struct TokenRefresher: StoreCollaborator {
     ) async throws -> any Error {
         let rejection = error.signInReason ?? .grantGone
         let reason = entry.map { $0.reason(rejection) } ?? rejection
-        let marked = try await repository.update(key.account, .signInNeeded) {
+        let marked = try await repository.update(key.account, Self.lossKind(key)) {
             try $0.update(policy: key.policy) {
                 guard $0.tokens.refreshToken == sent else { throw RecordConflict() }
                 $0.signInNeeded = reason
@@ -266,24 +286,12 @@ struct TokenRefresher: StoreCollaborator {
                 else {
                     guard let rescueFile else { throw error }
                     history.setPendingUpdate(nil, id)
-                    history.noteRescue(rescueFile)
-                    throw TokenRescue.error(error, rescueFile)
+                    history.noteRescue(rescueFile, isStorageShared: storage.isSharedByMachines)
+                    throw rescue.error(error, rescueFile)
                 }
                 try await dependencies.timer(delay)
                 waited += delay
             }
-        }
-    }
-
-    /// Saves the tokens that could not be saved before. The caller holds the account's lock.
-    private func savePendingUpdate(_ id: Account.ID) async throws {
-        guard let update = history.pendingUpdate(id) else { return }
-        do {
-            _ = try await repository.update(id, .tokens, update)
-            history.setPendingUpdate(nil, id)
-        } catch is RecordConflict {
-            history.setPendingUpdate(nil, id)
-            // A sign-in saved newer tokens.
         }
     }
 

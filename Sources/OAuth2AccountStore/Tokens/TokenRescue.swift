@@ -12,55 +12,77 @@ struct TokenRescue: StoreCollaborator {
 
     private static let purpose = "token-rescue-1"
 
-    private var files: (any RecordRescue)? { storage as? any RecordRescue }
+    private var folder: RescueFolder? { (storage as? any RecordRescue)?.rescueFolder }
 
     /// Writes the tokens to a rescue file; returns its path, or `nil` if that fails.
     ///
     /// - Parameter revision: The revision of the record that the refresh started with.
     func save(_ update: TokenUpdate, _ record: AccountRecord, _ revision: Int64) async -> String? {
         // Tokens without a user can be requested again.
-        guard let files, record.serviceGrant == nil, let plain = try? JSONEncoder().encode(update),
+        guard let folder, record.serviceGrant == nil, let plain = try? JSONEncoder().encode(update),
             let sealed = try? seal.seal(
                 Array(plain), for: Self.purpose, id: record.id.rawValue, type: record.type, revision: revision)
         else { return nil }
-        return try? await files.rescue(sealed)
+        return try? await folder.save(sealed)
     }
 
     /// Returns the error of a save whose tokens are in a rescue file.
-    static func error(_ error: StorageError, _ path: String) -> AccountStoreError {
+    func error(_ error: StorageError, _ path: String) -> AccountStoreError {
         AccountStoreError(
             .storage(error.kind), what: "cannot save the new tokens in the store",
             reason: "\(error.description); the tokens are in \(path)", remedy: .repairStore,
-            hint: "\(error.hint); the next use of the account saves them there: you are still signed in")
+            hint: storage.isSharedByMachines
+                ? "\(error.hint); use the account on this machine before another machine refreshes it: that saves the tokens"
+                : "\(error.hint); the next use of the account saves them there: you are still signed in")
+    }
+
+    /// Saves the tokens that this process could not save before.
+    func savePendingUpdate(_ id: Account.ID) async throws {
+        guard let update = history.pendingUpdate(id) else { return }
+        do {
+            _ = try await repository.update(id, .tokens, update)
+            history.setPendingUpdate(nil, id)
+        } catch is RecordConflict {
+            history.setPendingUpdate(nil, id)
+            // A sign-in saved newer tokens.
+        }
     }
 
     /// Imports the rescue file of an account. The caller holds the account's lock and has sent no request yet.
     ///
     /// - Throws: `StorageError` if the tokens cannot be saved yet. The old refresh token must not be sent then.
     func importTokens(of id: Account.ID) async throws {
-        guard let files, let file = try await files.rescueFile(of: id.rawValue) else { return }
-        try await importTokens(file, files)
+        guard let folder, let file = try await folder.file(of: id.rawValue) else { return }
+        try await importTokens(file, folder)
     }
 
     /// Imports the rescue files of all accounts that no process is using. The others remain for the next refresh.
     func importAll() async {
-        guard let files, let all = try? await files.rescueFiles() else { return }
+        guard let folder, let all = try? await folder.files() else { return }
         for file in all {
             guard let record = file.record else {
-                try? await files.setAside(file)
+                try? await folder.setAside(file)
                 continue
             }
-            guard let lock = try? await storage.lock("account:\(record.id)", timeout: .zero) else { continue }
-            defer { lock.release() }
+            let lock: (any StorageLock)?
+            do {
+                lock = try await storage.lock("account:\(record.id)", timeout: .zero)
+            } catch let error as StorageError where error.isLeased {
+                // The file is the result of that request.
+                lock = nil
+            } catch {
+                continue
+            }
+            defer { lock?.release() }
             // Another process can have imported it.
             try? await importTokens(of: Account.ID(rawValue: record.id))
         }
     }
 
-    private func importTokens(_ file: RescueFile, _ files: any RecordRescue) async throws {
+    private func importTokens(_ file: RescueFile, _ folder: RescueFolder) async throws {
         guard let record = file.record, let update = open(record) else {
             // Without the tokens the refresh token that was sent is the only one. Diagnostics report the file.
-            return try await files.setAside(file)
+            return try await folder.setAside(file)
         }
         do {
             let saved = try await repository.update(Account.ID(rawValue: record.id), .tokens, change(update))
@@ -69,17 +91,17 @@ struct TokenRescue: StoreCollaborator {
         } catch is RecordConflict {
             // The record has newer tokens.
         }
-        await files.removeRescueFile(of: record.id)
+        await folder.remove(record.id)
     }
 
     /// Returns the change that imports the rescue file of an account; `nil` without a file.
     func update(of id: Account.ID) async -> RecordUpdate? {
-        guard let files, let record = (try? await files.rescueFile(of: id.rawValue))?.record else { return nil }
+        guard let folder, let record = (try? await folder.file(of: id.rawValue))?.record else { return nil }
         return open(record).map(change)
     }
 
     /// Removes the rescue file of an account.
-    func remove(_ id: Account.ID) async { await files?.removeRescueFile(of: id.rawValue) }
+    func remove(_ id: Account.ID) async { await folder?.remove(id.rawValue) }
 
     private func change(_ update: TokenUpdate) -> RecordUpdate {
         { [history, dependencies] record in

@@ -22,7 +22,7 @@ struct SalvageCommand: CommandHandler {
     let context: CommandContext
 
     func run() async throws -> ExitStatus {
-        let storage = SQLiteStorage(directory: try context.storeDirectory)
+        let storage = try context.fileStorage(for: "salvage the store")
         // A look must not make a store where none is, nor a copy where nothing is wrong.
         guard FileManager.default.fileExists(atPath: storage.location) else {
             throw CommandError(

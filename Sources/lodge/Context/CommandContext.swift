@@ -116,29 +116,6 @@ final class OpenStores: Sendable {
         command.timeoutUse == .command ? invocation[GlobalOptions.timeout].map { start + $0 } : nil
     }
 
-    /// The folder of the store. As root with the home of another user, as some configurations of sudo leave it, an error: the store
-    /// would belong to root.
-    var storeDirectory: StoreLocation {
-        get throws(CommandError) {
-            if let path = invocation[GlobalOptions.store] { return StoreLocation(path) }
-            try checkHome()
-            return StoreLocation(application: Program.name, environment: world.environment)
-        }
-    }
-
-    private func checkHome() throws(CommandError) {
-        var status = stat()
-        guard geteuid() == 0, world.environment["XDG_DATA_HOME"]?.hasPrefix("/") != true,
-            let home = world.environment["HOME"], home.hasPrefix("/"), stat(home, &status) == 0, status.st_uid != 0
-        else { return }
-        throw CommandError(
-            .store, "cannot use the store of HOME",
-            reason: "lodge runs as root, and \(home) belongs to another user",
-            hint:
-                "run it without sudo; for accounts of root, run it with HOME=/root, or use --store or LODGE_STORE"
-        )
-    }
-
     /// Returns a sentence, with the options `--store` and `--settings` of this command line in its commands.
     func text(_ sentence: Hint) -> String { invocation.remedyText.hint(sentence).description }
 
@@ -151,11 +128,11 @@ final class OpenStores: Sendable {
         let settings = try settings ?? self.settings()
         let dependencies = dependencies ?? self.dependencies()
         warnAboutSecrets(of: settings)
-        let storage = SQLiteStorage(directory: try storeDirectory, sleep: dependencies.sleep)
+        let storage = try storage(sleep: dependencies.sleep)
         let locations = try keyLocations()
         let isInMemory: Bool
         do {
-            isInMemory = try !makesStore && !watchesOtherProcesses && storage.isMissing()
+            isInMemory = makesStore || watchesOtherProcesses ? false : try await storage.isMissing()
         } catch {
             throw AccountStoreError.wrapping(error, what: "cannot open the account store")
         }

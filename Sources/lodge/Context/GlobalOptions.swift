@@ -4,7 +4,8 @@ enum GlobalOptions {
     static let settings = Option.text("settings", "FILE", "settings to use, JSON or property list", completion: .file)
     static let account = Option.text("account", "NAME", "account to act for", completion: .account)
     static let type = Option.text("type", "TYPE", "account type to act for", completion: .type)
-    static let store = Option.text("store", "DIR", "folder that keeps the accounts", completion: .folder)
+    static let store = Option.text(
+        "store", "DIR|URL", "folder of the accounts, or postgresql://… for several machines", completion: .folder)
     static let standard = StandardOptions(program: "lodge")
     static let timeout = Option.seconds("timeout", "SECONDS", "give up after this long", in: 0.001...86_400)
     static let caFile = Option.text("ca-file", "FILE", "certificate authorities to trust, PEM", completion: .file)

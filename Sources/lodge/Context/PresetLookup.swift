@@ -40,7 +40,7 @@ extension CommandContext {
 
     /// The complete presets, for commands that need no settings, if there is a store.
     func settingsOfPresets() throws -> Settings? {
-        guard command.needsNoSettings, FileManager.default.fileExists(atPath: try storeDirectory.path) else {
+        guard command.needsNoSettings, try hasStore else {
             return nil
         }
         let types = try ProviderPreset.all.filter(\.isComplete).map { try $0.accountType() }

@@ -74,7 +74,7 @@ import StrictJSON
         let word = invocation[Input.value]
         let choice = try context.keyChoice(word, "wrong value of key-custody")
         let move = try await AccountStore.moveKey(
-            to: choice, storage: SQLiteStorage(directory: try context.storeDirectory),
+            to: choice, storage: try context.storage(),
             locations: try context.keyLocations(target: choice))
         for leftover in move.leftovers { console.note("Warning: \(context.text(leftover))") }
         console.note(
@@ -107,7 +107,7 @@ import StrictJSON
                 name: name, value: path,
                 from: isNamed ? source(GlobalOptions.settings) : isThere ? "default" : "default, no such file")
         case "store":
-            return ConfigValue(name: name, value: try context.storeDirectory.path, from: source(GlobalOptions.store))
+            return ConfigValue(name: name, value: try context.storeLocation, from: source(GlobalOptions.store))
         case "key-custody": return try await custody()
         case "default-type":
             let settings = try context.settingsOfFile()
@@ -131,9 +131,9 @@ import StrictJSON
 
     /// Does not create a store.
     private func custody() async throws -> ConfigValue {
-        let storage = SQLiteStorage(directory: try context.storeDirectory)
+        let storage = try context.storage()
         let choice = try context.keyChoice()
-        guard FileManager.default.fileExists(atPath: storage.location) else {
+        guard try await !storage.isMissing() else {
             return ConfigValue(
                 name: "key-custody", value: (choice ?? .keyFile).word,
                 from: choice == nil ? "default" : "LODGE_KEY_CUSTODY")

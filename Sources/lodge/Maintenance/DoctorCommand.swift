@@ -32,7 +32,7 @@ struct DoctorCommand: CommandHandler {
 
     /// Wrong or missing settings are a finding too: everything independent of them is examined.
     private func diagnose() async throws -> Diagnosis {
-        let storage = SQLiteStorage(directory: try context.storeDirectory)
+        let storage = try context.storage()
         let settings: Settings
         do {
             settings = try context.settings()

@@ -1,3 +1,4 @@
+import FleetStorage
 import Foundation
 import LocalProvider
 import OAuth2AccountStore
@@ -31,6 +32,24 @@ import Testing
         let list = await terminal.run("config", "list")
         #expect(list.status == 0 && list.output.contains("settings\t\t\(words)"), "\(list)")
         for location in [".config", "relative"] { #expect(!FileManager.default.fileExists(atPath: location)) }
+    }
+
+    // MARK: In PostgreSQL
+
+    @Test func `a password in --store is refused, and never shown`() async throws {
+        guard (try? PostgreSQLStorage(connection: "")) != nil else { return }
+        let terminal = try await Terminal()
+        for words in [["status"], ["config"], ["doctor", "--offline"], ["sign-in"], ["accounts", "salvage"]] {
+            let answer = await terminal.run(words: words + ["--store", "postgresql://ada:geheim@127.0.0.1:1/db"])
+            #expect(answer.status == 2 && answer.errors.contains("--store contains a password"), "\(answer)")
+            #expect(!(answer.output + answer.errors).contains("geheim"))
+        }
+        terminal.set("LODGE_STORE", "postgresql://ada:geheim@127.0.0.1:1/db")
+        let answer = await terminal.run("config", "get", "store")
+        #expect(answer.output == "postgresql://ada@127.0.0.1:1/db (schema oauth2_accounts)\n", "\(answer)")
+        let status = await terminal.run("status")
+        #expect(status.status == 9 && status.errors.contains("check that the server is running"), "\(status)")
+        #expect(!(status.output + status.errors).contains("geheim"))
     }
 
     // MARK: Without a store

@@ -116,6 +116,12 @@ final class RecordingStorage: WrappedStorage {
             log.append("release \(name)")
             inner.release()
         }
+
+        func end() async {
+            // A server needs time for it.
+            await Task.yield()
+            release()
+        }
     }
 
     let inner = MemoryStorage()

@@ -20,9 +20,11 @@ private final class RescueStorage: WrappedStorage, RecordRescue {
     private let error = Mutex<(kind: StorageError.Kind?, count: Int)>((nil, 0))
     let replacements = Log<Int64>()
 
-    init() throws {
+    init(isShared: Bool = false) throws {
         directory = try TemporaryDirectory()
         files = SQLiteStorage(directory: directory.store)
+        rescueFolder = RescueFolder(directory.store)
+        self.isShared = isShared
         try directory.store.prepare()
     }
 
@@ -42,15 +44,17 @@ private final class RescueStorage: WrappedStorage, RecordRescue {
     }
 
     func lock(_ name: String, timeout: Duration) async throws -> any StorageLock {
+        if isLeased.withLock({ $0 }) {
+            var error = StorageError(.busy, location: "memory", reason: "a lease", hint: "try again")
+            error.isLeased = true
+            throw error
+        }
         // The accounts of all tests have the same identifier, and this process holds their locks in several files.
-        try await files.lock(name + directory.store.path, timeout: timeout)
+        return try await files.lock(name + directory.store.path, timeout: timeout)
     }
-    func rescue(_ record: SealedRecord) async throws -> String { try await files.rescue(record) }
-    func rescueFile(of id: String) async throws -> RescueFile? { try await files.rescueFile(of: id) }
-    func rescueFiles() async throws -> [RescueFile] { try await files.rescueFiles() }
-    func removeRescueFile(of id: String) async { await files.removeRescueFile(of: id) }
-    func setAside(_ file: RescueFile) async throws { try await files.setAside(file) }
-    func damagedRescueFiles() async -> [String] { await files.damagedRescueFiles() }
+    let rescueFolder: RescueFolder?
+    let isShared: Bool
+    let isLeased = Mutex(false)
 
     /// The names of the rescue files.
     var names: [String] {
@@ -113,6 +117,30 @@ struct TokenRescueTests {
         await next.refresher.importRescuedTokens()
         #expect(try await test.saved(id)?.tokens.refreshToken == Secret("RT-2"))
         #expect(storage.names.isEmpty)
+    }
+
+    @Test func `opening a store imports the file of a process whose lease remains`() async throws {
+        let id = try await lose()
+        storage.isLeased.withLock { $0 = true }
+        await test.refresher.importRescuedTokens()
+        #expect(try await test.saved(id)?.tokens.refreshToken == Secret("RT-2"))
+        #expect(storage.names.isEmpty)
+    }
+
+    @Test func `the error of a storage for several machines names the machine that has the tokens`() async throws {
+        let storage = try RescueStorage(isShared: true)
+        let test = try Collaborators(storage: storage)
+        let id = try await test.addAccount()
+        test.clock.advance(3600)
+        storage.fail(.busy)
+        let error = try await failure { try await test.broker.accessToken(for: id) }
+        let path = try storage.path()
+        #expect(error?.reason.contains(path) == true)
+        let hint = error?.hint.map { "\($0)" } ?? ""
+        #expect(
+            hint.contains("on this machine before another machine refreshes it") && !hint.contains("still signed in"))
+        let ended = await test.broker.endRefreshes()
+        #expect(ended.rescueFiles == [path] && ended.isStorageShared)
     }
 
     @Test func `opening a store leaves the file of an account in use to its holder`() async throws {
@@ -205,7 +233,7 @@ struct TokenRescueTests {
         let name = try #require(storage.names.first)
         await test.refresher.importRescuedTokens()
         #expect(storage.names == [name + ".damaged-1"])
-        #expect(await storage.damagedRescueFiles() == [storage.directory.store.file(name + ".damaged-1")])
+        #expect(await storage.rescueFolder?.damagedFiles() == [storage.directory.store.file(name + ".damaged-1")])
         #expect(try await test.saved(id)?.tokens.refreshToken == Secret("RT-1"))
         // The next one does not replace it.
         try Data().write(to: URL(filePath: storage.directory.store.file(name)))
@@ -218,8 +246,8 @@ struct TokenRescueTests {
         var bob = try test.record("bob")
         bob.tokens = try #require(try await test.saved(id)).tokens
         _ = try await test.repository.insert(bob)
-        let sealed = try #require(try await storage.rescueFile(of: "ada")?.record)
-        _ = try await storage.rescue(
+        let sealed = try #require(try await storage.rescueFolder?.file(of: "ada")?.record)
+        _ = try await storage.rescueFolder?.save(
             SealedRecord(id: "bob", type: sealed.type, revision: sealed.revision, sealed: sealed.sealed))
         await test.refresher.importRescuedTokens()
         #expect(try await test.saved(bob.id)?.tokens.refreshToken == Secret("RT-1"))
