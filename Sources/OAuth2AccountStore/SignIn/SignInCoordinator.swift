@@ -120,7 +120,7 @@ final class SignInCoordinator: StoreCollaborator {
                 pending[state] = nil
                 return (sign, .success(code), response.issuer)
             } catch {
-                if case .redirect(let redirect) = error, redirect.provider == nil { throw error }
+                if case .redirect(let redirect) = error, !redirect.endsSignIn { throw error }
                 pending[state] = nil
                 return (sign, .failure(error), nil)
             }
