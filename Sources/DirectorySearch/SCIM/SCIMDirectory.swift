@@ -36,7 +36,7 @@ public struct SCIMDirectory: UserDirectory {
         let client = try await directory.makeClient()
         do {
             return try await Self.user(at: "Me?\(selection)", client, client.makeBudget())
-        } catch var error as DirectoryError where error.kind == .notFound {
+        } catch var error as DirectoryError where error.isMissingResource {
             error.kind = .notSupported
             throw error
         }

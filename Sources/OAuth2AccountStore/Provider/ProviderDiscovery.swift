@@ -33,7 +33,7 @@ package struct ProviderDiscovery: Sendable {
     /// - Throws: `OAuth2Error`; the errors of the transport.
     package func read() async throws -> Metadata {
         switch type.provider {
-        case .endpoints:
+        case .endpoints, .staticToken:
             var server = AuthorizationServer()
             server.issuer = type.expectedIssuer
             return Metadata(server: configured(server), url: nil, date: nil)

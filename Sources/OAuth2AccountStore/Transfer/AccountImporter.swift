@@ -185,7 +185,7 @@ extension AccountType {
         switch provider {
         case .authority(let authority): URL(string: "\(authority)")?.host(percentEncoded: true)
         case .issuer(let issuer): URL(string: issuer)?.host(percentEncoded: true)
-        case .endpoints: endpoints["token_endpoint"]?.host(percentEncoded: true)
+        case .endpoints, .staticToken: endpoints["token_endpoint"]?.host(percentEncoded: true)
         }
     }
 }

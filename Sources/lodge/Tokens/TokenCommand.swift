@@ -109,13 +109,13 @@ extension CommandContext {
             guard account.canRefresh else {
                 throw AccountStoreError(
                     .signInNeeded(.noRefreshToken), what: "no other token",
-                    reason: "the provider issued no refresh token; the saved access token remains valid",
+                    reason: "there is no refresh token; the saved access token remains valid",
                     remedy: .signInAgain)
             }
             return try await store.refreshedToken(for: account.id, scopes: scopes)
         } catch var error as AccountStoreError {
             if error.kind == .signInNeeded(.noRefreshToken), let type = store.settings[account.type] {
-                error.hint = error.hint ?? RefreshTokenAdvice.hint(for: type)
+                error.hint = RefreshTokenAdvice.hint(for: type) ?? error.hint
             }
             error.hint = error.hint ?? Self.hint(error, account, scopes)
             throw error

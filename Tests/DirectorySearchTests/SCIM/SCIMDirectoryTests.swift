@@ -147,7 +147,7 @@ private func failed(_ status: Int, _ fields: HTTPFields = [:]) -> HTTPResponse {
     let here = ScriptedTransport([.json(#"{"id":"7"}"#)])
     #expect(try await directory(here).me().id == "7")
     #expect(here.addresses[0].hasPrefix(base + "/Me?"))
-    for status in [404, 501] {
+    for status in [404, 405, 501] {
         let error = try await failure { try await directory(ScriptedTransport([failed(status)])).me() }
         #expect(error?.kind == .notSupported)
     }
