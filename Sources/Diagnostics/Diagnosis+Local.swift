@@ -190,6 +190,7 @@ extension Diagnosis {
 
     /// Checks the port to which the browser returns: opens and closes it.
     mutating func checkRedirect(of type: AccountType) {
+        guard type.provider != .staticToken else { return }
         let redirect = type.redirectURI
         guard redirect.isLoopback, let port = redirect.port, port != 0 else {
             let detail = redirect.isLoopback ? "uses a free port" : "the browser does not return to this machine"

@@ -11,7 +11,10 @@ extension Diagnosis {
     }
 
     private static func responses(_ type: AccountType, _ dependencies: Dependencies) async throws -> [Finding] {
-        guard type.provider != .endpoints else { return try await connection(type, dependencies) }
+        switch type.provider {
+        case .endpoints, .staticToken: return try await connection(type, dependencies)
+        case .issuer, .authority: break
+        }
         let report = try await ProviderReport.check(type, dependencies: dependencies)
         if let failure = report.failure {
             let check: Check = failure.kind == .network ? .network : .discovery
@@ -34,11 +37,10 @@ extension Diagnosis {
         return findings
     }
 
-    /// Checks a provider without discovery: any response is enough and contains the time.
+    /// Checks a provider without discovery, or the service of a type without a provider: any response is enough and contains the time.
     private static func connection(_ type: AccountType, _ dependencies: Dependencies) async throws -> [Finding] {
-        guard let endpoint = type.endpoints["token_endpoint"], let origin = endpoint.origin,
-            let url = URL(string: origin + "/")
-        else {
+        let hasProvider = type.provider != .staticToken
+        guard let url = type.origin else {
             let failure = AccountStoreError(
                 .settings, what: "there is no token endpoint", reason: "the settings name no token endpoint",
                 remedy: .changeSettings, hint: "name tokenEndpoint or issuer in the settings of \(type.name)")
@@ -48,8 +50,10 @@ extension Diagnosis {
             let response = try await dependencies.transport(for: type).send(HTTPRequest(.get, url))
             let date = response.fields["Date"].flatMap(HTTPDate.parse)
             return [
-                Finding(.network, .ok, of: type.name, "the provider answers"),
-                Finding(.discovery, .ok, of: type.name, "the settings name the endpoints"),
+                Finding(.network, .ok, of: type.name, hasProvider ? "the provider answers" : "the service responds"),
+                Finding(
+                    .discovery, .ok, of: type.name,
+                    hasProvider ? "the settings name the endpoints" : "no provider: you supply the token"),
                 clock(date?.timeIntervalSince(dependencies.now()), of: type),
             ]
         } catch let error as CancellationError {

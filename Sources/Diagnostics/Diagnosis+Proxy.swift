@@ -90,6 +90,7 @@ extension AccountType {
             case .authority(let authority): URL(string: "\(authority)")
             case .issuer(let issuer): URL(string: issuer)
             case .endpoints: endpoints["token_endpoint"]
+            case .staticToken: serviceURL
             }
         return url?.origin.flatMap { URL(string: $0 + "/") }
     }

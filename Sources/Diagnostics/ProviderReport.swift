@@ -47,6 +47,10 @@ public struct ProviderReport: Sendable {
         var report = ProviderReport()
         let transport = dependencies.transport(for: type)
         do {
+            if type.provider == .staticToken {
+                try await report.checkService(of: type, transport)
+                return report
+            }
             let found = try await discover(type, transport)
             report.server = found.server
             if let url = found.url {
@@ -95,6 +99,14 @@ public struct ProviderReport: Sendable {
 
     mutating func add(_ subject: String, _ state: Finding.State, _ detail: String) {
         findings.append(Finding(subject: subject, state: state, detail: detail))
+    }
+
+    /// Checks that the service of a type without a provider responds.
+    private mutating func checkService(of type: AccountType, _ transport: any HTTPTransport) async throws {
+        add("provider", .notOffered, "none: you supply the token")
+        guard let url = type.serviceURL else { return }
+        _ = try await transport.send(HTTPRequest(.get, url))
+        add(type.graphAPI == nil ? "API" : "directory", .ok, "\(url.absoluteString) responds")
     }
 
     /// Adds the difference of clocks. HTTP dates have whole seconds and responses take time: less than two seconds count as none.

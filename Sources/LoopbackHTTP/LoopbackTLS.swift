@@ -1,7 +1,8 @@
 /// The certificate and key with which a ``LoopbackListener`` speaks HTTPS: TLS 1.2 and 1.3.
 ///
-/// Sendable is sound: the context does not change after `init`, and OpenSSL lets threads create sessions from one
-/// context concurrently. The functions of the library are constants.
+/// `@unchecked Sendable` is sound. Both properties are constants: `library` has only functions, and only `init` and `deinit` change the
+/// context, when no other reference exists. `session()` only calls `SSL_new`, with which threads may create sessions from one context
+/// concurrently: it changes the context's reference count under OpenSSL's own lock (openssl-threads(7)).
 package final class LoopbackTLS: @unchecked Sendable {
     fileprivate let library: LibSSL
     private let context: OpaquePointer

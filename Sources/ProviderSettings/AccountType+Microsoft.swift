@@ -12,7 +12,7 @@ extension AccountType {
         case .authority(let address), .issuer(let address):
             let host = URL(string: address)?.host(percentEncoded: false)?.lowercased() ?? ""
             return Self.microsoftHosts.contains { host == $0 || host.hasSuffix("." + $0) }
-        case .endpoints: return false
+        case .endpoints, .staticToken: return false
         }
     }
 }

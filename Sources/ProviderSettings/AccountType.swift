@@ -13,6 +13,8 @@ public struct AccountType: Sendable, Equatable, Identifiable {
         case authority(String)
         /// Only the endpoints in the settings.
         case endpoints
+        /// No provider: the user supplies a bearer token of the directory or the API, which is never refreshed.
+        case staticToken
     }
 
     /// The source of a client secret.

@@ -135,15 +135,17 @@ struct AccountTypeDecoder: DictionaryDecoder {
                 file: file, key: "types", expected: "names without spaces", found: name.debugDescription)
         }
         let provider = try provider()
+        let hasProvider = provider != .staticToken
         let redirect: RedirectURI
-        let redirectText = try text("redirectUri")
+        let redirectText = hasProvider ? try text("redirectUri") : "http://127.0.0.1/callback"
         do throws(OAuth2Error) {
             redirect = try RedirectURI(redirectText)
         } catch {
             throw self.error("redirectUri", "an address such as http://127.0.0.1/callback", error.description)
         }
         var type = AccountType(
-            name: name, provider: provider, clientID: try text("clientId"), redirectURI: redirect, scope: try scope())
+            name: name, provider: provider, clientID: hasProvider ? try text("clientId") : "", redirectURI: redirect,
+            scope: try scope())
         for (key, name) in Self.endpointKeys { type.endpoints[name] = try address(key)?.url }
         type.expectedIssuer = try address("expectedIssuer")?.text
         if type.expectedIssuer != nil, provider != .endpoints {
@@ -168,7 +170,18 @@ struct AccountTypeDecoder: DictionaryDecoder {
         }
         if let issuer = try address("issuer") { return .issuer(issuer.text) }
         if let authority = try address("authority") { return .authority(authority.text) }
-        return .endpoints
+        return isStaticToken ? .staticToken : .endpoints
+    }
+
+    /// The keys of a type without a provider: the service, and how to connect to it. One of the first three names the service.
+    private static let serviceKeys = [
+        "directoryBase", "graphAPI", "resourceHosts", "directory", "api-version", "tokenType", "clientCertificate",
+        "caFile", "pinnedKeys",
+    ]
+
+    private var isStaticToken: Bool {
+        object.members.allSatisfy { Self.serviceKeys.contains($0.name) }
+            && Self.serviceKeys.prefix(3).contains { object[$0] != nil }
     }
 
     private func readClient(into type: inout AccountType) throws(SettingsError) {

@@ -13,12 +13,17 @@ extension AccountType {
         var urls = [graphAPI].compactMap { $0 } + resources.compactMap { URL(string: $0) } + endpoints.values
         switch provider {
         case .issuer(let text), .authority(let text): urls += [URL(string: text)].compactMap { $0 }
-        case .endpoints: break
+        case .endpoints, .staticToken: break
         }
         hosts += urls.compactMap(TokenHost.init).map(\.description)
         var seen: Set<String> = []
         return hosts.map { $0.lowercased() }.filter { seen.insert($0).inserted }.sorted()
     }
+}
+
+extension AccountType {
+    /// The URL of the directory, or of the first API that may receive tokens of this type; `nil` if the settings name neither.
+    package var serviceURL: URL? { graphAPI ?? resourceHosts.first.flatMap { URL(string: "https://\($0)/") } }
 }
 
 /// A server that may receive a token: a host and a port.

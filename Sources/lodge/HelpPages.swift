@@ -93,6 +93,10 @@ extension HelpText {
                 #"        "scopes": ["openid", "profile", "offline_access", "User.ReadBasic.All"],"#,
                 #"        "graphAPI": "https://graph.microsoft.com/""#, "      }", "    }", "  }",
             ]
+            + paragraph(
+                "A service with a token that you supply needs only its address: directoryBase with directory (scim), graphAPI, or "
+                    + "resourceHosts, the hosts of an API. To sign in to such a type: lodge sign-in TYPE --with-token."
+            )
             + section(
                 "To go on",
                 [

@@ -183,4 +183,42 @@ private let challenged =
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
     }
+
+    @Test(arguments: [404, 405, 501])
+    func `a service without batches gets single requests`(status: Int) async throws {
+        let transport = ScriptedTransport { request in
+            let target = request.url.absoluteString
+            if target.hasSuffix("/$batch") { return .failure(status) }
+            if target.contains("/users?") { return .page(target.contains("mail%40x") ? ["m"] : []) }
+            if target.contains("/users/a?") { return .json(#"{"id":"a"}"#) }
+            return .failure(target.contains("/users/denied?") ? 403 : 404)
+        }
+        let directory = GraphDirectory(client: try client(transport))
+        let found = try await directory.lookUp(["a", "nobody", "mail@x", "denied"], select: ["id"]).collected()
+        #expect(found.map(\.name) == ["a", "nobody", "mail@x", "denied"])
+        func kind(_ index: Int) -> DirectoryError.Kind? {
+            if case .failure(let error) = found[index].result { error.kind } else { nil }
+        }
+        #expect(try found[0].result.get().id == "a" && found[2].result.get().id == "m")
+        #expect(kind(1) == .notFound)
+        guard case .notPermitted? = kind(3) else {
+            Issue.record("\(found[3])")
+            return
+        }
+        // Two batches, four users and one mail address.
+        #expect(transport.requests.count == 7)
+        let detail = try await directory.detail(of: "a", select: ["id"], parts: [.manager])
+        #expect(detail.user.id == "a" && detail.manager == .none)
+    }
+
+    @Test func `a rejected token ends the single requests of a service without batches`() async throws {
+        let transport = ScriptedTransport { request in
+            .failure(request.url.absoluteString.hasSuffix("/$batch") ? 404 : 401)
+        }
+        let directory = GraphDirectory(client: try client(transport))
+        let error = try await failure { try await directory.lookUp(["1", "2", "3"]).collected() }
+        #expect(error?.kind == .signInNeeded(claims: nil))
+        // The batch, and one user.
+        #expect(transport.requests.count == 2)
+    }
 }

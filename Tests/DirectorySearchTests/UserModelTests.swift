@@ -102,3 +102,15 @@ func `a person is written on one line, safe for a terminal`(text: String, expect
     made.displayName = "Ada"
     #expect(made.detached() == made)
 }
+
+@Test(arguments: [
+    (#""displayName":"Ada Lovelace","userPrincipalName":"ada""#, "Ada Lovelace"),
+    (#""displayName":" ","givenName":"Ada","surname":"Lovelace""#, "Ada Lovelace"),
+    (#""surname":"Lovelace","userPrincipalName":"ada""#, "Lovelace"),
+    (#""userPrincipalName":"ada","mail":"a@x""#, "ada"),
+    (#""userPrincipalName":"","mail":"a@x""#, "a@x"), (#""displayName":null"#, "7"),
+])
+func `a user in a list has the best name that the directory knows`(members: String, name: String) throws {
+    let object = try #require(try JSONValue(parsing: #"{"id":"7",\#(members)}"#).object)
+    #expect(User(json: object).listName == name)
+}

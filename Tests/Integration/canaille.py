@@ -9,7 +9,8 @@ def run(checks, world):
     server.start(world.python("python-servers"), server.peer("canaille", "serve.py"), str(server.port), SECRET, server.redirect)
     world.use_settings({"types": {
         "public": server.type(), "confidential": server.type("confidential", secret=SECRET),
-        "wrong": server.type("confidential", secret="not the secret")}})
+        "wrong": server.type("confidential", secret="not the secret"),
+        "directory": server.type("directory", secret=SECRET, directory="scim", directoryBase=server.origin + "/scim/v2")}})
 
     # Before the user has consented: the server remembers that.
     denied, _ = server.sign_in("public", refuses=True)
@@ -31,3 +32,17 @@ def run(checks, world):
         the_token(checks, server, "with-secret")
         sign_out(checks, server, "with-secret", "done")
         remove(checks, server, "with-secret", "Deleted the client")
+
+    scim(checks, world, server)
+
+
+def scim(checks, world, server):
+    """Canaille's own SCIM service. It responds with status 500 to every list with a `count`."""
+    signed_in, _ = server.sign_in("directory")
+    checks.ends("directory: sign-in", signed_in, 0, "Signed in to directory as Ada Lovelace")
+    for words in (("me",), ("show", "ada")):
+        shown = world.run(*words, "--type", "directory")
+        checks.check(f"directory: {words[0]}", shown.status == 0 and "Ada Lovelace" in shown.out
+                     and "ada@example.com" in shown.out, shown)
+    checks.ends("directory: an error of the service is not an empty result", world.run("search", "ada", "--type", "directory"),
+                6, "500")

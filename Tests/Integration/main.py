@@ -36,6 +36,7 @@ import qr_code
 import refusals
 import registration
 import requests_nginx
+import scim2_server
 import settings
 import shared_store
 import shells
@@ -52,7 +53,7 @@ ALONE = [
     damage, offline, doctor, terminal, package, demo, shells, settings, hardening, intercepted, mail_programs, qr_code,
     signed_requests]
 # Servers of other makers, as Python and Debian packages.
-SERVERS = [canaille, django_oauth_toolkit, lemonldap_ng, oidc_provider_mock]
+SERVERS = [canaille, django_oauth_toolkit, lemonldap_ng, oidc_provider_mock, scim2_server]
 WITH_PEERS = [
     browser_sign_in, closing_page, grants, keyring, parallel, refusals, registration, signatures, tls]
 

@@ -120,3 +120,7 @@ def foreign_redirects(checks, world, server):
         state = urllib.parse.parse_qs(urllib.parse.urlsplit(address_shown(denied)).query)["state"][0]
         web.send(f"{back}/callback?{query.replace('STATE', state)}")
         checks.ends(f"{sentence} ends the sign-in immediately", denied.finish(), 5, "access_denied")
+    mixed = world.start("sign-in", "public", "--no-browser", "--timeout", "30")
+    state = urllib.parse.parse_qs(urllib.parse.urlsplit(address_shown(mixed)).query)["state"][0]
+    web.send(f"{back}/callback?code=abc&iss=https%3A%2F%2Fevil.example&state={state}")
+    checks.ends("a code of another issuer ends the sign-in immediately", mixed.finish(), 1, "different issuer")

@@ -11,8 +11,9 @@ struct AuthorizationResponseTests {
         "AR-070": "taking a pending sign-in out when its redirect came is the store's"
     ]
 
-    /// The cases whose sign-in ends, although the case keeps it waiting, and why.
-    static let ended = ["AR-042": "an error response ends the sign-in immediately; the terminal shows its error"]
+    /// The reasons that end a sign-in, although their cases keep it waiting: with the right state and another issuer, or none, no other
+    /// response will arrive.
+    static let ending: Set = ["iss_mismatch", "iss_missing"]
 
     static let cases = VectorFile("authorization-responses", deep: ["pending"]).cases(except: leftOut)
 
@@ -58,11 +59,11 @@ struct AuthorizationResponseTests {
             if let waits = vector.expect["keeps_waiting"]?.bool {
                 let ends: Bool
                 if case .redirect(let error) = error as? OAuth2Error {
-                    ends = error.provider != nil
+                    ends = error.endsSignIn
                 } else {
                     ends = true
                 }
-                #expect(ends == (!waits || Self.ended[vector.id] != nil))
+                #expect(ends == (!waits || vector.reason.map(Self.ending.contains) == true))
             }
             if case .provider(let error) = error as? OAuth2Error {
                 if let needed = vector.expect["needs_interaction"]?.bool {

@@ -24,3 +24,35 @@ private func type(_ members: String) throws -> AccountType? {
     #expect(other?.graphAPI?.host() == "proxy.example")
     #expect(try type(#","directory": "graph""#)?.graphAPI == nil)
 }
+
+private func serviceType(_ members: String) throws -> AccountType? {
+    try Settings(bytes: Array(#"{"types": {"hr": {\#(members)}}}"#.utf8), source: "s.json")["hr"]
+}
+
+@Test(arguments: [
+    (#""directory": "scim", "directoryBase": "https://hr.example/scim/v2""#, "hr.example:443"),
+    (#""graphAPI": "https://graph.example/", "api-version": "beta""#, "graph.example:443"),
+    (#""resourceHosts": ["api.example"], "caFile": "ca.pem""#, "api.example"),
+])
+func `a type with a service and no provider uses a token that the user supplies`(members: String, host: String) throws {
+    let type = try #require(try serviceType(members))
+    #expect(type.provider == .staticToken && type.clientID.isEmpty && type.scope.isEmpty && type.endpoints.isEmpty)
+    #expect(type.tokenHosts == [host] && type.serviceURL?.host() == host.split(separator: ":").first.map(String.init))
+}
+
+@Test(arguments: [
+    "", #""directory": "scim""#, #""caFile": "ca.pem""#,
+    #""directoryBase": "https://hr.example/scim/v2", "clientId": "c", "redirectUri": "http://127.0.0.1/callback""#,
+    #""directoryBase": "https://hr.example/scim/v2", "scopes": ["a"], "redirectUri": "http://127.0.0.1/", "clientId": "c""#,
+])
+func `a type without a service, or with a client, needs a provider`(members: String) throws {
+    let error = #expect(throws: SettingsError.self) { try serviceType(members) }
+    #expect(["types.hr.issuer", "types.hr.redirectUri", "types.hr.clientId"].contains(error?.key ?? ""))
+}
+
+@Test func `a misspelled issuer with a service is an unknown key, not a type without a provider`() throws {
+    let error = #expect(throws: SettingsError.self) {
+        try serviceType(#""isuer": "https://id.example", "directoryBase": "https://hr.example/scim/v2""#)
+    }
+    #expect(error?.key == "types.hr.isuer" && error?.hint?.description == "did you mean issuer?")
+}

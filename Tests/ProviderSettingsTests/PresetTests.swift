@@ -56,6 +56,7 @@ enum PresetFiles {
             // Without ID tokens and without this, everybody who signs in would be the same account.
             #expect(type.userinfoClaims["sub"] != nil || type.tokenClaims["sub"] != nil)
             #expect(type.userinfoClaims.isEmpty == (type.endpoints["userinfo_endpoint"] == nil))
+        case .staticToken: Issue.record("a preset names a provider")
         }
         if let graph = type.graphAPI { addresses.append(graph.absoluteString) }
         let scheme = preset.name == "local" ? "http://127.0.0.1:8765" : "https://"

@@ -28,7 +28,7 @@ public struct DirectoryError: Error, Sendable, Equatable {
         case unavailable
         /// The service does not understand the request or does not allow it in this form.
         case badRequest
-        /// The service does not support this (501).
+        /// The service does not support this: it responds with 501, or it does not have the signed-in user or the list of changes.
         case notSupported
         /// The list of pages has expired: start again (410).
         case resyncNeeded
@@ -83,6 +83,9 @@ public struct DirectoryError: Error, Sendable, Equatable {
 }
 
 extension DirectoryError {
+    /// Whether the service does not have the resource at all, such as `$batch` or the list of changes.
+    var isMissingResource: Bool { kind == .notFound || kind == .notSupported || status == 405 }
+
     /// Returns the error of a query that cannot be sent, for this reason.
     static func invalidQuery(_ reason: String) -> DirectoryError { DirectoryError(.invalidQuery(reason)) }
 

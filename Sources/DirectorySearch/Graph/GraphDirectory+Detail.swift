@@ -15,7 +15,7 @@ extension GraphDirectory {
         let client = try await makeClient()
         let budget = client.makeBudget()
         var batch = try await client.details(path, selection, parts, budget)
-        if let first = batch.responses.first, first?.status == 404 {
+        if batch.isNotFound(0) {
             // The name may be a mail address. If it is not, this throws the error of the first request.
             let user = try await GraphDirectory(client: client.sharing(budget)).user(name, select: select)
             guard let identifier = user.id else { throw DirectoryError(.notFound) }

@@ -1,5 +1,15 @@
 import StrictJSON
 
+extension User {
+    /// The name of the user in a list: the display name, otherwise the given name and surname, the sign-in name, the mail address or the
+    /// identifier. A user of SCIM has no other name than the sign-in name if the service requires none.
+    package var listName: String {
+        let parts = [givenName, surname].compactMap { $0 }.filter { !$0.isBlank }
+        return [displayName, parts.joined(separator: " "), userPrincipalName, mail, id].lazy.compactMap { $0 }
+            .first { !$0.isBlank } ?? ""
+    }
+}
+
 /// The table of a user's fields with their labels, as a view of one user lists them.
 package enum UserFields {
     /// A label with its values.

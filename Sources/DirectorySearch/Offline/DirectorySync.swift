@@ -94,8 +94,8 @@ public actor DirectorySync {
     /// Reads changes until there are no more.
     ///
     /// - Parameter report: Receives the progress after each step.
-    /// - Throws: ``DirectoryError``, ``OfflineIndexError``, `StorageError`; the errors of the transport and the authorization;
-    ///   `CancellationError`. The saved pages remain, and the next sync continues after them.
+    /// - Throws: ``DirectoryError``, of the kind `notSupported` if the service has no list of changes; ``OfflineIndexError``,
+    ///   `StorageError`; the errors of the transport and the authorization; `CancellationError`. The saved pages remain, and the next sync continues after them.
     @discardableResult
     public func run(_ report: @Sendable (Progress) async -> Void = { _ in }) async throws -> Progress {
         while true {
@@ -136,6 +136,10 @@ public actor DirectorySync {
             guard progress.restarts < Self.maximumRestarts else { throw error }
             try restart(state, client)
             return progress
+        } catch var error as DirectoryError where state.link == nil && error.isMissingResource {
+            discardEmptyCopy()
+            error.kind = .notSupported
+            throw error
         } catch {
             discardEmptyCopy()
             throw error

@@ -36,7 +36,7 @@ public struct SCIMDirectory: UserDirectory {
         let client = try await directory.makeClient()
         do {
             return try await Self.user(at: "Me?\(selection)", client, client.makeBudget())
-        } catch var error as DirectoryError where error.kind == .notFound {
+        } catch var error as DirectoryError where error.isMissingResource {
             error.kind = .notSupported
             throw error
         }
@@ -104,7 +104,13 @@ public struct SCIMDirectory: UserDirectory {
         for property in [UserProperty.userPrincipalName, .mail] where property != .mail || name.contains("@") {
             let query = UserQuery(.property(property, equals: name), select: select, limit: 2)
             let pages = CursorPages(makeClient: { client }, query: query, cursorProtocol, budget: budget)
-            if let user = try await pages.onlyUser() { return user }
+            let users = try await pages.users(upTo: 2)
+            guard users.allSatisfy({ $0.mayHave(property, name) }) else {
+                throw DirectoryError(
+                    .notSupported, message: "it ignores the filter of a request, and returns other users")
+            }
+            guard users.count < 2 else { throw DirectoryError(.ambiguous) }
+            if let user = users.first { return user }
         }
         throw absence
     }
@@ -152,5 +158,16 @@ public struct SCIMDirectory: UserDirectory {
         group.add("id", record.text("value"))
         group.add("displayName", record.text("display"))
         return DirectoryObject(json: group)
+    }
+}
+
+extension User {
+    /// Returns whether the value of a property can be this text: services without filters return other users. A user without the property
+    /// may have it.
+    fileprivate func mayHave(_ property: UserProperty, _ text: String) -> Bool {
+        let values =
+            property == .mail
+            ? [mail].compactMap { $0 } + otherMails : [userPrincipalName].compactMap { $0 }
+        return values.isEmpty || values.contains { $0.lowercased() == text.lowercased() }
     }
 }

@@ -77,10 +77,16 @@ extension UserPageSource {
     /// - Returns: The only user; `nil` if there is none.
     /// - Throws: ``DirectoryError`` of the kind `ambiguous` if there are several; the errors of the pages.
     func onlyUser() async throws -> User? {
-        var pages = self
-        var users: [User] = []
-        while users.count < 2, let page = try await pages.next() { users += page.users }
+        let users = try await users(upTo: 2)
         guard users.count < 2 else { throw DirectoryError(.ambiguous) }
         return users.first
+    }
+
+    /// Reads pages until there are this many users.
+    func users(upTo count: Int) async throws -> [User] {
+        var pages = self
+        var users: [User] = []
+        while users.count < count, let page = try await pages.next() { users += page.users }
+        return users
     }
 }

@@ -26,12 +26,20 @@ struct BatchItem: Sendable, Equatable {
 struct BatchResponse: Sendable {
     /// The responses in the order of the requests, each with its own status; `nil` for a missing one.
     var responses: [HTTPResponse?]
+    /// The errors of requests that were sent one by one, by their index.
+    var errors: [Int: DirectoryError] = [:]
     var clientRequestID = ""
     var wasRetried = false
+
+    /// Returns whether the service does not have the resource of a request.
+    func isNotFound(_ index: Int) -> Bool {
+        responses[index]?.status == 404 || errors[index]?.kind == .notFound
+    }
 }
 
 extension DirectoryClient {
-    /// Sends many requests, 20 at a time. It sends those that the service rejects for now again, without the others.
+    /// Sends many requests, 20 at a time. It sends those that the service rejects for now again, without the others. If the service has
+    /// no `$batch`, it sends the requests one by one.
     ///
     /// - Throws: ``DirectoryError`` if a batch as a whole fails; the errors of the transport and the authorization;
     ///   `CancellationError`.
@@ -59,10 +67,16 @@ extension DirectoryClient {
                 pending.map {
                     BatchRequest.item(id: String($0), target: items[$0].target, isAdvanced: items[$0].isAdvanced)
                 })
-            let response = try await response(
-                to: Request(
-                    url: "\(base)/$batch", body: body, permissions: pending.first.map { items[$0].permissions } ?? []),
-                budget: budget, token: token)
+            let response: Response
+            do {
+                response = try await self.response(
+                    to: Request(
+                        url: "\(base)/$batch", body: body,
+                        permissions: pending.first.map { items[$0].permissions } ?? []
+                    ), budget: budget, token: token)
+            } catch let error as DirectoryError where error.isMissingResource {
+                return try await sendSingly(items, pending, budget, &result)
+            }
             result.clientRequestID = response.clientRequestID
             result.wasRetried = result.wasRetried || response.wasRetried
             let responses = try Self.responses(response)
@@ -93,6 +107,29 @@ extension DirectoryClient {
             guard !repeated.isEmpty else { return }
             result.wasRetried = true
             pending.removeAll { !repeated.contains($0) }
+        }
+    }
+
+    /// Sends the requests one by one, each with its own error.
+    private func sendSingly(
+        _ items: [BatchItem], _ indices: [Int], _ budget: RetryBudget, _ result: inout BatchResponse
+    ) async throws {
+        for index in indices {
+            try await waitForRateLimit(1)
+            let item = items[index]
+            let request = Request(
+                url: "\(base)/\(item.target)", accept: "*/*", isAdvanced: item.isAdvanced,
+                permissions: item.permissions)
+            do {
+                let response = try await response(to: request, budget: budget)
+                result.responses[index] = response.http
+                result.clientRequestID = response.clientRequestID
+                result.wasRetried = result.wasRetried || response.wasRetried
+            } catch let error as DirectoryError {
+                // This concerns every request.
+                if case .signInNeeded = error.kind { throw error }
+                result.errors[index] = error
+            }
         }
     }
 
@@ -140,6 +177,7 @@ extension DirectoryClient {
     ///
     /// - Throws: ``DirectoryError`` if it is an error, or is missing.
     func response(_ index: Int, of batch: BatchResponse, permissions: [String]) throws(DirectoryError) -> Response {
+        if let error = batch.errors[index] { throw error }
         guard batch.responses.indices.contains(index), let response = batch.responses[index] else {
             throw DirectoryError(
                 .unreadable("the batch has no answer to question \(index)"), clientRequestID: batch.clientRequestID)

@@ -4,6 +4,8 @@ import Platform
 public enum AccountRemedy: SuggestedAction {
     /// Sign in, with additional parameters of the authorization request.
     case signIn(type: String?, parameters: [Parameter] = [])
+    /// Supply a token of this type, which has no provider.
+    case supplyToken(type: String)
     /// Remove the account with this identifier.
     case removeAccount(id: String)
     /// Check the metadata of the provider.
@@ -31,6 +33,7 @@ public enum AccountRemedy: SuggestedAction {
     public var description: String {
         switch self {
         case .signIn(let type, _): "sign in" + (type.map { " to \($0)" } ?? "")
+        case .supplyToken(let type): "supply a token of \(type)"
         case .removeAccount(let id): "remove the account \(id)"
         case .checkProvider(let type): "check the provider" + (type.map { " of \($0)" } ?? "")
         case .nameCertificateFile: "specify its certificate file"

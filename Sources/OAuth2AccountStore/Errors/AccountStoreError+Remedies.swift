@@ -106,6 +106,11 @@ extension AccountStoreError {
                 failure.reason += "; \(redirect.explanation)"
                 return failure
             }
+            if redirect.endsSignIn {
+                return AccountStoreError(
+                    .refused, what: what, reason: redirect.explanation, remedy: .nothing,
+                    hint: "no code was sent; if the settings name the right provider, tell its operator: \(check)")
+            }
             return AccountStoreError(
                 .redirectRefused, what: what, reason: error.description, remedy: .nothing,
                 hint: "the sign-in goes on waiting for its own redirect")

@@ -33,7 +33,7 @@ public struct Account: Sendable, Identifiable, Equatable {
             case .grantGone: "the provider no longer accepts the saved sign-in"
             case .answerLost:
                 "the provider had issued new tokens in an answer that never arrived, and no longer accepts the former ones"
-            case .noRefreshToken: "the access token is no longer good and the provider gave no refresh token"
+            case .noRefreshToken: "the access token is no longer valid, and there is no refresh token"
             case .interactionRequired: "the provider wants to ask the person something"
             case .scopeNotGranted: "a permission is needed that was not granted"
             }

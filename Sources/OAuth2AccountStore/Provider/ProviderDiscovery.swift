@@ -19,8 +19,8 @@ package struct ProviderDiscovery: Sendable {
         package let url: URL?
         /// The provider's time.
         package let date: Date?
-        /// The provider's other document, until it is read.
-        fileprivate var other: Discovery?
+        /// The possible locations of the provider's other document, until it is read.
+        fileprivate var others: [Discovery] = []
     }
 
     package init(_ type: AccountType, send: @escaping @Sendable (HTTPRequest) async throws -> HTTPResponse) {
@@ -33,7 +33,7 @@ package struct ProviderDiscovery: Sendable {
     /// - Throws: `OAuth2Error`; the errors of the transport.
     package func read() async throws -> Metadata {
         switch type.provider {
-        case .endpoints:
+        case .endpoints, .staticToken:
             var server = AuthorizationServer()
             server.issuer = type.expectedIssuer
             return Metadata(server: configured(server), url: nil, date: nil)
@@ -58,13 +58,12 @@ package struct ProviderDiscovery: Sendable {
             guard tried.insert(document.url).inserted else { continue }
             do {
                 var metadata = try await fetch(document)
-                // After the inserted document of OpenID, the document of RFC 8414 is known to be missing.
-                switch placement {
-                case .openID: metadata.other = try discovery(.oauth)
-                case .oauth: metadata.other = try discovery(.openID)
-                case .openIDInserted: break
-                }
-                if let other = metadata.other, tried.contains(other.url) { metadata.other = nil }
+                let others: [Discovery.Placement] =
+                    switch placement {
+                    case .openID, .openIDInserted: [.oauth, .oauthAppended]
+                    case .oauth, .oauthAppended: [.openID]
+                    }
+                metadata.others = try others.map(discovery).filter { tried.insert($0.url).inserted }
                 return metadata
             } catch OAuth2Error.http(let status, let retryAfter) where Self.saysMissing(status) {
                 first = first ?? OAuth2Error.http(status: status, retryAfter: retryAfter)
@@ -82,8 +81,10 @@ package struct ProviderDiscovery: Sendable {
     /// The well-known URLs in order. The Model Context Protocol, whose servers are resources of RFC 8707, begins with the URL of OAuth.
     /// An ID token needs what only the document of OpenID must have: the keys and the algorithms.
     private var placements: [Discovery.Placement] {
-        type.resources.isEmpty || type.scope.contains("openid")
+        let first: [Discovery.Placement] =
+            type.resources.isEmpty || type.scope.contains("openid")
             ? [.openID, .oauth, .openIDInserted] : [.oauth, .openIDInserted, .openID]
+        return first + [.oauthAppended]
     }
 
     private func fetch(_ discovery: Discovery) async throws -> Metadata {
@@ -96,10 +97,10 @@ package struct ProviderDiscovery: Sendable {
     /// Adds the endpoints that only the provider's other document lists, if that names the same issuer. Without such a document the
     /// metadata is unchanged.
     package func complete(_ metadata: inout Metadata) async throws {
-        guard let discovery = metadata.other else { return }
-        metadata.other = nil
-        do {
-            let other = try discovery.read(try await send(discovery.request))
+        let others = metadata.others
+        metadata.others = []
+        for discovery in others {
+            guard let other = try await readOther(discovery) else { continue }
             for (name, path) in AuthorizationServer.endpointNames
             where metadata.server[keyPath: path] == nil && metadata.server.unusable[name] == nil {
                 metadata.server[keyPath: path] = other[keyPath: path]
@@ -108,10 +109,19 @@ package struct ProviderDiscovery: Sendable {
                 metadata.server.mutualTLSAliases[name] = url
             }
             metadata.server = configured(metadata.server)
+            return
+        }
+    }
+
+    /// Returns the provider of another document; `nil` if it is missing or belongs to another issuer.
+    private func readOther(_ discovery: Discovery) async throws -> AuthorizationServer? {
+        do {
+            return try discovery.read(try await send(discovery.request))
         } catch let error as OAuth2Error where !error.isTransient {
-            // The provider does not have it, or it belongs to another issuer.
+            return nil
         } catch let error as HTTPTransportError where error.kind == .intercepted {
             // Some servers send a web page for every unknown path.
+            return nil
         }
     }
 

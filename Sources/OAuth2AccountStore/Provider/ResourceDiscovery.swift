@@ -128,7 +128,7 @@ package struct ResourceDiscovery: Sendable {
 
     /// Returns the issuers that can be used. A resource elsewhere must not lead to a server on this machine with plain http.
     private static func authorizationServers(of found: ProtectedResource, _ url: URL) throws(OAuth2Error) -> [String] {
-        var reason = "the metadata of the resource lack an authorization server"
+        var reason = "the metadata of the resource lacks an authorization server"
         let usable = found.authorizationServers.filter { issuer in
             do throws(OAuth2Error) {
                 _ = try Discovery(issuer: issuer, allowsLoopbackHTTP: url.isLoopback)

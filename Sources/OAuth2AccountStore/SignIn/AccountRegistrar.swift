@@ -56,6 +56,8 @@ struct AccountRegistrar: StoreCollaborator {
             }
             record.userName = identity.userName ?? (serviceGrant == nil ? record.userName : type.clientID)
             record.displayName = identity.displayName ?? record.displayName
+            // No provider names the user of the token.
+            if type.provider == .staticToken { record.displayName = record.displayName ?? type.name }
             record.signedIn = received
             if let otherPolicy {
                 let signIn = PolicySignIn(

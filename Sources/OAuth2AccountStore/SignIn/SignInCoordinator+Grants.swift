@@ -49,7 +49,7 @@ extension SignInCoordinator {
         _ body: (ProviderClient) async throws -> Account
     ) async throws -> Account {
         do {
-            let connection = try await client(of: context.type(type, policy: options.policy), offering: endpoint)
+            let connection = try await client(ofSignInTo: type, options, offering: endpoint)
             // The user should not sign in if the account cannot be saved.
             try await storage.checkWritable()
             return try await body(connection)

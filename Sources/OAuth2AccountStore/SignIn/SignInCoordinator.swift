@@ -30,7 +30,7 @@ final class SignInCoordinator: StoreCollaborator {
         to type: String, options: SignInOptions = .init(), redirectURI: RedirectURI? = nil
     ) async throws -> PreparedSignIn {
         try await AccountStoreError.wrappingErrors("cannot begin the sign-in") {
-            let connection = try await client(of: context.type(type, policy: options.policy))
+            let connection = try await client(ofSignInTo: type, options)
             // The user should not sign in if the account cannot be saved.
             try await storage.checkWritable()
             var requested = try AuthorizationParameters(options, connection.type)
@@ -58,6 +58,22 @@ final class SignInCoordinator: StoreCollaborator {
                 url: authorization.url, id: authorization.pending.state,
                 redirectURI: authorization.pending.redirectURI)
         }
+    }
+
+    /// Discovers the provider of a sign-in.
+    ///
+    /// - Throws: ``AccountStoreError`` of the kind `settings` if the type has no provider; the errors of discovery.
+    func client(
+        ofSignInTo name: String, _ options: SignInOptions, offering endpoint: String? = nil
+    ) async throws -> ProviderClient {
+        let type = try context.type(name, policy: options.policy)
+        guard type.provider != .staticToken else {
+            throw AccountStoreError(
+                .settings, what: "cannot sign in to \(name)",
+                reason: "its settings name no provider: it uses a token that you supply", remedy: .changeSettings,
+                hint: "\(AccountRemedy.supplyToken(type: name))")
+        }
+        return try await client(of: type, offering: endpoint)
     }
 
     func cancel(_ signIn: PreparedSignIn) {
@@ -120,7 +136,7 @@ final class SignInCoordinator: StoreCollaborator {
                 pending[state] = nil
                 return (sign, .success(code), response.issuer)
             } catch {
-                if case .redirect(let redirect) = error, redirect.provider == nil { throw error }
+                if case .redirect(let redirect) = error, !redirect.endsSignIn { throw error }
                 pending[state] = nil
                 return (sign, .failure(error), nil)
             }
@@ -154,6 +170,9 @@ final class SignInCoordinator: StoreCollaborator {
         try await AccountStoreError.wrappingErrors("cannot add the account") {
             let connection = try await client(of: self.type(type))
             let received = dependencies.now()
+            var response = response
+            // Without a token endpoint, it could never be used.
+            if connection.type.provider == .staticToken { response.refreshToken = nil }
             let identity = try await registrar.verifier.identity(response, connection) { validation in
                 validation.allowsUnaskedNonce = true
                 // It can be old: it only identifies the user.

@@ -46,9 +46,12 @@ extension AccountStore {
         try await signIns.handleRedirect(url.absoluteString)
     }
 
-    /// Adds an account from a token answer that one already has, as the token endpoint gave it.
+    /// Adds an account from a token response.
     ///
-    /// - Throws: ``AccountStoreError``, also when there is an ID token that is not this provider's for this client.
+    /// A type without a provider, ``AccountType/Provider/staticToken``, has one account; the token replaces its previous one. The store
+    /// does not save a refresh token of such a type.
+    ///
+    /// - Throws: ``AccountStoreError``, also if the response has an ID token of another provider or for another client.
     public func add(_ response: TokenResponse, toType type: String) async throws -> Account {
         try await signIns.add(response, toType: type)
     }

@@ -60,8 +60,10 @@ extension AccountStore {
     /// Simultaneous calls share the refresh, those of other processes too. The store sends no request while it waits for a failing provider.
     ///
     /// - Throws: ``AccountStoreError``, as ``accessToken(for:minimumValidity:scopes:resource:claims:policy:rejected:)``.
-    package func refreshedToken(for id: Account.ID, scopes: Scope? = nil) async throws -> AccessToken {
-        try await broker.refreshedToken(for: id, TokenKey(scope: scopes))
+    package func refreshedToken(
+        for id: Account.ID, scopes: Scope? = nil, policy: String? = nil
+    ) async throws -> AccessToken {
+        try await broker.refreshedToken(for: id, TokenKey(scope: scopes), policy: policy)
     }
 
     /// Waits until no refresh is in progress. If the process ends during a refresh, a refresh token that the provider has rotated but

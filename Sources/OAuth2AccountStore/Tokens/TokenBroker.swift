@@ -62,11 +62,22 @@ actor TokenBroker: StoreCollaborator {
     }
 
     /// Returns an access token that replaces the saved one, whether that has expired or not.
-    func refreshedToken(for id: Account.ID, _ requested: TokenKey = .main) async throws -> AccessToken {
+    func refreshedToken(
+        for id: Account.ID, _ requested: TokenKey = .main, policy: String? = nil
+    ) async throws -> AccessToken {
         let read = try await AccountStoreError.wrappingErrors(RefreshOutcome.failure) { try await repository.read(id) }
-        guard let record = read?.record else { throw AccountStoreError.unknownAccount(id) }
-        let saved = ScopeCoverage(try type(record.type)).tokens(for: requested, in: record)
-        return try await accessToken(for: id, requested, FreshnessRequirement(rejected: saved?.accessToken))
+        guard let saved = read?.record else { throw AccountStoreError.unknownAccount(id) }
+        let type = try context.type(saved.type, policy: policy)
+        let record = try saved.selected(policy)
+        // No resource rejected the token: it remains valid if there is no other one.
+        guard record.canRefresh else {
+            throw AccountStoreError(
+                .signInNeeded(.noRefreshToken), what: "no other token",
+                reason: "there is no refresh token; the saved access token remains valid", remedy: .signInAgain)
+        }
+        let tokens = ScopeCoverage(type).tokens(for: requested, in: record)
+        return try await accessToken(
+            for: id, requested, policy: policy, FreshnessRequirement(rejected: tokens?.accessToken))
     }
 
     /// Waits for the outcome of a refresh, for another process too.

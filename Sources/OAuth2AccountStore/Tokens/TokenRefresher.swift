@@ -1,6 +1,7 @@
 import JOSE
 import OAuth2Protocol
 import Platform
+import ProviderSettings
 import SealedStorage
 
 /// Refreshes the tokens of one account, from the lock to the save.
@@ -109,8 +110,9 @@ struct TokenRefresher: StoreCollaborator {
         let id = key.account
         guard let read = try await repository.read(id)?.record else { throw AccountStoreError.unknownAccount(id) }
         let record = try read.selected(key.policy)
-        if let reason = record.signInNeeded { throw AccountStoreError.signInNeeded(reason, nil) }
-        let coverage = ScopeCoverage(try type(record.type))
+        let type = try type(record.type)
+        if let reason = record.signInNeeded { throw Self.signInNeeded(reason, type) }
+        let coverage = ScopeCoverage(type)
         let cached = key.token.isMain ? record.tokens : coverage.tokens(for: key.token, in: record)
         if let cached, key.token.claims == nil,
             requirement.accepts(
@@ -125,7 +127,7 @@ struct TokenRefresher: StoreCollaborator {
             {
                 return try await cacheLookup(key, requirement)
             }
-            throw AccountStoreError.signInNeeded(.noRefreshToken, nil)
+            throw Self.signInNeeded(.noRefreshToken, type)
         }
         return .needsRefresh(record, key.token.claims == nil ? cached : nil)
     }
@@ -133,6 +135,14 @@ struct TokenRefresher: StoreCollaborator {
     /// The kind of change if the provider accepts the tokens no longer: the account itself needs no sign-in for another policy.
     private static func lossKind(_ key: RefreshKey) -> StorageChange.Kind {
         key.policy == nil ? .signInNeeded : .tokens
+    }
+
+    private static func signInNeeded(_ reason: Account.SignInReason, _ type: AccountType) -> AccountStoreError {
+        var error = AccountStoreError.signInNeeded(reason, nil)
+        error.hint =
+            type.provider == .staticToken
+            ? "\(AccountRemedy.supplyToken(type: type.name))" : "\(AccountRemedy.signIn(type: type.name))"
+        return error
     }
 
     /// Saves that a resource rejected a token that cannot be refreshed: otherwise the next caller would get it, and the account would

@@ -111,13 +111,18 @@ public struct AccountFile: Sendable {
         /// The scope of the refresh token, if it is more than the scope of the access token.
         var grant: Scope?
         var policy: String?
+        /// The tokens of sign-ins at other policies, by the name of the policy; empty: the authority's own.
+        var policySignIns: [String: PolicySignIn] = [:]
         var homeAccountID: String?
         /// The token response, if the file is one with an ID token.
         var tokenResponse: JSONObject?
 
         /// A digest that identifies the tokens.
         var digest: String {
-            let text = "\(tokens.accessToken.value)\n\(tokens.refreshToken?.value ?? "")"
+            var text = "\(tokens.accessToken.value)\n\(tokens.refreshToken?.value ?? "")"
+            for (policy, signIn) in policySignIns.sorted(by: { $0.key < $1.key }) {
+                text += "\n\(policy)\n\(signIn.tokens.accessToken.value)\n\(signIn.tokens.refreshToken?.value ?? "")"
+            }
             return Base64URL.encode(SHA2.sha256.digest(Array(text.utf8)))
         }
     }

@@ -78,32 +78,45 @@ struct AccountFileReader {
         }
         guard let list = file["accounts"]?.array else { throw file.error("accounts", expected: "a list") }
         let texts: [(String, WritableKeyPath<AccountFile.Entry, String?>)] = [
-            ("clientId", \.clientID), ("issuer", \.issuer), ("subject", \.subject), ("userName", \.userName),
-            ("displayName", \.displayName), ("label", \.nickname), ("tokenOrigin", \.tokenOrigin),
+            ("subject", \.subject), ("userName", \.userName), ("displayName", \.displayName), ("label", \.nickname),
             ("policy", \.policy), ("homeAccountId", \.homeAccountID),
-        ]
-        let secrets: [(String, WritableKeyPath<AccountFile.Entry, Secret?>)] = [
-            ("additional", \.tokens.additional), ("senderKey", \.senderKey),
         ]
         var contents = Contents()
         for (number, item) in list.enumerated() {
             let account = try object(item, "accounts[\(number)]")
             let type = try account.requiredText("type", "the name of an account type")
-            let received = try account.seconds("received").map(Date.init(timeIntervalSince1970:))
+            let signIn = try signIn(account)
             var entry = AccountFile.Entry(
                 location: account.location, key: try account.text("id").map { "export:\($0)" }, type: type,
-                tokens: try account.tokens(
-                    access: "accessToken", refresh: "refreshToken", idToken: try account.secret("idToken"),
-                    type: "tokenType", received: received, lifetime: try account.seconds("lifetime")))
+                clientID: signIn.clientID.isEmpty ? nil : signIn.clientID, issuer: signIn.issuer, tokens: signIn.tokens,
+                hasTime: !signIn.tokens.isUndated, senderKey: signIn.senderKey, tokenOrigin: signIn.tokenOrigin,
+                grant: signIn.grant)
             for (name, path) in texts { entry[keyPath: path] = try account.text(name) }
-            for (name, path) in secrets { entry[keyPath: path] = try account.text(name).map(Secret.init) }
-            entry.hasTime = received != nil
-            entry.grant = account.json["grant"] == nil ? nil : try account.scope("grant")
             entry.created = try account.seconds("created").map(Date.init(timeIntervalSince1970:))
             entry.userData = account.userData()
+            if account["policies"] != nil {
+                let policies = try account.object("policies")
+                for policy in policies.json.members.map(\.name) {
+                    entry.policySignIns[policy] = try self.signIn(policies.object(policy))
+                }
+            }
             contents.entries.append(entry)
         }
         return contents
+    }
+
+    /// Reads the tokens of an account at one policy.
+    private func signIn(_ object: AccountFileObject) throws(AccountFileError) -> PolicySignIn {
+        let received = try object.seconds("received").map(Date.init(timeIntervalSince1970:))
+        var tokens = try object.tokens(
+            access: "accessToken", refresh: "refreshToken", idToken: try object.secret("idToken"), type: "tokenType",
+            received: received, lifetime: try object.seconds("lifetime"))
+        tokens.additional = try object.text("additional").map(Secret.init)
+        return PolicySignIn(
+            issuer: try object.text("issuer"), clientID: try object.text("clientId") ?? "",
+            tokenOrigin: try object.text("tokenOrigin"), tokens: tokens,
+            grant: object.json["grant"] == nil ? nil : try object.scope("grant"),
+            senderKey: try object.text("senderKey").map(Secret.init))
     }
 }
 

@@ -100,7 +100,8 @@ struct AccountImporter: StoreCollaborator {
         {
             return rejection("its tokens are bound to a key that is not in the file")
         }
-        if let policy = entry.policy, found.policies[policy] == nil {
+        let policies = [entry.policy].compactMap { $0 } + entry.policySignIns.keys.filter { !$0.isEmpty }.sorted()
+        if let policy = policies.first(where: { found.policies[$0] == nil }) {
             return rejection("its tokens are of the policy \(policy.debugDescription), and \(found.name) names none so")
         }
         if let host = entry.host, !host.isEmpty, let own = found.providerHost,
@@ -175,7 +176,27 @@ struct AccountImporter: StoreCollaborator {
         record.policy = entry.policy
         record.tokenOrigin = entry.tokenOrigin ?? record.tokenOrigin ?? type.endpoints["token_endpoint"]?.origin
         record.senderKey = entry.senderKey
+        fillPolicies(&record, entry)
         record.userData = record.userData ?? entry.userData
+    }
+}
+
+extension AccountImporter {
+    /// Adds the tokens of other policies, unless the record has newer ones.
+    private func fillPolicies(_ record: inout AccountRecord, _ entry: AccountFile.Entry) {
+        var others = record.policySignIns ?? [:]
+        for (policy, imported) in entry.policySignIns {
+            var signIn = imported
+            signIn.clientID = record.clientID
+            signIn.tokens = signIn.tokens.dated(dependencies.now())
+            if let known = others[policy], known.signInNeeded == nil, known.tokens.received > signIn.tokens.received {
+                continue
+            }
+            others[policy] = signIn
+        }
+        // The main tokens are of this policy.
+        others[record.policy ?? ""] = nil
+        record.policySignIns = others.isEmpty ? nil : others
     }
 }
 
@@ -185,7 +206,7 @@ extension AccountType {
         switch provider {
         case .authority(let authority): URL(string: "\(authority)")?.host(percentEncoded: true)
         case .issuer(let issuer): URL(string: issuer)?.host(percentEncoded: true)
-        case .endpoints: endpoints["token_endpoint"]?.host(percentEncoded: true)
+        case .endpoints, .staticToken: endpoints["token_endpoint"]?.host(percentEncoded: true)
         }
     }
 }

@@ -67,8 +67,8 @@ public struct AuthorizationResponse: Sendable {
     /// An error response needs no issuer, although RFC 9207 section 2.4 requires it: an error gives nothing to an attacker, and
     /// django-oauth-toolkit promises the issuer and omits it there.
     ///
-    /// - Throws: ``OAuth2Error/redirect(_:)`` if it is not, in which case the sign-in keeps waiting, unless the error has a
-    ///   ``RedirectError/provider``; ``OAuth2Error/provider(_:)`` if the provider denied the request, which ends the sign-in.
+    /// - Throws: ``OAuth2Error/redirect(_:)`` if it is not, in which case the sign-in keeps waiting, unless the error
+    ///   ``RedirectError/endsSignIn``; ``OAuth2Error/provider(_:)`` if the provider denied the request, which ends the sign-in.
     public func code(for pending: PendingAuthorization) throws(OAuth2Error) -> Secret {
         guard pending.redirectURI.matches(address) else {
             throw Self.rejected(

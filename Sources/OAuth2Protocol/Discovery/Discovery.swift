@@ -13,6 +13,9 @@ public struct Discovery: Sendable, Equatable {
         case oauth
         /// `/.well-known/openid-configuration` inserted between host and path.
         case openIDInserted
+        /// `/.well-known/oauth-authorization-server` appended to the issuer, where no specification expects it: django-oauth-toolkit below
+        /// a path.
+        case oauthAppended
     }
 
     /// What the document's `issuer` may be.
@@ -40,6 +43,7 @@ public struct Discovery: Sendable, Equatable {
         case .openID: text = base.origin + base.path + "/.well-known/openid-configuration"
         case .oauth: text = base.origin + "/.well-known/oauth-authorization-server" + base.path
         case .openIDInserted: text = base.origin + "/.well-known/openid-configuration" + base.path
+        case .oauthAppended: text = base.origin + base.path + "/.well-known/oauth-authorization-server"
         }
         url = try EndpointURL.check(text, name: "the issuer", allowsLoopbackHTTP: allowsLoopbackHTTP)
         expectation = .exactly(issuer)

@@ -24,6 +24,13 @@ public struct TokenResponse: Sendable, Equatable {
     /// What else the response has.
     public var additional: JSONObject
 
+    /// Creates a response with only an access token of the type Bearer, such as one that a service issued without OAuth.
+    public init(accessToken: Secret) {
+        self.accessToken = accessToken
+        tokenType = "bearer"
+        additional = [:]
+    }
+
     /// Returns the granted scope: the scope in the response, or otherwise the requested one (section 5.1).
     public func grantedScope(requested: Scope) -> Scope { scope ?? requested }
 }

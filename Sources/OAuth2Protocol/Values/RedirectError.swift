@@ -7,6 +7,15 @@ public struct RedirectError: Error, Sendable, Equatable {
     /// The error that the rejected redirect reports, if it has the state of the sign-in: then the sign-in is over.
     public let provider: ProviderError?
 
+    /// A Boolean value that indicates whether the sign-in is over.
+    ///
+    /// A redirect with the state of the sign-in and without its issuer is the response of a mix-up attack, or of a provider that does not
+    /// do what its metadata promise. No other response will arrive. To send it, an attacker has to know the state, and then could end the
+    /// sign-in with an error too.
+    ///
+    /// [RFC 9207 section 2.4](https://www.rfc-editor.org/rfc/rfc9207#section-2.4)
+    public var endsSignIn: Bool { provider != nil || kind == .issuerMismatch || kind == .issuerMissing }
+
     /// Creates an error for a failed check.
     package init(_ kind: Kind, _ evidence: Evidence? = nil, provider: ProviderError? = nil) {
         self.kind = kind

@@ -107,7 +107,7 @@ extension BrowseDrawing {
 
     private func cell(_ column: Column, _ row: ResultList.Row) -> String {
         switch column {
-        case .name: row.user.displayName ?? row.user.userPrincipalName ?? row.user.mail ?? row.id
+        case .name: row.user.listName
         case .mail: row.user.mail ?? row.user.userPrincipalName ?? ""
         case .title: row.user.jobTitle ?? ""
         case .phone: row.user.businessPhones.first ?? row.user.mobilePhone ?? ""

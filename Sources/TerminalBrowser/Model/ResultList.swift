@@ -26,7 +26,7 @@ struct ResultList: Sendable {
         }
 
         /// The name to speak of the person by.
-        var name: String { TerminalText.cell(user.displayName ?? user.userPrincipalName ?? user.mail ?? id) }
+        var name: String { TerminalText.cell(user.listName) }
     }
 
     /// Not more people than these are read: nobody walks through them, and memory has an end.

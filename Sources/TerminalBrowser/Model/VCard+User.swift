@@ -3,7 +3,7 @@ import DirectorySearch
 
 extension VCard {
     package init(_ user: User) {
-        self.init(name: user.displayName ?? user.userPrincipalName ?? user.id ?? "")
+        self.init(name: user.listName)
         familyName = user.surname
         givenName = user.givenName
         add("EMAIL;TYPE=work", user.mail)

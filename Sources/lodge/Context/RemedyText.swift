@@ -70,6 +70,7 @@ struct RemedyText: Sendable {
         case .signIn(let named, let parameters):
             command("sign-in") + Hint((named ?? type).map { " \($0)" } ?? "")
                 + Hint(parameters.map { " --param \("\($0.name)=\($0.value)".shellWord)" }.joined())
+        case .supplyToken(let type): command("sign-in") + " \(type) --with-token"
         case .removeAccount(let id): command("accounts remove") + " \(id)"
         case .checkProvider(let type): command("providers check") + Hint(type.map { " \($0)" } ?? "")
         case .nameCertificateFile: "pass its certificate file with --ca-file"

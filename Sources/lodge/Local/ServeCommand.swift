@@ -10,6 +10,9 @@ import StrictJSON
         static let users = Option.integer("users", "N", "people in the directory (300)", in: 1...1_000_000)
         static let portFile = Option.text("port-file", "FILE", "write the port to this file", completion: .file)
         static let tls = Option.flag("tls", "speak HTTPS, with a certificate of a new private CA")
+        static let authorityFile = Option.text(
+            "write-ca", "FILE", "with --tls, write the CA to this file (a new file in the folder for temporary files)",
+            completion: .file)
         static let clients = Option.texts(
             "client", "ID[:SECRET]",
             "accept this client instead of lodge and lodge-confidential:not-a-secret", environment: .none)
@@ -34,7 +37,8 @@ import StrictJSON
             It listens on loopback only and ends with Ctrl-C. It prints the issuer, the clients with their secrets and the \
             addresses of the directory; --output json prints one object. Every program on this machine can sign in as any user: \
             use no real secrets. MSAL and azure-identity need --tls and the printed authority. --tls prints the file of its CA, \
-            for REQUESTS_CA_BUNDLE, SSL_CERT_FILE and --ca-file. \
+            for REQUESTS_CA_BUNDLE, SSL_CERT_FILE and --ca-file. The CA is new at each start, because its key is never saved; \
+            --write-ca keeps the path the same. The file is deleted at the end. \
             Faults: \(InjectedErrors.Name.all.map(\.rawValue).joined(separator: ", ")).
             """,
         examples: [
@@ -43,7 +47,8 @@ import StrictJSON
             "lodge serve --fault directory-429=2.5:3",
         ],
         options: [
-            Input.port, Input.users, Input.portFile, Input.tls, Input.clients, Input.redirectURIs, Input.approve,
+            Input.port, Input.users, Input.portFile, Input.tls, Input.authorityFile, Input.clients, Input.redirectURIs,
+            Input.approve,
             Input.tokenLifetime, Input.injectedError, Input.quota, Input.log,
         ], formats: OutputFormat.ofSentences
     ) { try await ServeCommand(context: $0).run() }
@@ -51,6 +56,10 @@ import StrictJSON
     let context: CommandContext
 
     func run() async throws -> ExitStatus {
+        if invocation[Input.authorityFile] != nil, !invocation[Input.tls] {
+            throw CommandError(
+                .usage, "--write-ca needs --tls", reason: "without TLS there is no CA", hint: "lodge help serve")
+        }
         var configuration = LoopbackProvider.Configuration()
         configuration.port = UInt16(clamping: invocation[Input.port] ?? 0)
         if let users = invocation[Input.users] { configuration.userCount = users }
@@ -77,9 +86,9 @@ import StrictJSON
                 .failed, "the local provider did not start", reason: "\(error)", hint: Self.hint(for: error))
         }
         var authorityFile: String?
-        defer { if let authorityFile { unlink(authorityFile) } }
+        defer { if let authorityFile { Self.remove(authorityFile, of: provider) } }
         do {
-            authorityFile = try writeAuthority(provider)
+            authorityFile = try await writeAuthority(provider)
             if let path = invocation[Input.portFile] {
                 try await context.write(Array("\(provider.port)\n".utf8), to: path, "the port")
             }
@@ -115,9 +124,14 @@ import StrictJSON
         for line in report.lines { console.note(line) }
     }
 
-    /// Writes the CA to a new file in the folder for temporary files, and returns its path; `nil` without TLS.
-    private func writeAuthority(_ provider: LoopbackProvider) throws -> String? {
+    /// Writes the CA to the file of `--write-ca`, or to a new file in the folder for temporary files, and returns its path; `nil` without
+    /// TLS.
+    private func writeAuthority(_ provider: LoopbackProvider) async throws -> String? {
         guard let authority = provider.certificateAuthority else { return nil }
+        if let path = invocation[Input.authorityFile] {
+            try await context.write(Array(authority.utf8), to: path, "the CA")
+            return path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+        }
         let folder = FileManager.default.temporaryDirectory.path(percentEncoded: false)
         let letters = try context.dependencies().randomLetters()
         let path = "\(folder.hasSuffix("/") ? folder : folder + "/")lodge-serve-\(provider.port)-\(letters).pem"
@@ -130,6 +144,14 @@ import StrictJSON
                 hint: "set TMPDIR to a folder that may be written to")
         }
         return path
+    }
+
+    /// Deletes the file of the CA, unless another process has written its own CA there.
+    private static func remove(_ path: String, of provider: LoopbackProvider) {
+        guard let authority = provider.certificateAuthority,
+            case .success(let bytes) = OwnerOnlyFile.read(path, maximumSize: 64 * 1024), bytes == Array(authority.utf8)
+        else { return }
+        unlink(path)
     }
 
     // MARK: Clients

@@ -35,6 +35,11 @@ import StrictJSON
         if invocation[Input.forget] { return try await forget() }
         let properties = try properties()
         let (store, account) = try await context.storeAndAccount()
+        let kind = store.settings[account.type]?.directory ?? .graph
+        guard kind == .graph else {
+            throw Self.unsupported(
+                account, .usage, "\(kind == .scim ? "SCIM" : "Google's directory") has no list of changes")
+        }
         var retry = HTTPRetryPolicy.directory
         if let timeout = invocation[GlobalOptions.timeout] { retry.totalDelay = min(timeout, retry.totalDelay) }
         let sync = DirectorySync(
@@ -45,6 +50,11 @@ import StrictJSON
         let done: DirectorySync.Progress
         do {
             done = try await sync.run { await Self.show($0, line) }
+        } catch let error as DirectoryError where error.kind == .notSupported {
+            line.clear()
+            throw Self.unsupported(
+                account, .failed,
+                "the directory has no list of changes (/users/delta): HTTP status \(error.status ?? 501)")
         } catch {
             line.clear()
             throw error
@@ -52,6 +62,12 @@ import StrictJSON
         line.clear()
         try await report(done, sync.index, account)
         return .done
+    }
+
+    private static func unsupported(_ account: Account, _ status: ExitStatus, _ reason: String) -> CommandError {
+        CommandError(
+            status, "cannot make an offline copy for \(account.label)", reason: reason,
+            hint: "to save all users once, run: \(run: "search") --all --output jsonl > users.jsonl")
     }
 
     private static func show(_ progress: DirectorySync.Progress, _ line: ProgressLine) {

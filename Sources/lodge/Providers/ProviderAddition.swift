@@ -11,6 +11,10 @@ import StrictJSON
         static let provider = Option.text("provider", "PRESET", "preset to build on", completion: .preset)
         static let set = Option.texts("set", "KEY=VALUE", "what a preset must know, such as tenant")
         static let issuer = Option.text("issuer", "URL", "the provider's issuer")
+        static let directory = Option.text(
+            "directory", "KIND", "protocol of the directory: graph, scim or google",
+            completion: .words(AccountType.Directory.allCases.map(\.rawValue)))
+        static let directoryBase = Option.text("directory-base", "URL", "the directory's address")
         static let clientID = Option.text("client-id", "ID", "client identifier")
         static let clientSecretFile = Option.text(
             "client-secret-file", "FILE", "file with the client secret", completion: .file)
@@ -28,14 +32,17 @@ import StrictJSON
         "add", "Add an account type to the settings file.",
         discussion: """
             Comments and layout of the file stay. With --register the client is registered at the provider (RFC 7591); its \
-            registration token is sealed in the store, and a client secret makes the file readable by you alone.
+            registration token is sealed in the store, and a client secret makes the file readable by you alone. With --directory-base \
+            alone, the type has no provider: sign-in reads the service's token from standard input.
             """,
         examples: [
             "lodge providers add github --client-id ID",
             "lodge providers add company --issuer https://id.example --register",
+            "lodge providers add hr --directory scim --directory-base https://hr.example/scim/v2",
         ], arguments: [Input.name],
         options: [
-            Input.provider, Input.set, Input.issuer, Input.clientID, Input.clientSecretFile, Input.clientSecretEnv,
+            Input.provider, Input.set, Input.issuer, Input.directory, Input.directoryBase, Input.clientID,
+            Input.clientSecretFile, Input.clientSecretEnv,
             Input.scope, Input.redirectURI, Input.register, Input.registrationTokenFile, Input.registerWith,
         ], formats: OutputFormat.ofSentences
     ) { try await ProviderAddition(context: $0).run() }
@@ -79,10 +86,16 @@ import StrictJSON
             keys[member.name] = member.value
         }
         if let issuer { keys["issuer"] = .string(issuer) }
+        if let directory = invocation[Input.directory] { keys["directory"] = .string(directory) }
+        if let base = invocation[Input.directoryBase] { keys["directoryBase"] = .string(base) }
         if preset == nil, issuer == nil {
-            throw usage(
-                "nothing says which provider it is", "neither --issuer nor --provider was given",
-                "name the issuer with --issuer, or one of the presets of: \(run: "providers")")
+            guard keys["directoryBase"] != nil else {
+                throw usage(
+                    "the provider is missing", "neither --issuer nor --provider was given",
+                    "name the issuer with --issuer, or one of the presets of: \(run: "providers")")
+            }
+            try checkNoClient()
+            return keys
         }
         if let id = invocation[Input.clientID] { keys["clientId"] = .string(id) }
         if let secret = try secret() { keys["clientSecret"] = secret }
@@ -113,6 +126,18 @@ import StrictJSON
                     ?? "\(run: "providers")")
         }
         return preset
+    }
+
+    /// Throws for the options of a client: without a provider there is none.
+    private func checkNoClient() throws(CommandError) {
+        let options: [any DeclaredOption] = [
+            Input.clientID, Input.clientSecretFile, Input.clientSecretEnv, Input.scope, Input.redirectURI,
+            Input.register, Input.registrationTokenFile, Input.registerWith,
+        ]
+        guard let option = options.first(where: { invocation.source(of: $0) == .option }) else { return }
+        throw usage(
+            "--\(option.spec.name) needs a provider", "neither --issuer nor --provider was given",
+            "name the issuer with --issuer; for a token that you supply, leave --\(option.spec.name) out")
     }
 
     private func checkClient(_ preset: ProviderPreset?) throws(CommandError) {

@@ -19,22 +19,30 @@ struct ProviderRecord: OutputRecord {
         case .endpoints:
             type.endpoints["authorization_endpoint"]?.absoluteString ?? type.endpoints["token_endpoint"]?.absoluteString
                 ?? ""
+        case .staticToken: ""
         }
     }
 
-    var cells: [String] { [type.name, address, isDefault ? "settings, default" : "settings", ""] }
+    private var isStaticToken: Bool { type.provider == .staticToken }
+
+    var cells: [String] {
+        [
+            type.name, isStaticToken ? "(you supply the token)" : address, isDefault ? "settings, default" : "settings",
+            "",
+        ]
+    }
 
     var detail: Detail {
         var detail = Detail()
         detail.add("Name", type.name)
         detail.add("Default", isDefault ? "yes" : "no")
         detail.add("Preset", type.preset)
-        detail.add("Provider", address)
+        detail.add("Provider", isStaticToken ? "none: you supply the token" : address)
         for (name, _) in AuthorizationServer.endpointNames { detail.add(name, type.endpoints[name]?.absoluteString) }
-        detail.add("Client", type.clientID)
+        if !isStaticToken { detail.add("Client", type.clientID) }
         detail.add("Client secret", secret)
         detail.add("Client authentication", type.clientAuthentication?.rawValue)
-        detail.add("Redirect URI", type.redirectURI.text)
+        if !isStaticToken { detail.add("Redirect URI", type.redirectURI.text) }
         detail.add("Scope", type.scope.text)
         detail.add("Directory", type.graphAPI?.absoluteString)
         detail.add("Resource hosts", type.resourceHosts)
@@ -56,9 +64,10 @@ struct ProviderRecord: OutputRecord {
         var object: JSONObject = ["name": .string(type.name), "provider": .string(address), "from": "settings"]
         object.append("default", .bool(isDefault))
         object.append("preset", type.preset.map { .string($0) } ?? .null)
-        object.append("clientId", .string(type.clientID))
+        object.append("clientId", isStaticToken ? .null : .string(type.clientID))
         object.append("hasClientSecret", .bool(type.clientSecret != nil))
-        object.append("redirectUri", .string(type.redirectURI.text))
+        object.append("redirectUri", isStaticToken ? .null : .string(type.redirectURI.text))
+        object.append("directory", type.graphAPI.map { .string($0.absoluteString) } ?? .null)
         object.append("scopes", .array(type.scope.tokens.map { .string($0) }))
         let endpoints = AuthorizationServer.endpointNames.compactMap { name, _ in
             type.endpoints[name].map { JSONObject.Member(name: name, value: .string($0.absoluteString)) }

@@ -221,8 +221,9 @@ import StrictJSON
         return .typed(id)
     }
 
-    /// Returns the redirect URI of a client to register. Many servers, the Model Context Protocol's among them, compare the port too, although RFC
-    /// 8252 section 7.3 forbids it: so the port is chosen once, outside the ranges from which systems take ports for connections.
+    /// Returns the redirect URI of a client to register. Many servers, the Model Context Protocol's among them, compare the port too,
+    /// although RFC 8252 section 7.3 forbids it: so the port is chosen once, outside the ranges from which systems take ports for
+    /// connections.
     private func registeredRedirectURI() throws -> String {
         let number = try context.dependencies().random(2).reduce(0) { $0 << 8 | Int($1) }
         return "http://127.0.0.1:\(20_000 + number % 12_000)/callback"

@@ -17,7 +17,8 @@ import StrictJSON
         static let paste = Option.flag("paste", "print the address and read the code or address it leads to")
         static let clientCredentials = Option.flag(
             "client-credentials", "sign in as the client itself, without a person")
-        static let withToken = Option.flag("with-token", "read a token answer from standard input")
+        static let withToken = Option.flag(
+            "with-token", "read a token, or a token response in JSON, from standard input")
         static let username = Option.text(
             "username", "NAME", "sign in with the password on standard input (legacy servers)")
         static let scope = Option.texts("scope", "SCOPE", "scope to ask for instead of the type's")
@@ -35,11 +36,14 @@ import StrictJSON
         "sign-in", aliases: ["login"], "Sign in and keep the account.",
         discussion: """
             The browser is opened and comes back to this machine. Where there is no display, or over SSH, a code is shown that is \
-            entered on another device. With --with-token a token answer (JSON, as a token endpoint gives it) is read from standard \
-            input instead. With the address of an API instead of TYPE, lodge asks the API which provider issues its tokens (RFC 9728), shows \
+            entered on another device. With --with-token, lodge reads a token or a token response (JSON) from standard input instead; on \
+            a terminal it prompts for the token. A type without a provider always signs in so. With the address of an API instead of TYPE, lodge asks the API which provider issues its tokens (RFC 9728), shows \
             the issuer, the scopes and the token hosts, registers a client if necessary, and adds an account type.
             """,
-        examples: ["lodge sign-in graph", "lodge sign-in --device", "lodge sign-in https://api.example/mcp"],
+        examples: [
+            "lodge sign-in graph", "lodge sign-in --device", "lodge sign-in https://api.example/mcp",
+            "lodge sign-in hr --with-token < token.txt",
+        ],
         arguments: [Input.type],
         options: [
             Input.device, Input.noBrowser, Input.qr, Input.paste, Input.clientCredentials, Input.withToken,
@@ -80,7 +84,9 @@ import StrictJSON
         let flow = try await flow(type, store)
         let account = try await signIn(to: type, flow, options, store)
         let name = account.displayName.map { name in account.userName.map { "\(name) (\($0))" } ?? name }
-        console.note("Signed in to \(type) as \(name ?? account.label).")
+        console.note(
+            store.settings[type]?.provider == .staticToken
+                ? "Saved the token of \(type)." : "Signed in to \(type) as \(name ?? account.label).")
         // With --with-token, the user chose the tokens.
         if flow != .token { noteGrant(of: account, options, store) }
         try await noteTwins(of: account, store)
@@ -118,6 +124,8 @@ import StrictJSON
 
     private func flow(_ type: String, _ store: AccountStore) async throws -> SignInFlow {
         if hasOwnOptions, let flow = try SignInFlow.named(by: invocation) { return flow }
+        // Without a provider there is no other flow.
+        if store.settings[type]?.provider == .staticToken { return .token }
         return try await .byItself(type, store, context.world)
     }
 
@@ -131,7 +139,7 @@ import StrictJSON
         }
         let method: SignInMethod
         switch flow {
-        case .token: return try await store.add(try tokenResponse(), toType: type)
+        case .token: return try await store.add(try await suppliedToken(type), toType: type)
         case .browser(let opens, let reason):
             method = instructions.browser(opens: opens, because: reason, store.dependencies.openBrowser)
         case .device(let reason): method = instructions.device(because: reason)
@@ -235,17 +243,18 @@ import StrictJSON
         return Secret(line.last == "\r" ? String(line.dropLast()) : line)
     }
 
-    private func tokenResponse() throws -> TokenResponse {
-        let bytes = try context.world.readInput(Self.maximumResponse)
-        let response = HTTPResponse(status: 200, fields: ["Content-Type": "application/json"], body: Data(bytes))
-        do throws(OAuth2Error) {
-            return try TokenResponse.read(response)
-        } catch {
-            throw CommandError(
-                .usage, "standard input has no token answer", reason: "\(error)",
-                hint:
-                    "expected JSON such as {\"access_token\": \"…\", \"token_type\": \"Bearer\", \"refresh_token\": \"…\"}"
-            )
+    /// Returns the token from standard input, with a prompt on a terminal.
+    private func suppliedToken(_ type: String) async throws -> TokenResponse {
+        guard console.terminal.inputIsTerminal else {
+            return try SuppliedToken.read(try context.world.readInput(Self.maximumResponse), type)
         }
+        guard !console.options.disablesInput else {
+            throw CommandError(
+                .signInNeeded, "no token", reason: "--no-input forbids asking for it",
+                hint: "\(run: "sign-in") \(type) --with-token < FILE")
+        }
+        console.instruct("Token of \(type), which is not shown while you type:")
+        let line = try await context.world.readHiddenLine(Self.maximumLine) ?? ""
+        return try SuppliedToken.read(Array(line.utf8), type)
     }
 }

@@ -42,11 +42,12 @@ import StrictJSON
             let report = try await store.signOut(
                 account.id, revoking: !invocation[Input.local],
                 endingBrowserSession: invocation[Input.browser] ? true : nil)
-            let revocation = Self.revocation(report.revocation)
+            let isStaticToken = store.settings[account.type]?.provider == .staticToken
+            let revocation = Self.revocation(report.revocation, isStaticToken)
             let browser = Self.browserSession(report.browserSession)
             console.note("Removed \(account.label) (\(account.type)) here.")
             console.note(revocation.sentence)
-            console.note(browser.sentence)
+            if !isStaticToken { console.note(browser.sentence) }
             records.append([
                 "account": .string(account.label), "type": .string(account.type), "removed": true,
                 "revocation": .string(revocation.word), "browserSession": .string(browser.word),
@@ -56,8 +57,15 @@ import StrictJSON
         return .done
     }
 
-    private static func revocation(_ part: SignOutReport.Part) -> (sentence: String, word: String) {
+    private static func revocation(
+        _ part: SignOutReport.Part, _ isStaticToken: Bool
+    ) -> (sentence: String, word: String) {
         switch part {
+        case .notOffered where isStaticToken:
+            (
+                "lodge cannot revoke a token that you supplied. To revoke it, use the service that issued it.",
+                "not-offered"
+            )
         case .succeeded: ("The provider has revoked the tokens.", "done")
         case .notOffered: ("The provider offers no revocation: the tokens live until they expire.", "not-offered")
         case .skipped: ("The provider was not asked: the tokens live until they expire.", "skipped")

@@ -138,7 +138,7 @@ import OAuth2AccountStore
         var urls = Array(type.endpoints.values)
         switch type.provider {
         case .issuer(let text), .authority(let text): urls += [URL(string: text)].compactMap { $0 }
-        case .endpoints: break
+        case .endpoints, .staticToken: break
         }
         return urls.compactMap(TokenHost.init).map(\.description) + type.resourceHosts
     }

@@ -11,6 +11,7 @@ enum RefreshTokenAdvice {
 
     /// Returns the next step for an account of a type; `nil` if the type does not use OpenID Connect.
     static func hint(for type: AccountType) -> Hint? {
+        if type.provider == .staticToken { return "\(AccountRemedy.supplyToken(type: type.name))" }
         guard type.scope.contains("openid") else { return nil }
         guard type.scope.contains("offline_access") else {
             return

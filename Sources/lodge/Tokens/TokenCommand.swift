@@ -9,6 +9,8 @@ import OAuth2Protocol
         static let expires = Option.flag("expires", "print when it expires instead (RFC 3339)")
         static let introspect = Option.flag("introspect", "print what the provider says about it instead (JSON)")
         static let scope = Option.texts("scope", "SCOPE", "what it must be good for")
+        static let policy = Option.text(
+            "policy", "NAME", "policy of Azure AD B2C that issues it, by its name in the settings (the account's)")
         static let exchange = Option.flag("exchange", "exchange it for a token of another service, and print that")
         static let audience = Option.texts("audience", "NAME", "the other service, by the name that the provider uses")
         static let resource = Option.texts("resource", "URL", "the other service, by its address")
@@ -22,7 +24,7 @@ import OAuth2Protocol
         ],
         options: [
             TokenOptions.refresh, Input.expires, Input.introspect, Input.scope, Input.exchange, Input.audience,
-            Input.resource,
+            Input.resource, Input.policy,
         ], formats: OutputFormat.ofSentences
     ) { try await TokenCommand(context: $0).run() }
 
@@ -42,12 +44,15 @@ import OAuth2Protocol
             for option in [Input.introspect, TokenOptions.refresh] where invocation[option] {
                 throw invocation.conflict(Input.exchange, option)
             }
+            if invocation[Input.policy] != nil { throw invocation.conflict(Input.exchange, Input.policy) }
             let exchanged = try await store.exchange(
                 tokenOf: account.id, resources: invocation[Input.resource], audiences: invocation[Input.audience],
                 scope: try invocation.scope(Input.scope))
             return try write(exchanged.secret, exchanged.expiry)
         }
-        let token = try await context.freshToken(store, of: account, scope: Input.scope)
+        let policy = invocation[Input.policy]
+        if policy != nil, invocation[Input.introspect] { throw invocation.conflict(Input.introspect, Input.policy) }
+        let token = try await context.freshToken(store, of: account, scope: Input.scope, policy: policy)
         if invocation[Input.introspect] {
             guard !invocation[Input.expires] else { throw invocation.conflict(Input.introspect, Input.expires) }
             let found = try await store.introspect(token, of: account.id)
@@ -97,25 +102,24 @@ extension Invocation {
 
 extension CommandContext {
     /// Returns a valid access token for `--scope` and `--refresh`.
+    ///
+    /// - Parameter policy: The policy that issues the token, by its name in the settings; `nil`: the account's.
     func freshToken(
-        _ store: AccountStore, of account: Account, scope: Option<[String]> = TokenOptions.scope
+        _ store: AccountStore, of account: Account, scope: Option<[String]> = TokenOptions.scope, policy: String? = nil
     ) async throws -> AccessToken {
         let scopes = try invocation.scope(scope)
         do {
             guard invocation[TokenOptions.refresh] else {
-                return try await store.accessToken(for: account.id, scopes: scopes)
+                return try await store.accessToken(for: account.id, scopes: scopes, policy: policy)
             }
-            // Nobody refused this one: it stays good where there is nothing to get another with.
-            guard account.canRefresh else {
-                throw AccountStoreError(
-                    .signInNeeded(.noRefreshToken), what: "no other token",
-                    reason: "the provider issued no refresh token; the saved access token remains valid",
-                    remedy: .signInAgain)
-            }
-            return try await store.refreshedToken(for: account.id, scopes: scopes)
+            return try await store.refreshedToken(for: account.id, scopes: scopes, policy: policy)
         } catch var error as AccountStoreError {
+            if let policy, case .signInNeeded = error.kind, error.provider?.claims == nil {
+                error.hint = "\(run: "sign-in") \(account.type) --policy \(policy.shellWord)"
+                throw error
+            }
             if error.kind == .signInNeeded(.noRefreshToken), let type = store.settings[account.type] {
-                error.hint = error.hint ?? RefreshTokenAdvice.hint(for: type)
+                error.hint = RefreshTokenAdvice.hint(for: type) ?? error.hint
             }
             error.hint = error.hint ?? Self.hint(error, account, scopes)
             throw error

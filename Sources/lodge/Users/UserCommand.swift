@@ -76,9 +76,16 @@ extension CommandContext {
     let context: CommandContext
 
     func me() async throws -> ExitStatus {
-        let user = try await context.directory().me()
-        try show(UserRecord(user: user, fields: UserQuery.defaultProperties))
-        return .done
+        do {
+            let user = try await context.directory().me()
+            try show(UserRecord(user: user, fields: UserQuery.defaultProperties))
+            return .done
+        } catch let error as DirectoryError where error.kind == .notSupported {
+            throw CommandError(
+                .failed, "the directory does not tell who is signed in",
+                reason: error.displayMessage ?? error.status.map { "it responds to /Me with HTTP status \($0)" },
+                hint: "to show a user, run: \(run: "show") USER", code: error.code, requestID: error.requestID)
+        }
     }
 
     func show() async throws -> ExitStatus {

@@ -31,7 +31,7 @@ struct UserRecord: UserRow {
     var cells: [String] {
         if let fields { return fields.map { UserFields.text(of: $0, in: user) } }
         return [
-            user.displayName ?? "", user.mail ?? "", user.jobTitle ?? "",
+            user.listName, user.mail ?? "", user.jobTitle ?? "",
             user.businessPhones.first ?? user.mobilePhone ?? "",
         ]
     }

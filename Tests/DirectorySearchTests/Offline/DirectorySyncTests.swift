@@ -392,4 +392,12 @@ import Testing
             await withCheckedContinuation { waiting.append($0) }
         }
     }
+
+    @Test(arguments: [404, 405, 501])
+    func `a service without a list of changes does not support a sync`(status: Int) async throws {
+        service.state.withLock { $0.failures = [.failure(status)] }
+        let error = try await failure { try await store.sync(service).run() }
+        #expect(error?.kind == .notSupported && error?.status == status)
+        #expect(try await store.index.summary() == nil)
+    }
 }

@@ -143,11 +143,36 @@ private func failed(_ status: Int, _ fields: HTTPFields = [:]) -> HTTPResponse {
     #expect(try await failure { try await directory(list).user(" ") }?.kind == .emptySearch)
 }
 
+@Test(arguments: [
+    (#"{"id":"7","userName":"bob"}"#, "ada"), (#"{"id":"7","userName":"bob","emails":[{"value":"b@x"}]}"#, "ada@x"),
+    (#"{"id":"7","userName":"bob"},{"id":"8","userName":"eve"}"#, "ada"),
+])
+func `a service that ignores filters does not return another user`(users: String, name: String) async throws {
+    let transport = ScriptedTransport { request in
+        request.url.path().hasSuffix("/Users")
+            ? .json(#"{"totalResults":2,"Resources":[\#(users)]}"#) : failed(404)
+    }
+    let error = try await failure { try await directory(transport).user(name) }
+    #expect(error?.kind == .notSupported && error?.message?.contains("ignores the filter") == true)
+}
+
+@Test func `names and mail addresses are compared without letter case`() async throws {
+    let named = ScriptedTransport([
+        failed(404), .json(#"{"totalResults":1,"Resources":[{"id":"7","userName":"Ada"}]}"#),
+    ])
+    #expect(try await directory(named).user("aDA").id == "7")
+    let mail = ScriptedTransport([
+        page([], total: 0),
+        .json(#"{"totalResults":1,"Resources":[{"id":"7","emails":[{"value":"a@y"},{"value":"ADA@x"}]}]}"#),
+    ])
+    #expect(try await directory(mail).user("ada@X").id == "7")
+}
+
 @Test func `the signed-in person is asked for, and a service without that is told`() async throws {
     let here = ScriptedTransport([.json(#"{"id":"7"}"#)])
     #expect(try await directory(here).me().id == "7")
     #expect(here.addresses[0].hasPrefix(base + "/Me?"))
-    for status in [404, 501] {
+    for status in [404, 405, 501] {
         let error = try await failure { try await directory(ScriptedTransport([failed(status)])).me() }
         #expect(error?.kind == .notSupported)
     }

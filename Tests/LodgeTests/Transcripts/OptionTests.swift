@@ -214,4 +214,26 @@ import Testing
         #expect(facts?["issuer"]?.string?.hasPrefix("https://") == true, "\(served.output)")
         #expect(served.output.contains("cf136dc3c1fc"))
     }
+
+    @Test func `serve writes its CA to the named file, and deletes only its own`() async throws {
+        let terminal = try await Terminal()
+        let (port, authority) = (terminal.folder.appending(path: "port"), terminal.folder.appending(path: "ca.pem"))
+        for isReplaced in [false, true] {
+            let serving = Task {
+                await terminal.run(
+                    "serve", "--tls", "--write-ca", authority.path, "--port-file", port.path, "--output", "json")
+            }
+            try await until { FileManager.default.fileExists(atPath: port.path) }
+            let text = try String(contentsOf: authority, encoding: .utf8)
+            #expect(text.hasPrefix("-----BEGIN CERTIFICATE-----") && !text.contains("PRIVATE KEY"))
+            if isReplaced { try "another".write(to: authority, atomically: true, encoding: .utf8) }
+            serving.cancel()
+            let served = await serving.value
+            #expect(served.status == 0, "\(served)")
+            #expect(try JSONValue(parsing: served.output)[path: "caFile"]?.string == authority.path)
+            #expect(FileManager.default.fileExists(atPath: authority.path) == isReplaced)
+            try FileManager.default.removeItem(at: port)
+        }
+        #expect(await terminal.run("serve", "--write-ca", authority.path).status == 2)
+    }
 }

@@ -20,7 +20,8 @@ struct AuthorityTests {
 
     /// A B2C tenant with two policies. Each has its own endpoints and, if wanted, its own issuer.
     private func begin(
-        ownIssuers: Bool = false, _ keys: JSONObject = [:]
+        ownIssuers: Bool = false, _ keys: JSONObject = [:], storage: any AccountStorage = MemoryStorage(),
+        custody: (any KeyCustody)? = nil
     ) async throws -> (ScopedProvider, AccountStore) {
         let test = try ScopedProvider()
         for policy in ["B2C_1_signin", "B2C_1_edit"] {
@@ -32,16 +33,27 @@ struct AuthorityTests {
                     "issuer": .string(issuer), "authorization_endpoint": .string(base + "/oauth2/v2.0/authorize"),
                     "token_endpoint": .string(base + "/oauth2/v2.0/token"), "jwks_uri": .string(Self.host + "/keys"),
                     "end_session_endpoint": .string(base + "/oauth2/v2.0/logout"),
+                    "revocation_endpoint": .string(base + "/oauth2/v2.0/revoke"),
                     "id_token_signing_alg_values_supported": ["ES256"],
                 ]))
             test.serve(Self.path(policy))
+            test.provider.answer(
+                "\(Self.tenant)/\(policy)/oauth2/v2.0/revoke", inTurn: HTTPResponse(status: 200))
         }
+        return (test, try await Self.store(test, keys, storage: storage, custody: custody))
+    }
+
+    /// Returns a store with the policies.
+    private static func store(
+        _ test: ScopedProvider, _ keys: JSONObject = [:], storage: any AccountStorage = MemoryStorage(),
+        custody: (any KeyCustody)? = nil
+    ) async throws -> AccountStore {
         var type = ScopedProvider.type([
-            "issuer": .null, "authority": .string(Self.host + Self.tenant + "/B2C_1_signin"),
+            "issuer": .null, "authority": .string(host + tenant + "/B2C_1_signin"),
             "policies": ["editProfile": "B2C_1_edit"],
         ])
         for member in keys.members { type[member.name] = member.value }
-        return (test, try await test.store(types: ["t": .object(type)]))
+        return try await test.store(types: ["t": .object(type)], storage: storage, custody: custody)
     }
 
     private static func path(_ policy: String) -> String { "\(tenant)/\(policy)/oauth2/v2.0/token" }
@@ -65,9 +77,10 @@ struct AuthorityTests {
     }
 
     /// Signs in, then edits the profile.
-    private func editProfile(ownIssuers: Bool = false) async throws -> (ScopedProvider, AccountStore, Account, Account)
-    {
-        let (test, store) = try await begin(ownIssuers: ownIssuers)
+    private func editProfile(
+        ownIssuers: Bool = false, storage: any AccountStorage = MemoryStorage(), custody: (any KeyCustody)? = nil
+    ) async throws -> (ScopedProvider, AccountStore, Account, Account) {
+        let (test, store) = try await begin(ownIssuers: ownIssuers, storage: storage, custody: custody)
         test.change { $0.overlay = ["client_info": Self.clientInfo("b2c_1_signin")] }
         let ada = try await signIn(test, store, issuer: Self.tokenIssuer("b2c_1_signin", own: ownIssuers))
         test.change {
@@ -137,6 +150,132 @@ struct AuthorityTests {
             test, store, policy: "editProfile", issuer: Self.tokenIssuer("b2c_1_edit", own: true))
         #expect(again.id == ada.id)
         #expect(try await store.accessToken(for: ada.id, policy: "editProfile").secret == Secret("at-5"))
+    }
+
+    @Test func `tokens of a policy that cannot be saved are in a rescue file`() async throws {
+        let storage = try RescueStorage(), key = try MemoryKey()
+        let (test, store, ada, _) = try await editProfile(storage: storage, custody: key)
+        test.provider.advance(3600)
+        storage.fail(.readOnly)
+        let error = try await grantFailure { try await store.accessToken(for: ada.id, policy: "editProfile") }
+        #expect(error?.kind == .storage(.readOnly) && storage.names.count == 1)
+        storage.fail(nil)
+        // Opening the store imports it.
+        let next = try await Self.store(test, storage: storage, custody: key)
+        let record = try #require(try await next.saved(ada.id))
+        #expect(record.policySignIns?["editProfile"]?.tokens.refreshToken == Secret("rt-3"))
+        #expect(record.tokens.refreshToken == Secret("rt-1") && storage.names.isEmpty)
+        #expect(try await next.accessToken(for: ada.id, policy: "editProfile").secret == Secret("at-3"))
+        #expect(test.provider.requests(to: Self.path("B2C_1_edit")).count == 2 && test.reuses == 0)
+    }
+
+    @Test func `a sign-out revokes the tokens of each policy at that policy`() async throws {
+        let (test, store, ada, _) = try await editProfile()
+        let report = try await store.signOut(ada.id)
+        #expect(report.revocation == .succeeded)
+        for (policy, tokens) in [("B2C_1_signin", ["rt-1", "at-1"]), ("B2C_1_edit", ["rt-2", "at-2"])] {
+            let sent = test.provider.requests(to: "\(Self.tenant)/\(policy)/oauth2/v2.0/revoke")
+            #expect(sent.map { $0.form["token"] } == tokens)
+        }
+        #expect(try await store.accounts().isEmpty)
+    }
+
+    @Test func `a sign-out without the network revokes the tokens of no policy`() async throws {
+        let (test, store, ada, _) = try await editProfile()
+        #expect(try await store.signOut(ada.id, revoking: false).revocation == .skipped)
+        for policy in ["B2C_1_signin", "B2C_1_edit"] {
+            #expect(test.provider.requests(to: "\(Self.tenant)/\(policy)/oauth2/v2.0/revoke").isEmpty)
+        }
+    }
+
+    private func file(_ store: AccountStore) async throws -> AccountFile {
+        try AccountFile(parsing: Array(try await store.export().value.utf8), source: "export")
+    }
+
+    private static func account(_ report: ImportReport) -> Account? {
+        switch report.items.first?.outcome {
+        case .added(let account), .updated(let account): account
+        default: nil
+        }
+    }
+
+    @Test func `an export has the tokens of each policy, and an import uses them`() async throws {
+        let (test, store, ada, _) = try await editProfile(ownIssuers: true)
+        let file = try await file(store)
+        let other = try await Self.store(test)
+        let account = try #require(Self.account(try await other.importAccounts(file)))
+        let (old, new) = (try await store.saved(ada.id), try await other.saved(account.id))
+        #expect(new?.tokens.refreshToken == Secret("rt-1") && new?.policy == nil)
+        #expect(new?.policySignIns == old?.policySignIns && new?.policySignIns?.count == 1)
+        guard case .unchanged? = try await other.importAccounts(file).items.first?.outcome else {
+            Issue.record("a second import changes the account")
+            return
+        }
+        #expect(try await other.accessToken(for: account.id, policy: "editProfile").secret == Secret("at-2"))
+        test.provider.advance(3600)
+        test.change { $0.claims = ["iss": .string(Self.tokenIssuer("b2c_1_edit", own: true))] }
+        #expect(try await other.accessToken(for: account.id, policy: "editProfile").secret == Secret("at-3"))
+        let sent = test.provider.requests(to: Self.path("B2C_1_edit")).map { $0.form["refresh_token"] }
+        #expect(sent == [nil, "rt-2"])
+        // The older tokens of the file do not replace the new ones.
+        _ = try await other.importAccounts(file)
+        #expect(try await other.saved(account.id)?.policySignIns?["editProfile"]?.tokens.refreshToken == Secret("rt-3"))
+    }
+
+    @Test func `an import does not replace newer tokens of a policy`() async throws {
+        let (test, store, ada, _) = try await editProfile()
+        let old = try await file(store)
+        test.provider.advance(3600)
+        _ = try await store.accessToken(for: ada.id, policy: "editProfile")
+        // Newer tokens of the account's own policy, so that the import has something to do.
+        _ = try await store.repository.update(ada.id, .tokens) {
+            $0.tokens.accessToken = Secret("old")
+            $0.tokens.refreshToken = Secret("old")
+            $0.tokens.received = .distantPast
+        }
+        _ = try await store.importAccounts(old)
+        let record = try await store.saved(ada.id)
+        #expect(record?.tokens.refreshToken == Secret("rt-1"))
+        #expect(record?.policySignIns?["editProfile"]?.tokens.refreshToken == Secret("rt-3"))
+    }
+
+    @Test func `an import needs every policy of the file in the settings`() async throws {
+        let (test, store, _, _) = try await editProfile()
+        let file = try await file(store)
+        let other = try await Self.store(test, ["policies": ["other": "B2C_1_other"]])
+        guard case .left(let reason)? = try await other.importAccounts(file).items.first?.outcome else {
+            Issue.record("tokens of an unknown policy are imported")
+            return
+        }
+        #expect(reason.contains("\"editProfile\""))
+        #expect(try await other.accounts().isEmpty)
+    }
+
+    @Test func `an export of an account of another policy has the authority's own tokens too`() async throws {
+        let (test, store) = try await begin()
+        let edited = try await signIn(test, store, policy: "editProfile")
+        _ = try await store.repository.update(edited.id, .tokens) {
+            $0.policySignIns = ["": try $0.selected("editProfile").policySignIn]
+        }
+        let other = try await Self.store(test)
+        let account = try #require(Self.account(try await other.importAccounts(try await file(store))))
+        let record = try await other.saved(account.id)
+        #expect(record?.policy == "editProfile" && record?.policySignIns?.keys.sorted() == [""])
+    }
+
+    @Test func `a forced refresh of a policy's token is at that policy`() async throws {
+        let (test, store, ada, _) = try await editProfile()
+        #expect(try await store.refreshedToken(for: ada.id, policy: "editProfile").secret == Secret("at-3"))
+        #expect(test.provider.requests(to: Self.path("B2C_1_edit")).count == 2)
+        _ = try await store.repository.update(ada.id, .tokens) {
+            $0.policySignIns?["editProfile"]?.tokens.refreshToken = nil
+        }
+        let error = try await grantFailure { try await store.refreshedToken(for: ada.id, policy: "editProfile") }
+        #expect(error?.kind == .signInNeeded(.noRefreshToken))
+        // The token was not rejected.
+        #expect(try await store.accessToken(for: ada.id, policy: "editProfile").secret == Secret("at-3"))
+        let unknown = try await grantFailure { try await store.refreshedToken(for: ada.id, policy: "editprofil") }
+        #expect(unknown?.kind == .settings)
     }
 
     @Test func `a token of a policy needs a sign-in with it, and a policy of the settings`() async throws {

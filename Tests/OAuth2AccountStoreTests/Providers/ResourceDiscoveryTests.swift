@@ -241,6 +241,75 @@ private final class ScriptedInternet: HTTPTransport {
         }
     }
 
+    /// Reads both documents of a provider below a path, and returns the paths of the requests.
+    private func completed(
+        _ documents: [String: String], statuses: [String: Int] = [:]
+    ) async throws -> (AuthorizationServer, [String]) {
+        let issuer = "https://id.example/o"
+        let responses =
+            documents.map { ("https://id.example\($0.key)", Self.json($0.value)) }
+            + statuses.map { ("https://id.example\($0.key)", HTTPResponse(status: $0.value)) }
+        let internet = ScriptedInternet(Dictionary(responses) { first, _ in first })
+        let discovery = ProviderDiscovery(
+            AccountType(
+                name: "t", provider: .issuer(issuer), clientID: "c",
+                redirectURI: try RedirectURI("http://127.0.0.1/callback"), scope: [])
+        ) { try await internet.send($0) }
+        var metadata = try await discovery.read()
+        try await discovery.complete(&metadata)
+        // It is read once.
+        try await discovery.complete(&metadata)
+        return (metadata.server, internet.requests.map { $0.url.path() })
+    }
+
+    private static let openID = "/o/.well-known/openid-configuration"
+    private static let inserted = "/.well-known/oauth-authorization-server/o"
+    private static let appended = "/o/.well-known/oauth-authorization-server"
+
+    private static func document(_ endpoint: String, issuer: String = "https://id.example/o") -> String {
+        #"{"issuer": "\#(issuer)", "\#(endpoint)": "https://id.example/o/x"}"#
+    }
+
+    @Test func `the document of RFC 8414 is also found with its path appended to the issuer`() async throws {
+        let (server, paths) = try await completed([
+            Self.openID: Self.document("token_endpoint"), Self.appended: Self.document("revocation_endpoint"),
+        ])
+        #expect(server.revocationEndpoint != nil && server.tokenEndpoint != nil)
+        #expect(paths == [Self.openID, Self.inserted, Self.appended])
+    }
+
+    @Test func `the appended path is not read after a document at the inserted one`() async throws {
+        let (server, paths) = try await completed([
+            Self.openID: Self.document("token_endpoint"), Self.inserted: Self.document("introspection_endpoint"),
+            Self.appended: Self.document("revocation_endpoint"),
+        ])
+        #expect(server.introspectionEndpoint != nil && server.revocationEndpoint == nil)
+        #expect(paths == [Self.openID, Self.inserted])
+    }
+
+    @Test func `a document of another issuer at the appended path is ignored`() async throws {
+        let (server, paths) = try await completed([
+            Self.openID: Self.document("token_endpoint"),
+            Self.appended: Self.document("revocation_endpoint", issuer: "https://id.example"),
+        ])
+        #expect(server.revocationEndpoint == nil && paths == [Self.openID, Self.inserted, Self.appended])
+    }
+
+    @Test func `a provider with a document only at the appended path is found`() async throws {
+        let (server, paths) = try await completed([Self.appended: Self.document("token_endpoint")])
+        #expect(server.tokenEndpoint != nil)
+        #expect(
+            paths == [
+                Self.openID, Self.inserted, "/.well-known/openid-configuration/o", Self.appended,
+            ])
+    }
+
+    @Test func `an overloaded provider is not a provider without the document`() async throws {
+        await #expect(throws: OAuth2Error.self) {
+            try await completed([Self.openID: Self.document("token_endpoint")], statuses: [Self.inserted: 503])
+        }
+    }
+
     @Test func `a server on the Internet has no endpoints on this machine`() async throws {
         let (found, _) = try await server(
             "https://id.example",

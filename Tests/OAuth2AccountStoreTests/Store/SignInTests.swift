@@ -81,7 +81,7 @@ struct SignInTests {
         "http://evil.example/callback?code=x&state=STATE", "http://127.0.0.1:7777/callback?code=x&state=STATE&state=y",
         "http://127.0.0.1:7777/callback?code=x&code=y&state=STATE",
         "http://127.0.0.1:7777/callback?state=STATE",
-        "http://127.0.0.1:7777/callback?code=x&iss=https%3A%2F%2Fevil&state=STATE",
+        "http://127.0.0.1:7777/callback?code=x&iss=https%3A%2F%2Fevil&state=x",
     ])
     func `a redirect that is not the answer is refused and the sign-in goes on waiting`(address: String) async throws {
         let test = try await TestStore()
@@ -176,11 +176,35 @@ struct SignInTests {
         let test = try await TestStore()
         test.provider.change { $0.metadata["authorization_response_iss_parameter_supported"] = true }
         let prepared = try await test.store.prepareSignIn(to: "graph")
-        let refused = FakeProvider.redirect(prepared, "code=x&state=\(prepared.id)")
-        #expect(try await failure { try await test.store.handleRedirect(refused) }?.kind == .redirectRefused)
         let redirect = FakeProvider.redirect(prepared, "error=\(code)&state=\(prepared.id)")
         #expect(try await failure { try await test.store.handleRedirect(redirect) }?.kind == kind)
         #expect(test.store.signIns.pending.withLock { $0.isEmpty })
+    }
+
+    @Test(arguments: ["", "&iss=https%3A%2F%2Fevil.example", "&iss=https%3A%2F%2Fop.example.com%2F"])
+    func `a code without the promised issuer, or of another one, ends the sign-in and is not sent`(issuer: String)
+        async throws
+    {
+        let test = try await TestStore()
+        test.provider.change { $0.metadata["authorization_response_iss_parameter_supported"] = true }
+        let other = try await test.store.prepareSignIn(to: "graph")
+        let prepared = try await test.store.prepareSignIn(to: "graph")
+        let events = test.store.events()
+        let redirect = FakeProvider.redirect(prepared, "code=x&state=\(prepared.id)\(issuer)")
+        let error = try await failure { try await test.store.handleRedirect(redirect) }
+        #expect(error?.kind == .refused && error?.reason.contains("iss: expected \"https://op.example.com\"") == true)
+        #expect(error?.hint?.description.hasPrefix("no code was sent") == true)
+        #expect(test.provider.count("/token") == 0)
+        var iterator = events.makeAsyncIterator()
+        guard case .signInFailed("graph", _)? = await iterator.next() else {
+            Issue.record("the failure was not published")
+            return
+        }
+        // Its own response comes too late, and the other sign-in continues to wait.
+        #expect(test.store.signIns.pending.withLock { Array($0.keys) } == [other.id])
+        let own = test.provider.approve(prepared)
+        #expect(try await failure { try await test.store.handleRedirect(own) }?.kind == .redirectRefused)
+        #expect(test.provider.count("/token") == 0)
     }
 
     @Test func `an error of another issuer ends the sign-in and names both`() async throws {
@@ -274,9 +298,10 @@ struct SignInTests {
         let prepared = try await test.store.prepareSignIn(to: "graph")
         let redirect = test.provider.approve(prepared).absoluteString
         let foreign = try #require(URL(string: redirect + "&iss=https%3A%2F%2Fevil.example"))
-        #expect(try await failure { try await test.store.handleRedirect(foreign) }?.kind == .redirectRefused)
-        let own = try #require(URL(string: redirect + "&iss=https%3A%2F%2Fop.example.com"))
-        let account = try await test.store.handleRedirect(own)
+        #expect(try await failure { try await test.store.handleRedirect(foreign) }?.kind == .refused)
+        let own = test.provider.approve(try await test.store.prepareSignIn(to: "graph")).absoluteString
+        let account = try await test.store.handleRedirect(
+            try #require(URL(string: own + "&iss=https%3A%2F%2Fop.example.com")))
         #expect(account.issuer == "https://op.example.com" && account.redirectIssuer == nil)
         #expect(test.provider.requests.allSatisfy { !$0.url.path().contains("well-known") })
     }

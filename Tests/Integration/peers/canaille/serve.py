@@ -1,4 +1,5 @@
-"""serve.py PORT SECRET REDIRECT: Canaille on loopback, in memory. The user is ada; the clients are `public` and `confidential`."""
+"""serve.py PORT SECRET REDIRECT: Canaille on loopback, in memory. The user is ada; the clients are `public`, `confidential` and
+`directory`."""
 
 import sys
 import warnings
@@ -16,7 +17,7 @@ SCOPES = ["openid", "profile", "email"]
 app = create_app({
     "SECRET_KEY": "a test on loopback", "SERVER_NAME": f"127.0.0.1:{PORT}", "PREFERRED_URL_SCHEME": "http",
     "CANAILLE": {"DATABASE": "memory", "FORCE_HTTPS": False, "ACL": {"ALL": {
-        "PERMISSIONS": ["use_oidc"], "READ": ["user_name", "emails"], "WRITE": []}}},
+        "PERMISSIONS": ["use_oidc", "manage_users"], "READ": ["user_name", "emails"], "WRITE": []}}},
     "CANAILLE_OIDC": {
         "DYNAMIC_CLIENT_REGISTRATION_OPEN": True,
         "ACTIVE_JWKS": [make_default_rsa_jwk().as_dict(private=True)]}})
@@ -25,7 +26,8 @@ with app.app_context(), app.backend.session():
     save(models.User(
         user_name="ada", formatted_name="Ada Lovelace", given_name="Ada", family_name="Lovelace", password="lovelace",
         emails=["ada@example.com"]))
-    for name, secret, method in (("public", None, "none"), ("confidential", SECRET, "client_secret_basic")):
+    for name, secret, method in (("public", None, "none"), ("confidential", SECRET, "client_secret_basic"),
+                                 ("directory", SECRET, "client_secret_basic")):
         client = models.Client(
             client_id=name, client_name=name, client_secret=secret, token_endpoint_auth_method=method,
             redirect_uris=[REDIRECT], scope=SCOPES, response_types=["code"],
