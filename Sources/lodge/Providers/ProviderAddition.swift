@@ -37,7 +37,7 @@ import StrictJSON
         options: [
             Input.provider, Input.set, Input.issuer, Input.clientID, Input.clientSecretFile, Input.clientSecretEnv,
             Input.scope, Input.redirectURI, Input.register, Input.registrationTokenFile, Input.registerWith,
-        ], formats: OutputFormat.ofSentences
+        ], formats: OutputFormat.ofSentences, json: ProviderRecord.shape
     ) { try await ProviderAddition(context: $0).run() }
 
     let context: CommandContext
